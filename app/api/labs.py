@@ -1,4 +1,4 @@
-"""The route of what one clicks on in a lab."""
+"""The routes of a lab: what one clicks on, and what one takes away."""
 
 import asyncio
 from typing import Any
@@ -11,14 +11,25 @@ from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE
 from app.payloads.lab_picture import lab_picture, named_study
 from dmlviz.errors import UserError
+from dmlviz.labs.keep import as_csv, as_page, as_script
+from dmlviz.labs.lab_study import study_rows
 from dmlviz.labs.registry import LABS
+from dmlviz.studies.study import Study, study_id
 
-SOURCES = ("ready-made", "quick", "full")
+READY_MADE = "ready-made"
+SIZES = ("quick", "full")
+SOURCES = (READY_MADE, *SIZES)
 
 
 def routes() -> list[Route]:
-    """One address for each lab, data set and study: the ready-made one, the quick or the full one of this server."""
-    return [Route("/labs/{lab}/{dataset}/{source}/picture.json", picture)]
+    """Addresses for each lab, data set and study: the ready-made one, the quick or the full one of this server."""
+    study = "/labs/{lab}/{dataset}/{source}"
+    return [
+        Route(f"{study}/picture.json", picture),
+        Route(f"{study}/numbers.csv", numbers),
+        Route(f"{study}/figure.html", figure),
+        Route(f"{study}/script.py", script),
+    ]
 
 
 @access(Rule.DATA_READER)
@@ -27,11 +38,55 @@ async def picture(request: Request) -> Response:
     return JSONResponse(await asyncio.to_thread(_picture, request), headers=NO_STORE)
 
 
+@access(Rule.DATA_READER)
+async def numbers(request: Request) -> Response:
+    """The rows of all figures as CSV."""
+    study = _study(request)
+    text = await asyncio.to_thread(lambda: as_csv(study_rows(study)))
+    return Response(text, media_type="text/csv", headers=_attachment(f"{_name(study)}.csv"))
+
+
+@access(Rule.DATA_READER)
+async def figure(request: Request) -> Response:
+    """A figure as a page that needs no network; `?figure=` names it, `?dark=1` is for a dark page."""
+    study, lab = _study(request), LABS[request.path_params["lab"]]
+    wanted = request.query_params.get("figure", lab.figures[0].name)
+    spec = next((one for one in lab.figures if one.name == wanted), None)
+    if spec is None:
+        raise UserError(f"The figures of {lab.name} are {', '.join(one.name for one in lab.figures)}.")
+    dark = request.query_params.get("dark") == "1"
+    text = await asyncio.to_thread(lambda: as_page(spec, study_rows(study), dark))
+    return Response(text, media_type="text/html", headers=_attachment(f"{_name(study)}-{spec.name}.html"))
+
+
+@access(Rule.DATA_READER)
+async def script(request: Request) -> Response:
+    """A Python script that repeats the study."""
+    lab, size = LABS[request.path_params["lab"]], request.path_params["source"]
+    dataset = request.path_params["dataset"]
+    if size not in SIZES or dataset not in lab.datasets:
+        raise UserError(f"A study of {lab.name} is {' or '.join(SIZES)}, of {', '.join(lab.datasets)}.")
+    text = as_script(lab.name, size, dataset)
+    return Response(text, media_type="text/x-python", headers=_attachment(f"{lab.name.replace('-', '_')}.py"))
+
+
 def _picture(request: Request) -> Any:
+    return lab_picture(_study(request), personal(request).data)
+
+
+def _study(request: Request) -> Study:
     lab, source = LABS[request.path_params["lab"]], request.path_params["source"]
     dataset = request.path_params["dataset"]
     if source not in SOURCES or dataset not in lab.datasets:
         raise UserError(f"A study of {lab.name} is {', '.join(SOURCES)}, of {', '.join(lab.datasets)}.")
     here = personal(request)
-    study = named_study(lab.name, lambda: here.studies.get(lab.name, source, dataset), source == SOURCES[0])
-    return lab_picture(study, here.data)
+    return named_study(lab.name, lambda: here.studies.get(lab.name, source, dataset), source == READY_MADE)
+
+
+def _name(study: Study) -> str:
+    info = study.info
+    return study_id(info["lab"], info["size"], info["dataset"])
+
+
+def _attachment(filename: str) -> dict[str, str]:
+    return {**NO_STORE, "Content-Disposition": f'attachment; filename="{filename}"'}

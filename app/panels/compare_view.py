@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app.panels import map_panel
+from app.runtime import url_state
 from app.runtime.services import Services
 from app.state import compare
 from app.state.compare import CompareState, Pair
@@ -89,7 +90,7 @@ def map_pair(ui: CompareState, services: Services, page_pair: Pair) -> None:
     """Render both maps, and below them scores, agreement and neighbors."""
     pair = compare.resolve_pair(ui, services, None)
     if pair is None or compare_footer(pair) != compare_footer(page_pair):
-        st.rerun()
+        url_state.rerun()
     columns = st.columns(2)
     for column, side, run_view in zip(columns, SIDES, (pair.a, pair.b), strict=True):
         if run_view is None:

@@ -7,6 +7,7 @@ import streamlit as st
 from app.panels import inspector
 from app.panels.score_table import score_table
 from app.payloads.baseline_curves import BaselineCurves, baseline_curves
+from app.runtime import url_state
 from app.state import explore
 from app.state.current_view import PageContext, RunView, context_key, page_context
 from app.state.curves import measured_of, scores_of, step_of
@@ -44,7 +45,7 @@ def curves(page: PageContext) -> None:
         with error_boundary():
             context = contexts.pop() if contexts else page_context()
             if context.run_view is None or context_key(context)[:2] != key[:2]:
-                st.rerun()
+                url_state.rerun()
             # First of all: a click on what is drawn below may not come with an address from before.
             explore.publish(context.ui)
             _drawer(context)
@@ -86,7 +87,7 @@ def _figure(was_live: bool) -> None:
         ui, run_view = context.ui, context.run_view
         clicked = st.session_state.pop(CLICKED, False)  # then the map shows what is selected
         if run_view is None or ui.curves is None or (was_live and not run_view.live) or clicked:
-            explore.rerun(ui)
+            url_state.rerun()
         step = step_of(run_view, ui.step)
         try:
             if ui.curves == SCORES:

@@ -13,6 +13,7 @@ from app.state.labs import LabView
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
+from app.widgets.pictures import picture
 from dmlviz.config import TrainConfig
 from dmlviz.data import query_image
 from dmlviz.errors import UserError
@@ -199,7 +200,7 @@ def _people(services: Services, run: Run, shelf: Shelf) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{KEY}.of.{name}"):
             st.markdown(f"**{escape_markdown(name)}** ({len(images)})", width=90)
             for image in images[:SHOWN]:
-                st.image(image, width=34)
+                picture(image, alt=f"a picture of {name}", width=34)
             st.button("Remove", key=f"{KEY}.remove.{name}", type="tertiary", on_click=shelf.remove, args=(name,))
     with st.container(horizontal=True, gap="small"):
         for label in NEWCOMERS:

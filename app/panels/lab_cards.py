@@ -5,6 +5,7 @@ import streamlit as st
 from app.panels import navigation
 from app.runtime.services import Services
 from app.state.labs import default_dataset
+from app.widgets.pictures import picture
 from dmlviz.labs.lab import Lab
 from dmlviz.labs.lab_study import cost_in_words, ready_made, study_rows
 from dmlviz.labs.registry import LABS
@@ -34,5 +35,5 @@ def _card(lab: Lab, services: Services) -> None:
         study = ready_made(lab.name) or services.studies.get(lab.name, "quick", default_dataset(lab, services))
         if study is not None:
             dark = st.context.theme.type == "dark"
-            st.image(thumbnail(lab.figures[0], study_rows(study), dark), width="stretch")
+            picture(thumbnail(lab.figures[0], study_rows(study), dark), alt=lab.figures[0].title)
         st.caption(f"On this machine: {cost_in_words(lab, 'quick', default_dataset(lab, services))} for the quick run.")

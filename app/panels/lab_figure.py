@@ -9,6 +9,7 @@ from app.panels.curves import PLOTLY_CONFIG
 from app.panels.lab_run import SOURCE_TITLES, describe
 from app.state.labs import OWN, READY_MADE, LabsState, LabView, view_rows
 from app.widgets.parameters import bound_widget
+from app.widgets.pictures import picture
 from dmlviz.labs.lab import FigureRow, FigureSpec, Lab, PicturePair
 
 if TYPE_CHECKING:
@@ -159,5 +160,5 @@ def _row(pairs: Sequence[PicturePair], width: int) -> None:
             with st.container(width=len(pair.images) * (width + 4), gap=None):
                 with st.container(horizontal=True, gap=None):
                     for image in pair.images:
-                        st.image(image, width=width)
+                        picture(image, alt=pair.caption, width=width)
                 st.caption(pair.caption)

@@ -1,40 +1,28 @@
 """What one takes away from a lab: the figure, its numbers, and what repeats it."""
 
+from urllib.parse import urlencode
+
 import streamlit as st
 
-from app.state.labs import LabsState, LabView, view_rows
-from dmlviz.labs.keep import as_command, as_csv, as_page, as_script
+from app.payloads.protocol.common import ROUTES
+from app.state.labs import LabsState, LabView
+from dmlviz.labs.keep import as_command
 
 
 def keep(ui: LabsState, view: LabView) -> None:
     """Render the downloads of the study shown, or of the one that the settings name."""
     info = None if view.shown is None else view.shown.info
     size, dataset = (ui.size, view.dataset) if info is None else (info["size"], info["dataset"])
-    name = f"{view.lab.name}-{size}-{dataset}"
+    # Relative, as the app may lie below a path.
+    routes = f"{ROUTES}/labs/{view.lab.name}/{dataset}"
     st.markdown("##### Keep")
     with st.container(horizontal=True, gap="small"):
         if view.shown is not None:
-            spec = next((f for f in view.lab.figures if f.name == ui.figure), view.lab.figures[0])
-            dark = st.context.theme.type == "dark"
-            st.download_button(
-                "Figure (HTML)",
-                lambda: as_page(spec, view_rows(view), dark).encode(),
-                file_name=f"{name}-{spec.name}.html",
-                mime="text/html",
-                on_click="ignore",
+            source = "ready-made" if view.shown is view.kept else size
+            query = urlencode(
+                {"figure": ui.figure or view.lab.figures[0].name, "dark": int(st.context.theme.type == "dark")}
             )
-            st.download_button(
-                "Numbers (CSV)",
-                lambda: as_csv(view_rows(view)).encode(),
-                file_name=f"{name}.csv",
-                mime="text/csv",
-                on_click="ignore",
-            )
-        st.download_button(
-            "Script (Python)",
-            as_script(view.lab.name, size, dataset),
-            file_name=f"{view.lab.name.replace('-', '_')}.py",
-            mime="text/x-python",
-            on_click="ignore",
-        )
+            st.link_button("Figure (HTML)", f"{routes}/{source}/figure.html?{query}")
+            st.link_button("Numbers (CSV)", f"{routes}/{source}/numbers.csv")
+        st.link_button("Script (Python)", f"{routes}/{size}/script.py")
     st.code(as_command(view.lab.name, size, dataset), language="bash")

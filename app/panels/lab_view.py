@@ -26,7 +26,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
             now = view_lab(ui, session_services())
             is_running = now.own is not None and now.own.state == "running"
             if (is_running, bool(ui.guess)) != (running, guessed):
-                st.rerun()
+                url_state.rerun()
             _experiment(ui, session_services(), now)
             url_state.write_url(ui)
 

@@ -9,6 +9,7 @@ from app.panels.curves import PLOTLY_CONFIG
 from app.runtime.services import Services
 from app.state.labs import LabView
 from app.state.pair_game import PairGame
+from app.widgets.pictures import picture
 from dmlviz.labs.identity_rows import by_net
 from dmlviz.labs.shown_images import find_images
 from dmlviz.storage.arrays import read_arrays
@@ -50,7 +51,7 @@ def _question(game: PairGame, first: np.ndarray, second: np.ndarray) -> None:
     st.markdown(f"Pair {len(game.said) + 1} of {len(game.order)}: one identity on two cameras, or two identities?")
     with st.container(horizontal=True, gap="small", key="pair-game"):
         for image in (first, second):
-            st.image(np.kron(image, np.ones((ZOOM, ZOOM), np.uint8)), width=ZOOM * image.shape[1])
+            picture(image, alt="one of the two pictures", width=ZOOM * image.shape[1])
     with st.container(horizontal=True, gap="small"):
         st.button("The same", key=f"{KEY}.same", on_click=game.answer, args=(len(game.said), True))
         st.button("Two different ones", key=f"{KEY}.different", on_click=game.answer, args=(len(game.said), False))

@@ -5,11 +5,11 @@ import streamlit as st
 
 from app.payloads.templates import colored, templates
 from app.state.current_view import RunView
+from app.widgets.pictures import picture
 from dmlviz.catalog.datasets import DATASETS
 
 WIDTH = 84  # pixels of a picture
 MOST = 40  # pictures of a kind
-GAP = 6  # pixels between two
 
 
 def templates_panel(run_view: RunView) -> None:
@@ -34,12 +34,8 @@ def templates_panel(run_view: RunView) -> None:
 
 
 def _pictures(pictures: np.ndarray, captions: list[str]) -> None:
-    st.image([_with_gap(colored(picture)) for picture in pictures[:MOST]], caption=captions[:MOST], width=WIDTH + GAP)
+    with st.container(horizontal=True, gap="xsmall"):
+        for values, caption in zip(pictures[:MOST], captions, strict=False):
+            picture(colored(values), alt=f"template {caption}", width=WIDTH, caption=caption)
     if len(pictures) > MOST:
         st.caption(f"The first {MOST} of {len(pictures)}.")
-
-
-def _with_gap(picture: np.ndarray) -> np.ndarray:
-    """Return the picture with a transparent strip on its right, which keeps it apart from the next one."""
-    opaque = np.dstack([picture, np.full(picture.shape[:2], 255, np.uint8)])
-    return np.pad(opaque, ((0, 0), (0, GAP), (0, 0)))

@@ -6,7 +6,7 @@ server writes an address. It comes with the address before that one, which is th
 """
 
 from collections.abc import Mapping
-from typing import Protocol, Self, TypeVar
+from typing import NoReturn, Protocol, Self, TypeVar
 
 import streamlit as st
 
@@ -71,6 +71,12 @@ def note_event() -> None:
     """Note that a component, not a link, causes the rerun that follows. Call it in the component's callback."""
     begin_rerun()
     st.session_state[_EVENT] = _query()
+
+
+def rerun() -> NoReturn:
+    """Run the whole page from within a fragment; the state stays even where the browser has yet to get its address."""
+    note_event()
+    st.rerun()
 
 
 def _is_outdated(query: dict[str, str], state: UrlState) -> bool:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app.panels import batch_explorer, curves, inspector, map_panel, navigation, sidebar, task, templates, toolbar
+from app.runtime import url_state
 from app.state import explore
 from app.state.current_view import context_key, page_context
 from app.widgets.error_boundary import error_boundary
@@ -43,7 +44,7 @@ else:
         with error_boundary():
             fragment_context = contexts.pop() if contexts else page_context()
             if fragment_context.run_view is None or context_key(fragment_context) != key:
-                st.rerun()
+                url_state.rerun()
             neighbors = inspector.pinned_neighbors(fragment_context.ui, fragment_context.run_view)
             # Two maps need the whole width.
             beside = fragment_context.run_view.second is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -163,15 +163,6 @@ def saved_state() -> UIState:
     if state is None:
         state = st.session_state[_KEY] = UIState()
     return state
-
-
-def rerun(ui: UIState) -> NoReturn:
-    """Run the whole page again, with the address of this state: that of a rerun by the clock may be an older one."""
-    query = ui.to_query()
-    if st.query_params.to_dict() != query:
-        st.query_params.from_dict(query)
-    ui.last_query = query
-    st.rerun()
 
 
 def publish(ui: UIState) -> None:

@@ -103,3 +103,24 @@ def test_own_results_come_before_ready_made_ones_unless_these_are_asked_for(tmp_
     assert view.shown == study
     ui.source = labs.READY_MADE
     assert view_lab(ui, Here()).is_ready_made
+
+
+def test_figure_numbers_and_script_can_be_kept(client):
+    answer = client.get("/dmlviz/labs/margins/mnist/ready-made/numbers.csv")
+    header, *rows = answer.text.splitlines()
+    assert header == "figure,series,x,y,low,high,n"
+    assert len(rows) > 5
+    assert answer.headers["content-disposition"].startswith('attachment; filename="margins-')
+    figure = client.get("/dmlviz/labs/margins/mnist/ready-made/figure.html", params={"dark": "1"})
+    assert LABS["margins"].figures[0].title in figure.text
+    script = client.get("/dmlviz/labs/margins/mnist/quick/script.py")
+    compile(script.text, "script.py", "exec")
+
+
+@pytest.mark.parametrize(
+    "address", ["margins/mnist/own/numbers.csv", "margins/cifar/quick/script.py", "margins/mnist/huge/script.py"]
+)
+def test_a_study_that_cannot_be_is_refused_in_a_sentence(client, address):
+    answer = client.get(f"/dmlviz/labs/{address}")
+    assert answer.status_code == 404
+    assert answer.json()["error"].startswith("A study of margins is ")

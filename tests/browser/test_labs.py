@@ -58,7 +58,7 @@ def test_a_lab_is_run_to_its_figure_and_kept(visitor):
     expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
     expect(page.locator(".st-key-lab-open .points path.point")).to_have_count(3)
     with page.expect_download() as download:
-        page.get_by_role("button", name="Numbers (CSV)").click()
+        page.get_by_role("link", name="Numbers (CSV)").click()
     lines = sorted(Path(download.value.path()).read_text().splitlines())
     assert lines[-1] == "squares,measured,2,4.0,,,1"
     page.reload()
