@@ -57,7 +57,8 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
 def _axis(log: bool, is_category: bool) -> dict[str, Any]:
     if is_category:
         return {"type": "category", "automargin": True}
-    return {"type": "log"} if log else {}
+    # Powers of ten only: Plotly also writes 2 to 9 where they fit, and 0.0001 as 100μ.
+    return {"type": "log", "dtick": 1, "exponentformat": "power"} if log else {}
 
 
 def _trace(spec: FigureSpec, name: str, rows: list[FigureRow], number: int, color: str) -> Any:
