@@ -11,8 +11,6 @@ from PIL import Image
 from app.payloads.protocol.labs import LabPicture, PlaceScores
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, load
-from dmlviz.data.made.patches import PATCH, PLACES, SIDE, make_scene_pair
-from dmlviz.data.made.town import TILES, build_town
 from dmlviz.errors import UserError
 from dmlviz.labs.kept_arrays import PLAYGROUND, kept_arrays
 from dmlviz.labs.lab_study import ready_made
@@ -77,6 +75,8 @@ def _methods(result: TrialResult) -> list[PlaceScores]:
 
 
 def _town(dataset: str, data: Path, methods: Sequence[PlaceScores]) -> LabPicture:
+    from dmlviz.data.made.town import TILES, build_town  # brings scipy, which few pages need
+
     source = load(dataset, data)
     town = build_town(source)
     cell = town.tiles.shape[1]
@@ -98,6 +98,8 @@ def _town(dataset: str, data: Path, methods: Sequence[PlaceScores]) -> LabPictur
 
 
 def _scene(dataset: str, data: Path, methods: Sequence[PlaceScores]) -> LabPicture:
+    from dmlviz.data.made.patches import PATCH, PLACES, SIDE, make_scene_pair
+
     pair = make_scene_pair(load(dataset, data))
     return {
         "left": _png(pair.left),

@@ -112,7 +112,7 @@ def test_a_loss_in_one_file_trains_is_explained_and_leaves_with_the_run(person, 
 def test_a_loss_of_ones_own_is_a_part_of_a_sum(person, plugin_runs):
     person.open("?dataset=digits&net=mlp&steps=30")
     choose(person, "Loss", "Sum of two · sums")
-    choose(person, "A", "margin_ratio")
+    choose(person, "Loss a", "Margin ratio")
     config = json.loads((plugin_runs / train(person) / "run.json").read_text())["config"]
     assert (config["loss"], config["loss_params"]["a"]) == ("weighted_sum", "margin_ratio")
 

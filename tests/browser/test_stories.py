@@ -51,7 +51,7 @@ def test_training_moves_the_map_without_a_jump(visit, runs, dataset):
     until(lambda: person.of_map("points") == ("10000" if dataset == "mnist" else "596"))
     caption = person.page.locator(".scores p")
     expect(caption).to_contain_text(
-        re.compile(r"On all [\d,]+ test images, after 80 steps; “validation”: [\d,]+ training")
+        re.compile(r"On all [\d,]+ test images, after 80 steps; val.: [\d,]+ held out")
     )
     expect(person.page.locator('.scores [data-score="precision_at_1"] [data-group="validation"]')).to_be_visible()
     assert float(person.score("precision_at_1")) > 0.9
@@ -273,6 +273,8 @@ def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
 
     form.get_by_text("dmlviz and umap-learn side by side", exact=True).click()
+    person.press("Parameters")  # the form would lie on the map
+    expect(form).to_have_count(0)
     expect(page).to_have_url(re.compile("beside=1"))
     second = page.locator(".map").nth(1)
     expect(second).to_have_attribute("data-state", "finished", timeout=60_000)

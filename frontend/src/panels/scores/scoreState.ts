@@ -179,9 +179,7 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
   if (final && isFinal(readings, step)) {
     // Vectors that were given ready were not trained.
     const trained = readings.steps === 0 ? "" : `, after ${steps(final.step)}`;
-    const held = Object.keys(readings.finalValidation).length
-      ? `; “validation”: ${grouped(readings.validation)} training images held out`
-      : "";
+    const held = Object.keys(readings.finalValidation).length ? `; val.: ${grouped(readings.validation)} held out` : "";
     return `On all ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
@@ -202,7 +200,7 @@ export function gapNote(readings: ScoreState, step: number | null): string {
   const validation = others?.[`seen/${GAP.key}`] ?? others?.[GAP.key];
   const own = train.metrics[`seen/${GAP.key}`] ?? train.metrics[GAP.key];
   if (!Number.isFinite(own) || validation === undefined || !Number.isFinite(validation)) return "";
-  return `; ${GAP.label} of training images ${own.toFixed(3)}, ${signed(own - validation)} vs. validation`;
+  return `; training images ${signed(own - validation)} ${GAP.label}`;
 }
 
 const unseenClassesNote = ({ unseen }: ScoreState): string =>

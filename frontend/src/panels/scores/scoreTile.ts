@@ -9,6 +9,9 @@ const HEIGHT = 22;
 
 const isKnown = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
+/** What a tile has room for. */
+const ABBREVIATIONS: Record<string, string> = { validation: "val." };
+
 export class ScoreTile {
   readonly node: HTMLElement;
   private value = h("span", "value", "–");
@@ -58,7 +61,9 @@ export class ScoreTile {
     this.node.title = this.describe(score);
     this.apart.hidden = !apart.length;
     this.apart.replaceChildren(
-      ...apart.map(({ group, value: own }) => h("span", { "data-group": group }, `${group} ${own.toFixed(3)} `)),
+      ...apart.map(({ group, value: own }) =>
+        h("span", { "data-group": group }, `${ABBREVIATIONS[group] ?? group} ${own.toFixed(3)} `),
+      ),
     );
     if (this.button) {
       this.button.disabled = !clickable;

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-715187643135cb53.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-715187643135cb53.js";
