@@ -50,9 +50,7 @@ def test_training_moves_the_map_without_a_jump(visit, runs, dataset):
     assert config == TrainConfig(dataset=dataset, steps=80, seed=3)
     until(lambda: person.of_map("points") == ("10000" if dataset == "mnist" else "596"))
     caption = person.page.locator(".scores p")
-    expect(caption).to_contain_text(
-        re.compile(r"On all [\d,]+ test images, after 80 steps; val.: [\d,]+ held out")
-    )
+    expect(caption).to_contain_text(re.compile(r"On all [\d,]+ test images, after 80 steps; val.: [\d,]+ held out"))
     expect(person.page.locator('.scores [data-score="precision_at_1"] [data-group="validation"]')).to_be_visible()
     assert float(person.score("precision_at_1")) > 0.9
     assert person.of_map("mounts") == "1"
