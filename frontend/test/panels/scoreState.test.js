@@ -82,8 +82,8 @@ test("the gap between training and validation images is told, of the last step t
     ...(train === undefined ? {} : { train_metrics: { map_at_r: train } }),
   });
   const readings = run(started, shot(0, 0.25, 0.3), shot(10, 0.5), shot(20, 0.75, 0.95), shot(30, 0.8));
-  assert.match(captionAt(readings, 10), /; training images \+0\.050 MAP@R$/);
-  assert.match(captionAt(readings), /; training images \+0\.200 MAP@R$/);
+  assert.match(captionAt(readings, 10), /; training images \+0\.050 MAP@R vs\. val\.$/);
+  assert.match(captionAt(readings), /; training images \+0\.200 MAP@R vs\. val\.$/);
   assert.doesNotMatch(captionAt(run(started, shot(0, 0.25))), /training images/);
 });
 

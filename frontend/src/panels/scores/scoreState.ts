@@ -200,7 +200,7 @@ export function gapNote(readings: ScoreState, step: number | null): string {
   const validation = others?.[`seen/${GAP.key}`] ?? others?.[GAP.key];
   const own = train.metrics[`seen/${GAP.key}`] ?? train.metrics[GAP.key];
   if (!Number.isFinite(own) || validation === undefined || !Number.isFinite(validation)) return "";
-  return `; training images ${signed(own - validation)} ${GAP.label}`;
+  return `; training images ${signed(own - validation)} ${GAP.label} vs. val.`;
 }
 
 const unseenClassesNote = ({ unseen }: ScoreState): string =>

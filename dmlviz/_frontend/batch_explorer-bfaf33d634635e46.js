@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-cc97df5f4111784a.js";

@@ -1,0 +1,1 @@
+export { compare_scores as default } from "../dmlviz.map/page-888c0a61f9fc5fbf.js";

@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.map/page-cc97df5f4111784a.js";

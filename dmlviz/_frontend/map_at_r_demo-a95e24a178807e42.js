@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-cc97df5f4111784a.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-cc97df5f4111784a.js";
