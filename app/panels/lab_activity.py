@@ -10,12 +10,16 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "pairs": pair_game.pair_game,
     "gallery": gallery_shelf.gallery_shelf,
     "places": lab_playground.places,
+    "planes": lab_playground.planes,
+    "sketch": lab_playground.sketch,
     "video": lab_playground.video,
     "metric": lab_playground.metric_playground,
 }
+TELLING = ("planes",)  # they show what the guess is about
 
 
-def lab_activity(services: Services, view: LabView) -> None:
-    """Render the activity of a lab, if it has one."""
-    if view.lab.activity:
-        PANELS[view.lab.activity](services, view)
+def lab_activity(services: Services, view: LabView, guessed: bool) -> None:
+    """Render the activity of a lab, if it has one; one that tells the answer only after the guess."""
+    activity = view.lab.activity
+    if activity and (guessed or activity not in TELLING):
+        PANELS[activity](services, view)
