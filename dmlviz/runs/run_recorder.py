@@ -15,7 +15,7 @@ from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor
-from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
 from dmlviz.training.suggestions import suggestions
 
 QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
@@ -51,6 +51,8 @@ class RunRecorder:
                 self._write_batch(event)
             case Snapshot():
                 self._snapshot(event)
+            case Stopping():
+                self.writer.event("stopping", step=event.step)
             case Finished():  # Stopped too
                 self._ended(event)
             case Failed():

@@ -73,6 +73,13 @@ class Snapshot:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """The training ends after `step` batches, before the last one; its test images are embedded and scored next."""
+
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Finished:
     """The end: embeddings of all test images (n × d), their scores, the weights of the net and those of the loss.
 
@@ -106,4 +113,4 @@ class Failed:
     reason: str
 
 
-Event = Started | Step | BatchRecord | Snapshot | Finished | Stopped | Failed
+Event = Started | Step | BatchRecord | Snapshot | Stopping | Finished | Stopped | Failed

@@ -11,7 +11,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.training.batch_record import recorded_steps
-from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
 
@@ -29,9 +29,9 @@ def train(
 ) -> Iterator[Event]:
     """Train an embedding net and yield its events: Started, a Snapshot of the untrained net, Steps, Snapshots, an end.
 
-    Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds) or Failed (the
-    training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped have embeddings of all
-    test images, so that no Snapshot repeats their step. Closing the iterator stops the training.
+    Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds, after a
+    Stopping) or Failed (the training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped
+    have embeddings of all test images, so that no Snapshot repeats their step. Closing the iterator stops the training.
 
     Snapshots are scored on validation images, which are held out of the training images. Test images are scored
     once, at the end; without validation images (`Started.validation_images` is 0) snapshots score test images.
@@ -123,6 +123,8 @@ def train(
             batch = trainer.record_batch(step, stats)
             if batch is not None:
                 yield batch
+    if reason:
+        yield Stopping(step=step)
     embeddings = trainer.embed(trainer.test_images)
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))

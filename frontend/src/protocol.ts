@@ -170,6 +170,13 @@ export interface PreparingEvent {
   total: number;
 }
 
+/** A training was stopped after `step`; its test images are embedded and scored. */
+export interface StoppingEvent {
+  event: "stopping";
+  time?: number;
+  step: number;
+}
+
 /** How a training or a projection came to its end; `metrics` are those of the test images. */
 export interface EndedEvent {
   event: "finished" | "stopped" | "failed";
@@ -216,7 +223,7 @@ export interface EndEvent {
   state?: string;
 }
 
-export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | StoppingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
 
 // ---- maps: Props of the map and of the closer look, and what a projection is called.
 
