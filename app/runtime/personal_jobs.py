@@ -70,11 +70,11 @@ class PersonalJobs:
         return self.scheduler.running_for(self.person.id)
 
     def embed(
-        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, way: bool = False
+        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, trajectory: bool = False
     ) -> dict[str, Any]:
         """Embed images with the net of a visible run, as `JobScheduler.embed`."""
         self.runs.get(run)
-        return self.scheduler.embed(run, images, views, way)
+        return self.scheduler.embed(run, images, views, trajectory)
 
     @property
     def inference_worker(self) -> RpcWorker:

@@ -24,10 +24,10 @@ def handle_request(question: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         question: {"run": folder, "images": base64 of uint8 (n × h × w or n × h × w × 3), "shape": its shape},
-            optionally "views": projection IDs, and "way": True for the trajectory over the checkpoints.
+            optionally "views": projection IDs, and "trajectory": True for the trajectory over the checkpoints.
 
     Returns:
-        {"embeddings": n × d, "places": {view: n × dims}}, with "way" also {"way": {"steps": […],
+        {"embeddings": n × d, "places": {view: n × dims}}, with "trajectory" also {"trajectory": {"steps": […],
         "embeddings": steps × n × d, "places": steps × n × dims}}.
 
     Raises:
@@ -40,7 +40,7 @@ def handle_request(question: dict[str, Any]) -> dict[str, Any]:
     images = np.frombuffer(pixels, np.uint8).reshape(shape)
     embeddings = embed(run, images)
     reply = {"embeddings": embeddings.tolist(), "places": project_onto_maps(run, embeddings, question.get("views"))}
-    return reply | ({"way": trajectory(run, images)} if question.get("way") else {})
+    return reply | ({"trajectory": trajectory(run, images)} if question.get("trajectory") else {})
 
 
 def trajectory(run: Run, images: np.ndarray) -> dict[str, Any]:

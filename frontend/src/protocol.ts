@@ -247,7 +247,7 @@ export interface PictureInfo {
 /** A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbors. */
 export interface MapQuery {
   xy?: number[];
-  way?: number[][];
+  trajectory?: number[][];
   frames?: Record<string, number[]>;
   neighbors: number[];
 }
@@ -368,7 +368,7 @@ export interface InspectorProps {
   title?: string;
   steps?: CaptionedInk[];
   far?: string | null;
-  way?: number;
+  trajectory_length?: number;
   below?: string;
   logits?: string[];
   sheet?: boolean;
@@ -733,7 +733,7 @@ export interface PairThresholds {
 }
 
 /** What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is. */
-export interface Compared {
+export interface ComparedTuples {
   kind: "pairs" | "triplets" | "classes";
   by: string;
   rows: string;
@@ -774,8 +774,8 @@ export interface BatchAnswer {
   origin: number[];
   view: string;
   normalize: boolean;
-  reach: PairThresholds;
-  seen: Compared;
+  thresholds: PairThresholds;
+  tuples: ComparedTuples;
   selected_by: string | null;
   anchored: boolean;
   centers: ClassCenters | null;
@@ -793,7 +793,7 @@ export interface DistancesAnswer {
   different: string;
   images: number;
   tracked: number;
-  reach: PairThresholds;
+  thresholds: PairThresholds;
 }
 
 // ---- classroom: A class: what its event stream says, and the props of the components that show it.

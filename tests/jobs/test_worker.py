@@ -15,7 +15,7 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.jobs import fork_server
+from dmlviz.jobs import fork_client
 from dmlviz.jobs.worker_process import exit_message
 from dmlviz.process_setup import ONE_THREAD_ENV
 from dmlviz.runs.store import Runs
@@ -28,7 +28,7 @@ LONG = SHORT.replace(steps=500_000)
 def worker(*arguments, errors=None):
     """A worker as the app has it."""
     with tempfile.TemporaryFile() as unread:
-        process = fork_server.start([*map(str, arguments)], errors or unread)
+        process = fork_client.start([*map(str, arguments)], errors or unread)
         try:
             yield process
         finally:
