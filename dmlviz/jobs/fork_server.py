@@ -24,6 +24,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
