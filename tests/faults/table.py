@@ -7,6 +7,7 @@ import argparse
 import os
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,9 +102,17 @@ class Table:
             path.write_text(f"{text.rstrip()}\n\n{block}")
 
 
-def options(description: str, times: int) -> argparse.Namespace:
-    """Read the command line that all commands of this folder have: --times, --seconds, --seed, --write."""
+def options(description: str, times: int, what: Sequence[str] = ()) -> argparse.Namespace:
+    """Read the command line that all commands of this folder have: --times, --seconds, --seed, --write.
+
+    Args:
+        description: What the command does.
+        times: How many faults it makes by default.
+        what: Names of the parts that it has, one of which is to be chosen; empty for a command without parts.
+    """
     parser = argparse.ArgumentParser(description=description)
+    if what:
+        parser.add_argument("what", choices=what)
     parser.add_argument("--times", type=int, default=times, help=f"how many faults ({times})")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same faults (0)")
     parser.add_argument("--write", action="store_true", help="put the table into docs/FAULTS.md")
