@@ -113,7 +113,8 @@ class Lab(Spec):
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
-            "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane; "" for nothing.
+            "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, compare losses with
+            the "tricks" of papers; "" for nothing.
     """
 
     question: str
@@ -129,4 +130,4 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
-    activity: Literal["", "pairs", "gallery", "places", "metric"] = ""
+    activity: Literal["", "pairs", "gallery", "places", "metric", "tricks"] = ""
