@@ -119,6 +119,7 @@ class _RunEnd(TypedDict):
     train_metrics: NotRequired[Scores]
     test_images: NotRequired[Count]
     usual_distance: NotRequired[Number | None]
+    faithfulness: NotRequired[Scores | None]
     seconds: NotRequired[Number]
     cpu_seconds: NotRequired[Number]
     reason: NotRequired[Sentence]
