@@ -3,7 +3,7 @@
 from base64 import b64decode
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,9 +12,11 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
-from dmlviz.nets.models import EmbeddingNet
 from dmlviz.projection import place_on
 from dmlviz.runs.run import Run
+
+if TYPE_CHECKING:
+    from dmlviz.nets.models import EmbeddingNet
 
 MAX_IMAGES = 1000
 CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
@@ -78,7 +80,7 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     return embeddings
 
 
-def trained_net(run: Run, step: int | None = None) -> EmbeddingNet:
+def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet":
     """Return a run's net with its final weights or those of a checkpoint, in evaluation mode; it may be shared."""
     path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
     if not path.exists():
@@ -118,7 +120,7 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
 
 
 @lru_cache(maxsize=40)  # checkpoints of a few runs included
-def _net(run: Path, weights: Path, stamp: int) -> EmbeddingNet:
+def _net(run: Path, weights: Path, stamp: int) -> "EmbeddingNet":
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -130,7 +132,7 @@ def _net(run: Path, weights: Path, stamp: int) -> EmbeddingNet:
     return net.eval()
 
 
-def _new_net(config: TrainConfig, seed: int | None = None) -> EmbeddingNet:
+def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":
     declared = DATASETS[config.dataset]
     return build(
         config.net,
