@@ -18,7 +18,7 @@ def test_what_is_set_counts_at_once_where_limits_are_checked(shared, people, ada
     ada.here.check_room()
     ada.here.check_upload(2 * MB)
     identity.set_limits(teacher, Role.MEMBER, SMALL)
-    with pytest.raises(UserError, match="Your runs and data take"):
+    with pytest.raises(UserError, match="Your runs, data and studies take"):
         ada.here.check_room()
     with pytest.raises(UserError, match="You may upload"):
         ada.here.check_upload(2 * MB)
