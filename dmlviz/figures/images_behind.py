@@ -7,7 +7,7 @@ import numpy as np
 
 from dmlviz.figures.data import Images, Measured
 from dmlviz.metrics import curves
-from dmlviz.metrics.curves import PairKind
+from dmlviz.metrics.distance_histograms import PairKind, pairs_per_image
 
 MAX_PAIRS = 100
 MAX_IMAGES = 200
@@ -59,7 +59,7 @@ def _in_bar(images: Images, measured: Measured, x: float, kind: PairKind) -> tup
     edges = measured.data.edges
     bar = int(np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2))
     low, high = float(edges[bar]), float(edges[bar + 1])
-    counts = curves.pairs_per_image(images.embeddings, images.labels, low, high, kind)
+    counts = pairs_per_image(images.embeddings, images.labels, low, high, kind)
     rows = np.argsort(-counts, kind="stable")[: min(MAX_IMAGES, np.count_nonzero(counts))]
     of = "one class" if kind == "same" else "two classes"
     which = f"the {MAX_IMAGES} images with the most" if np.count_nonzero(counts) > MAX_IMAGES else f"{_count(rows)} of"

@@ -10,7 +10,7 @@ from dmlviz.figures.curves import curve, curve_beside
 from dmlviz.figures.data import Measured, images
 from dmlviz.figures.palette import DIFFERENT, SAME
 from dmlviz.figures.style import MUTED, SQUARE, figure, theme_of
-from dmlviz.metrics import curves
+from dmlviz.metrics import curves, distance_histograms
 
 
 def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
@@ -148,7 +148,12 @@ def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequen
 
 
 def distance_histogram(
-    embeddings: Any, labels: Any = None, *, step: int | None = None, bins: int = curves.BINS, dark: bool = False
+    embeddings: Any,
+    labels: Any = None,
+    *,
+    step: int | None = None,
+    bins: int = distance_histograms.BINS,
+    dark: bool = False,
 ) -> go.Figure:
     """Draw histograms of all distances within and between classes.
 
@@ -160,7 +165,7 @@ def distance_histogram(
         dark: use the dark theme.
     """
     selected = images(embeddings, labels, step)
-    counted = curves.distance_histogram(selected.embeddings, selected.labels, bins)
+    counted = distance_histograms.distance_histogram(selected.embeddings, selected.labels, bins)
     return draw_distance_histogram(Measured(counted, selected.classes, selected.about), dark)
 
 

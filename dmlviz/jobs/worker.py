@@ -2,8 +2,8 @@
 
 With --wait it imports everything first, prints {"ready":true}, and reads its job as one line of JSON from standard
 input. With --serve it stays and answers one question after another: {"job":"embed",…}, {"loss":"curve",…},
-{"batch":STEP,…} or {"logits":ITEM,…}. It works at a low priority on one thread, stops after the current batch on
-SIGTERM, and ends with the process that holds the other end of its standard input.
+{"batch":STEP,…}, {"logits":ITEM,…} or {"lab":NAME,…}. It works at a low priority on one thread, stops after the current
+batch on SIGTERM, and ends with the process that holds the other end of its standard input.
 """
 
 import argparse
@@ -191,6 +191,9 @@ def _serve(parent: ParentChannel) -> None:
             return asdict(batch_terms(run.config, run.batch(order["batch"])))
         if "logits" in order:
             return logits(Run(order["run"]), order["logits"])
+        if "lab" in order:  # by its name, as a trial's worker
+            reply: dict[str, Any] = import_module("dmlviz.labs.playground").answer(order)
+            return reply
         return handle_request(order)
 
     limit_to_one_thread()

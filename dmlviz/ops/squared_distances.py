@@ -78,17 +78,29 @@ def for_each_distance_chunk(
         visit: Called as `visit(rows, squared)`, with a slice of the queries and their squared distances (rows × n).
         threads: Number of threads; by default that of torch if it is loaded, else one per core.
     """
-    step = max(1, min(_CHUNK_ROWS, _MAX_CHUNK_ENTRIES // len(gallery)))
-    chunks = [slice(start, min(start + step, len(queries))) for start in range(0, len(queries), step)]
     distances = SquaredDistances(queries, gallery, kind)
+    for_each_chunk(len(queries), len(gallery), lambda rows: visit(rows, distances.of(rows)), threads)
+
+
+def for_each_chunk(m: int, n: int, visit: Callable[[slice], None], threads: int | None = None) -> None:
+    """Call `visit` for every slice of the rows of an m × n matrix, in any order, from several threads.
+
+    Args:
+        m: Number of rows.
+        n: Number of columns.
+        visit: Called with a slice so small that its part of the matrix stays in the cache.
+        threads: Number of threads; by default that of torch if it is loaded, else one per core.
+    """
+    step = max(1, min(_CHUNK_ROWS, _MAX_CHUNK_ENTRIES // n))
+    chunks = [slice(start, min(start + step, m)) for start in range(0, m, step)]
     workers = min(threads or available_threads(), len(chunks))
     with single_threaded_blas():
         if workers <= 1:
             for rows in chunks:
-                visit(rows, distances.of(rows))
+                visit(rows)
         else:
             with ThreadPoolExecutor(workers) as pool:
-                for _ in pool.map(lambda rows: visit(rows, distances.of(rows)), chunks):
+                for _ in pool.map(visit, chunks):
                     pass
 
 

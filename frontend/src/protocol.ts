@@ -877,7 +877,7 @@ export interface ClassroomBoardProps {
   lessons: ClassroomLesson[];
 }
 
-// ---- labs: What one plays with in a lab: a picture of places that look alike, and a metric in the plane.
+// ---- labs: What one plays with in a lab: a picture of places that look alike, a video to follow, a metric in the plane.
 
 /** Where the picture of a lab is; `version` changes with the results. */
 export interface LabPictureProps {
@@ -912,6 +912,40 @@ export interface LabPicture {
 /** A metric in the plane takes nothing from the server. */
 export type MetricPlaygroundProps = Record<string, never>;
 
+/** Where the tracker answers, of what the videos are made, and the numbers that it begins with and may go up to. */
+export interface TrackerProps {
+  url: string;
+  version: string;
+  things: string;
+  video: number;
+  videos: number;
+  distractors: number;
+  most_distractors: number;
+  noise: number;
+  most_noise: number;
+}
+
+/** What one method finds in a video. `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte each, in base64; `overlaps` those of its boxes with the true ones; `kept` the frames until the target is lost. */
+export interface Follower {
+  title: string;
+  boxes: number[][];
+  maps: string;
+  overlaps: number[];
+  kept: number;
+  milliseconds: number;
+}
+
+/** A video of `count` frames, `side` pixels a side, as bytes in base64, and what each method finds in it. A place of a score map is `stride` pixels from the next. `first` is the box that was given. */
+export interface FollowedVideo {
+  frames: string;
+  side: number;
+  count: number;
+  stride: number;
+  first: number[];
+  truth: number[][];
+  followers: Follower[];
+}
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -934,5 +968,6 @@ export interface Props {
   classroom_bar: ClassroomBarProps;
   classroom_board: ClassroomBoardProps;
   lab_picture: LabPictureProps;
+  tracker: TrackerProps;
   metric_playground: MetricPlaygroundProps;
 }

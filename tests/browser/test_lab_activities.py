@@ -1,9 +1,12 @@
-"""What a visitor does with their own hands in a lab: guess ten pairs, fill a gallery."""
+"""What a visitor does with their own hands in a lab: guess pairs, fill a gallery, follow a thing, win with tricks."""
 
 import pytest
 from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
+from dmlviz.labs.lab_study import ready_made
+from dmlviz.labs.reality_check.claims import claim
+from dmlviz.labs.reality_check.contestants import CONTRASTIVE
 
 pytestmark = pytest.mark.browser
 SLOW = 60_000  # milliseconds; the net is trained on two busy cores
@@ -50,3 +53,53 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
     page.locator("[class*=st-key-lab-shelf-of-my-sign]").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("my sign (1)")).to_have_count(0)
     expect(answer).not_to_contain_text("my sign")
+
+
+def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=tracking&guess=1")
+    tracker = page.locator(".tracker")
+    expect(tracker).to_have_attribute("data-ready", "true")
+    expect(tracker).to_have_attribute("data-own", "false")
+    means = tracker.get_attribute("data-means").split()
+    assert len(means) == 3
+    for name, frame in (("Next frame", "1"), ("Next frame", "2"), ("Previous frame", "1")):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(tracker).to_have_attribute("data-frame", frame)
+    page.get_by_role("slider", name="Frame").fill("20")
+    expect(tracker).to_have_attribute("data-frame", "20")
+    page.get_by_role("radio", name="pixel correlation").click()
+    expect(tracker).to_have_attribute("data-method", "pixel correlation")
+    expect(page.get_by_text("Score map, pixel correlation")).to_be_visible()
+
+    box = page.get_by_role("img", name="The video").bounding_box()
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"], steps=3)
+    page.mouse.up()
+    expect(tracker).to_have_attribute("data-own", "true")
+    assert tracker.get_attribute("data-means").split() != means
+    page.get_by_role("button", name="Back to the true first box").click()
+    expect(tracker).to_have_attribute("data-means", " ".join(means))
+    page.get_by_role("slider", name="Noise, gray levels").fill("60")
+    expect(tracker).not_to_have_attribute("data-means", " ".join(means))
+
+
+def test_a_loss_beats_itself_by_tricks(person):
+    page, results = person.page, ready_made("reality-check").results()
+    page.goto(f"{person.url}/labs?lab=reality-check")
+    expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
+    expect(page.get_by_text("Be the author")).to_have_count(0)  # it gives the answer away
+    page.goto(f"{person.url}/labs?lab=reality-check&guess=1")
+    expect(page.get_by_text("No trick in use.")).to_be_visible()
+    page.get_by_role("combobox", name="Your favorite loss").click()
+    page.get_by_role("option", name="Contrastive (2006)").click()
+    expect(page.get_by_role("heading", name="“Contrastive is as good as the contrastive loss.”")).to_be_visible()
+    page.get_by_text("Leave it at its recommended settings").click()
+    expect(page.get_by_text("1 trick in use")).to_be_visible()
+    page.get_by_text("Put its four nets side by side").click()
+    gain = claim(results, CONTRASTIVE, {"untuned", "four_nets"}).gain
+    assert gain > 20
+    words = f"“Contrastive is {gain:.0f} % better than the contrastive loss.”"
+    expect(page.get_by_role("heading", name=words)).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Take the best step of the test curve")).to_be_disabled()

@@ -10,6 +10,7 @@ from dmlviz.data import load
 from dmlviz.figures import baselines, images_behind
 from dmlviz.figures.data import Images, Measured
 from dmlviz.metrics import curves
+from dmlviz.metrics.distance_histograms import distance_histogram, pairs_per_image
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
@@ -59,13 +60,13 @@ def test_a_threshold_has_the_images_of_the_pairs_that_it_lets_in(images):
 
 @pytest.mark.parametrize("kind", ["same", "different"])
 def test_a_bar_has_the_images_of_its_pairs(images, kind):
-    d, counted = distances(images), curves.distance_histogram(images.embeddings, images.labels, bins=30)
+    d, counted = distances(images), distance_histogram(images.embeddings, images.labels, bins=30)
     bar = 6
     low, high = counted.edges[bar : bar + 2]
     of_kind = (images.labels[:, None] == images.labels) == (kind == "same")
     within = of_kind & (d >= low) & (d < high) & ~np.eye(60, dtype=bool)
     assert within.sum() == 2 * getattr(counted, kind)[bar]
-    counts = curves.pairs_per_image(images.embeddings, images.labels, low, high, kind)
+    counts = pairs_per_image(images.embeddings, images.labels, low, high, kind)
     assert counts.tolist() == within.sum(axis=1).tolist()
     behind = images_behind.images_behind(
         "distance_histogram", images, Measured(counted, (), ""), (low + high) / 2, kind
