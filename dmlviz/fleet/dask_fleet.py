@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import logging
 import secrets
 import subprocess
@@ -29,11 +30,11 @@ from dmlviz.fleet.dask_config import (
 )
 from dmlviz.fleet.dask_scheduler import start_scheduler
 from dmlviz.fleet.errors import FleetError, MachineLostError
+from dmlviz.fleet.orders import Record, content_of, dataset_of, order_id
 from dmlviz.fleet.placing import best_machine
 from dmlviz.fleet.remote_job import RemoteJob
 from dmlviz.fleet.versions import refusal, versions
 from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo
-from dmlviz.runs.run import Run
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -105,7 +106,7 @@ def answer_within(seconds: float, ask: Callable[[], Any]) -> Any:
 
 
 class DaskFleet:
-    """Sends trainings to the machines that are connected to a Dask scheduler.
+    """Sends trainings and trials to the machines that are connected to a Dask scheduler.
 
     Where nobody listens at the address and it is one of this machine, the scheduler is started here, and started
     again when it was killed.
@@ -151,20 +152,21 @@ class DaskFleet:
             not machines and dataset in DATASETS.builtin  # one will come
         )
 
-    def dispatch(self, run: Run, only: str = "") -> JobWorker | None:
-        """Give a training to a machine with a free slot, at best one with its data and a GPU; None without any."""
+    def dispatch(self, record: Record, only: str = "") -> JobWorker | None:
+        """Give a job to a machine with a free slot, at best one with its data and a GPU; None without any."""
         with self._change:
             client = self._client
             if client is None or client.status != "running" or self._closing.is_set():
                 return None
-            machine = best_machine(self._machines.values(), Counter(self._jobs.values()), run.config.dataset, only=only)
+            taken = Counter(self._jobs.values())
+            machine = best_machine(self._machines.values(), taken, dataset_of(record), only=only)
             if machine is None:
                 return None
             address = machine.address
             # Not the bare id of the run: another server may train the same, and so may this one, begun again.
-            order = f"{self._name}-{next(self._numbers)}-{run.id}"
+            order = f"{self._name}-{next(self._numbers)}-{order_id(record)}"
             job = RemoteJob(
-                run,
+                record,
                 machine.name,
                 self._events,
                 connect=lambda job: _DaskLink(client, order, address, job),
@@ -285,9 +287,9 @@ class _DaskLink:
         self._client, self._order, self._address, self._job = client, order, address, job
         try:
             self._future = client.submit(
-                dask_worker.train,
+                dask_worker.work,
                 order,
-                job.run.config.to_json(),
+                json.dumps(content_of(job.record)),
                 key=order,
                 workers=[address],
                 allow_other_workers=False,

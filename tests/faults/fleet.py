@@ -5,6 +5,7 @@
 - `memory`: many short jobs; the memory of the scheduler before and after.
 """
 
+import contextlib
 import os
 import random
 import signal
@@ -206,11 +207,13 @@ def memory(table, count, seed):
             if table.over:
                 break
             run = fleet.jobs.submit(TINY.replace(seed=seed + number))
-            seconds = fleet.until(lambda run=run: fleet.jobs.status(run).phase == "finished", 600)
+            seconds = fleet.until(lambda run=run: fleet.jobs.status(run).phase in ("finished", "failed"), 600)
+            status = fleet.jobs.status(run)
             now = _memory(fleet.jobs.fleet._scheduler.pid)
             if number + 1 == max(1, count // 10):
                 first = now
             broken = f"the scheduler has {now:.0f} MB after {first:.0f}" if first and now > first + FLAT_MB else ""
+            broken += "" if status.phase == "finished" else f"{status.phase}: {status.reason}"
             figures = {f"MB after {number + 1}": now} if number + 1 in (count // 10, count // 2, count) else {}
             table.add("a short job", broken, **figures, **{"s for a job": seconds})
             fleet.jobs.runs.delete(run)
@@ -242,5 +245,6 @@ if __name__ == "__main__":
     command, count, row, title, promise = COMMANDS[chosen.what]
     faults = Table(row, title, promise, f"python tests/faults/fleet.py {chosen.what} --times {count}")
     faults.seconds = chosen.seconds
-    command(faults, chosen.times or count, chosen.seed)
+    with contextlib.suppress(KeyboardInterrupt):  # what was done until then is told
+        command(faults, chosen.times or count, chosen.seed)
     sys.exit(faults.finish(chosen.write))
