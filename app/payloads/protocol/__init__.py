@@ -61,4 +61,5 @@ PROPS: dict[str, type] = {
     "classroom_board": classroom.ClassroomBoardProps,
     "lab_picture": labs.LabPictureProps,
     "metric_playground": labs.MetricPlaygroundProps,
+    "threshold": labs.ThresholdProps,
 }
