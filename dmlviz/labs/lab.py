@@ -114,7 +114,7 @@ class Lab(Spec):
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
             "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, compare losses with
-            the "tricks" of papers; "" for nothing.
+            the "tricks" of papers, go through "episodes"; "" for nothing.
     """
 
     question: str
@@ -130,4 +130,4 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
-    activity: Literal["", "pairs", "gallery", "places", "metric", "tricks"] = ""
+    activity: Literal["", "pairs", "gallery", "places", "metric", "tricks", "episodes"] = ""
