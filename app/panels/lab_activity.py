@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.panels import gallery_shelf, lab_playground, pair_game
+from app.panels import few_shot_episodes, gallery_shelf, lab_playground, pair_game, paper_tricks
 from app.runtime.services import Services
 from app.state.labs import LabView
 
@@ -14,12 +14,13 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "sketch": lab_playground.sketch,
     "video": lab_playground.video,
     "metric": lab_playground.metric_playground,
+    "tricks": paper_tricks.paper_tricks,
+    "episodes": few_shot_episodes.few_shot_episodes,
 }
-TELLING = ("planes",)  # they show what the guess is about
+ANSWERING = ("planes", "tricks", "episodes")  # these show the answer, and wait for the guess
 
 
 def lab_activity(services: Services, view: LabView, guessed: bool) -> None:
-    """Render the activity of a lab, if it has one; one that tells the answer only after the guess."""
-    activity = view.lab.activity
-    if activity and (guessed or activity not in TELLING):
-        PANELS[activity](services, view)
+    """Render the activity of a lab, if it has one; one that shows the answer only after the guess."""
+    if view.lab.activity and (guessed or view.lab.activity not in ANSWERING):
+        PANELS[view.lab.activity](services, view)

@@ -153,7 +153,8 @@ class Lab(Spec):
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
             "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, follow a thing through
-            a "video", point at an image in all of several "planes", search by a "sketch"; "" for nothing.
+            a "video", point at an image in all of several "planes", search by a "sketch",
+            compare losses with the "tricks" of papers, go through "episodes"; "" for nothing.
         planes: The maps for that, from any part of the results; None as long as there is none.
         plane_images: Their images, n × h × w, made from the data set.
         playground: "module:function" that answers what the activity asks a net that a trial kept, in a worker; "" where
@@ -173,7 +174,9 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
-    activity: Literal["", "pairs", "gallery", "places", "metric", "video", "planes", "sketch"] = ""
+    activity: Literal["", "pairs", "gallery", "places", "metric", "video", "planes", "sketch", "tricks", "episodes"] = (
+        ""
+    )
     planes: Callable[[Sequence[TrialResult]], LinkedPlanes | None] | None = None
     plane_images: "Callable[[Dataset], np.ndarray] | None" = None
     playground: str = ""

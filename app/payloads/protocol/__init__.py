@@ -64,4 +64,5 @@ PROPS: dict[str, type] = {
     "sketch_search": labs.SketchSearchProps,
     "tracker": labs.TrackerProps,
     "metric_playground": labs.MetricPlaygroundProps,
+    "threshold": labs.ThresholdProps,
 }
