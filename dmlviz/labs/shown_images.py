@@ -25,7 +25,7 @@ def find_images(dataset: str, wanted: str) -> np.ndarray | None:
     return data.test.images if images_id(data) == wanted else None
 
 
-def test_and_train(data: Dataset, count: int) -> tuple[Split, int]:
+def both_parts(data: Dataset, count: int) -> tuple[Split, int]:
     """Return so many test images and, behind them, as many training images; and how many are test images."""
     parts = [split.select(stratified_subset(split.labels, count)) for split in (data.test, data.train)]
     both = Split(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("images", "labels")))

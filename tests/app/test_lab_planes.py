@@ -14,7 +14,7 @@ from app.payloads.protocol.labs import LabPlanes
 from dmlviz.data import load, sprite_sheet, stratified_subset
 from dmlviz.errors import UserError
 from dmlviz.labs.lab_study import ready_made
-from dmlviz.labs.shown_images import some_test_images, test_and_train
+from dmlviz.labs.shown_images import both_parts, some_test_images
 from dmlviz.labs.specs.margins import SEEN_CLASSES
 from dmlviz.studies.study import Study, create_study
 
@@ -75,7 +75,7 @@ def test_tile_i_is_the_image_of_point_i(lab: str, tmp_path: Path) -> None:
         expected = data.test.images[some_test_images(data, SEEN_CLASSES, 1500)]
         assert len(expected) == len(chosen)
     else:
-        both, tests = test_and_train(data, 2000)
+        both, tests = both_parts(data, 2000)
         assert tests == len(data.test)
         expected = np.concatenate(
             [split.images[stratified_subset(split.labels, 2000)] for split in (data.test, data.train)]

@@ -9,7 +9,7 @@ import numpy as np
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.labs.measures.training import train_to_the_end
-from dmlviz.labs.shown_images import test_and_train
+from dmlviz.labs.shown_images import both_parts
 from dmlviz.labs.specs.classical_or_mined import SCORED
 from dmlviz.metrics import evaluate
 from dmlviz.studies.trial import Trial, TrialContext
@@ -33,7 +33,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     config = TrainConfig(
         dataset=trial.dataset, num_snapshots=SNAPSHOTS, eval_subset_size=FOLLOWED, **dict(trial.settings)
     )
-    both, tests = test_and_train(data, SCORED)
+    both, tests = both_parts(data, SCORED)
     follower = _Follower(config, both.labels, tests)
     end = train_to_the_end(
         config, replace(data, test=both), context, lambda snapshot: follower.values(), on_event=follower.on_event

@@ -104,9 +104,9 @@ def _planes(results: Sequence[TrialResult]) -> LinkedPlanes | None:
 
 
 def _plane_images(data: "Dataset") -> np.ndarray:
-    from dmlviz.labs.shown_images import test_and_train
+    from dmlviz.labs.shown_images import both_parts
 
-    return test_and_train(data, SCORED)[0].images
+    return both_parts(data, SCORED)[0].images
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
