@@ -28,8 +28,8 @@ def find_images(dataset: str, wanted: str) -> np.ndarray | None:
 def both_parts(data: Dataset, count: int) -> tuple[Split, int]:
     """Return so many test images and, behind them, as many training images; and how many are test images."""
     parts = [split.select(stratified_subset(split.labels, count)) for split in (data.test, data.train)]
-    both = Split(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("images", "labels")))
-    return both, len(parts[0])
+    images, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("images", "labels"))
+    return Split(images, labels), len(parts[0])
 
 
 def some_test_images(data: Dataset, classes: Sequence[int] | np.ndarray, count: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The weights of a net that a trial keeps for the page's playground."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +14,9 @@ from dmlviz.storage.arrays import read_arrays
 
 def keep_net(net: nn.Module, folder: Path) -> None:
     """Write the weights of a net into a trial's folder, in 16 bits, shared ones once: a playground needs no more."""
-    weights = {name: weight.detach().numpy().astype(np.float16) for name, weight in net.named_parameters()}
+    weights: dict[str, Any] = {
+        name: weight.detach().numpy().astype(np.float16) for name, weight in net.named_parameters()
+    }
     np.savez_compressed(folder / NET, **weights)
 
 

@@ -78,7 +78,7 @@ def build_net(size: int, seed: int) -> nn.Module:
 def directions(embedded: np.ndarray) -> np.ndarray:
     """Return the directions of embeddings (n × d) as signed bytes, from which the page computes who is alike."""
     unit = embedded / np.linalg.norm(embedded, axis=1, keepdims=True).clip(1e-9)
-    return np.rint(127 * unit).astype(np.int8)
+    return np.asarray(np.rint(127 * unit), np.int8)
 
 
 def others_of_another_image(embedded: np.ndarray, image: np.ndarray, k: int) -> np.ndarray:
