@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticKnownError
 
-from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -30,9 +29,9 @@ def _class_ids(value: Any) -> Any:
 
 
 def _coerce_steps(steps: int, info: ValidationInfo) -> int:
-    """Require at least 1 step; 0 is for imported embeddings, which are not trained."""
+    """Require at least 1 step; 0 is for what another program has embedded."""
     dataset = info.data.get("dataset", "")
-    min_steps = 0 if is_custom(dataset) and DATASETS[dataset].size == 0 else 1
+    min_steps = 1 if not dataset or DATASETS[dataset].trainable else 0
     if steps < min_steps:
         raise PydanticKnownError("greater_than_equal", {"ge": min_steps})
     return steps

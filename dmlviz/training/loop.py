@@ -12,6 +12,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
+from dmlviz.training.iterator import Training
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
 
@@ -26,13 +27,13 @@ def train(
     data: Dataset | None = None,
     device: str | torch.device | None = None,
     stop: Callable[[], bool] | None = None,
-) -> Iterator[Event]:
+) -> Training:
     """Train an embedding net and yield its events: Started, a Snapshot of the untrained net, Steps, Snapshots, an end.
 
     Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds, after a
     Stopping) or Failed (the training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped
     come after an Embedded with all test images, so that no Snapshot repeats their step. Closing the iterator stops the
-    training.
+    training. In a notebook, it shows itself as a live map.
 
     Snapshots are scored on validation images, which are held out of the training images. Test images are scored
     once, at the end; without validation images (`Started.validation_images` is 0) snapshots score test images.
@@ -45,8 +46,8 @@ def train(
         device: a torch device; by default a GPU if there is one.
         stop: called between batches; True stops the training.
 
-    Yields:
-        The events of `dmlviz.training.events`, in order.
+    Returns:
+        The events of `dmlviz.training.events`, in order: an iterator.
 
     Raises:
         UserError: if the config does not fit its data, e.g. too few images of a class.
@@ -56,6 +57,12 @@ def train(
         >>> [type(event).__name__ for event in train(config)]
         ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Embedded', 'Finished']
     """
+    return Training(_events(config, data, device, stop), config, data)
+
+
+def _events(
+    config: TrainConfig, data: Dataset | None, device: str | torch.device | None, stop: Callable[[], bool] | None
+) -> Iterator[Event]:
     data = load(config.dataset) if data is None else data
     clock = _Clock()
     trainer = Trainer(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))

@@ -184,18 +184,25 @@ export function createStreams({
       turn();
     },
 
-    /** Take a whole record that lies in the page itself, once; `frames` maps hashes to base64. */
+    /**
+     * Take lines of a record from number `from` on, without a server; lines that are known already are left out, and
+     * all after "end". `frames` maps hashes to base64.
+     */
     feed({
       run,
       pid = null,
       events,
       frames,
-    }: StreamName & { events: RunEvent[]; frames: Record<string, string> }): void {
+      from = 0,
+    }: StreamName & { events: RunEvent[]; frames: Record<string, string>; from?: number }): void {
       for (const [id, text] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, decodeBase64(text).buffer);
       const channel = channelOf(run, pid);
-      if (channel.ended) return;
-      for (const event of events) deliver(channel, event);
-      channel.ended = true;
+      for (const [i, event] of events.entries()) {
+        if (channel.ended || (event.event !== "end" && from + i <= channel.last)) continue;
+        if (event.event === "end") channel.ended = true;
+        else channel.last = from + i;
+        deliver(channel, event);
+      }
     },
 
     /** The bytes of a frame that `feed` brought, or undefined. */
