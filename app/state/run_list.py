@@ -199,5 +199,9 @@ def setting_badges(config: TrainConfig) -> list[str]:
         NETS[config.net].title,
         f"{config.embedding_dim}-d {space}",
         f"{config.steps:,} steps",
+        *([] if config.use_labels else ["labels unused"]),
+        *([f"{config.views} views"] if config.views > 1 else []),
+        *(["augmented"] if config.augmentation else []),
+        *([f"{config.projection_dim}-d head"] if config.projection_dim else []),
         *([f"seed {config.seed}"] if config.seed else []),
     ]

@@ -40,8 +40,9 @@ PANELS = {
     "Data and batches": (
         *("dataset", "max_train_images", "held_out_classes"),
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
+        *("use_labels", "views", "augmentation"),
     ),
-    "Net": ("net", "embedding_dim", "normalize"),
+    "Net": ("net", "embedding_dim", "normalize", "projection_dim"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
     "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
     "Length and seed": ("steps", "max_seconds", "seed"),

@@ -129,13 +129,16 @@ def train(
         return
     end = Stopped if reason else Finished
     stopped_by_user = reason == STOPPED_BY_USER
+    # What was learned without labels is read out with labels, at the end.
+    probes = {} if config.use_labels else trainer.probe_scores(embeddings, data.test.labels)
     yield end(
         step=step,
         embeddings=embeddings,
         # After Stop a user waits: skip the slowest metrics, which no page shows; `dmlviz evaluate` computes them.
         metrics=trainer.scores(
             embeddings, data.test.labels, full_ranking=not stopped_by_user, verification=not stopped_by_user
-        ),
+        )
+        | probes,
         validation_metrics=_scores_of(trainer, trainer.validation_images),
         train_metrics=_scores_of(trainer, trainer.train_images, trainer.train_scored),
         net_weights=trainer.weights(),

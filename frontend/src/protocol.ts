@@ -758,6 +758,8 @@ export interface BatchAnswer {
   mean_of: string;
   labels: number[];
   images: number[];
+  copy_of: number[] | null;
+  behind_head: boolean;
   classes: string[];
   before: string;
   places: string;
