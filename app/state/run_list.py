@@ -199,6 +199,7 @@ def setting_badges(config: TrainConfig) -> list[str]:
         NETS[config.net].title,
         f"{config.embedding_dim}-d {space}",
         f"{config.steps:,} steps",
+        *(["labels corrected"] if config.corrections else []),
         *([] if config.use_labels else ["labels unused"]),
         *([f"{config.views} views"] if config.views > 1 else []),
         *(["augmented"] if config.augmentation else []),

@@ -120,6 +120,7 @@ class TrainingDraft:
         takes = {"", *self._loss().tuple_kinds}
         unlabeled = self.settings.get("use_labels") is False
         misfits: dict[str, Callable[[Any], object]] = {
+            "corrections": lambda revision: revision and keep == "dataset",
             "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
             "classes_per_batch": lambda classes: classes > len(dataset.classes),
             **{name: partial(operator.lt, most) for name, most in dataset.most.items()},

@@ -16,6 +16,7 @@ COMMANDS = {
     "runs": "List and manage runs.",
     "data": "List data sets; add your own images or embeddings.",
     "evaluate": "Compute all metrics of a run.",
+    "clean": "Find suspect labels, near duplicates, leaks and outliers in training data; correct labels.",
     "neighbors": "List the nearest neighbors of a test image.",
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
     "doctor": "Check that this machine has what dmlviz needs.",

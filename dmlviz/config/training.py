@@ -63,6 +63,12 @@ class TrainConfig(Config):
         (), description="classes held out of training, e.g. 7,8,9; adds separate scores for seen and unseen classes"
     )
 
+    corrections: str | None = Field(
+        None,
+        pattern="^[0-9a-f]{16}$",
+        description="revision of the corrections of the training labels (see `dmlviz clean`); latest: those so far",
+    )
+
     net: str = Field("small", description="embedding net")
     embedding_dim: int = Field(64, ge=1, le=4096, description="dimensions of the embedding")
     normalize: bool = Field(True, description="L2-normalize the embeddings")
@@ -125,7 +131,9 @@ class TrainConfig(Config):
         unseen = set(self.held_out_classes)
         return tuple(label for label in DATASETS[self.dataset].trainable_classes if label not in unseen)
 
-    optional_settings: ClassVar[frozenset[str]] = frozenset({"projection_dim", "use_labels", "views", "augmentation"})
+    optional_settings: ClassVar[frozenset[str]] = frozenset(
+        {"corrections", "projection_dim", "use_labels", "views", "augmentation"}
+    )
 
     @property
     def loss_dim(self) -> int:

@@ -3,13 +3,15 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, Split, load, stratified_subset
+from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
+from dmlviz.data.corrections import corrected
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 from dmlviz.training.labeled_images import LabeledImages
@@ -26,6 +28,7 @@ def train(
     data: Dataset | None = None,
     device: str | torch.device | None = None,
     stop: Callable[[], bool] | None = None,
+    root: Path | None = None,
 ) -> Iterator[Event]:
     """Train an embedding net and yield its events: Started, a Snapshot of the untrained net, Steps, Snapshots, an end.
 
@@ -43,6 +46,7 @@ def train(
         data: the data set; loaded by name when None.
         device: a torch device; by default a GPU if there is one.
         stop: called between batches; True stops the training.
+        root: folder of the data sets and of their corrections; the default one when None.
 
     Yields:
         The events of `dmlviz.training.events`, in order.
@@ -55,7 +59,8 @@ def train(
         >>> [type(event).__name__ for event in train(config)]
         ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Finished']
     """
-    data = load(config.dataset) if data is None else data
+    data = load(config.dataset, root) if data is None else data
+    data = corrected(data, config.corrections, data_root(root))
     clock = _Clock()
     trainer = Trainer(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)

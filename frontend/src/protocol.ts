@@ -907,6 +907,55 @@ export interface LabPicture {
 /** A metric in the plane takes nothing from the server. */
 export type MetricPlaygroundProps = Record<string, never>;
 
+// ---- cleaning: The review sheet of training data.
+
+/** A training image that a person should look at; `other` is a test image where the kind is "leak". */
+export interface ReviewRow {
+  kind: "suspect" | "duplicate" | "leak" | "outlier";
+  image: number;
+  label: number;
+  score: number;
+  reason: string;
+  suggestion: number | null;
+  other: number | null;
+  other_label: number | null;
+  tile: number;
+  other_tile: number | null;
+}
+
+/** dmlviz/runs/…/cleaning.json: the rows, or that they are being looked for. */
+export interface ReviewAnswer {
+  state: "working" | "found";
+  rows?: ReviewRow[];
+  images?: number;
+  steps?: number[];
+  sheet?: SpriteSheets;
+}
+
+/** What was decided about a training image. */
+export interface Decision {
+  action: "confirm" | "relabel" | "exclude" | "tag";
+  label: number | null;
+  tag: string;
+}
+
+/** Of the component `review_sheet`; `decisions` are by image. */
+export interface ReviewProps {
+  run: string;
+  url: string;
+  classes: string[];
+  decisions: Record<string, Decision>;
+  read_only: boolean;
+}
+
+/** What the review sheet sends: a decision about an image, or that it is taken back. */
+export interface ReviewAction {
+  image: number;
+  action: "confirm" | "relabel" | "exclude" | "tag" | "undo";
+  label: number | null;
+  tag: string | null;
+}
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -930,4 +979,5 @@ export interface Props {
   classroom_board: ClassroomBoardProps;
   lab_picture: LabPictureProps;
   metric_playground: MetricPlaygroundProps;
+  review_sheet: ReviewProps;
 }
