@@ -37,7 +37,7 @@ class PersonalJobs:
         """Start or queue a training and return its run, as `JobScheduler.submit`; the run is the person's too."""
         if not self.person.alone:
             self.before_training(config.dataset)
-            self._check_number(Key(config.id))
+            self.check_number(Key(config.id))
         run = self.scheduler.submit(config, self.person.id)
         self.hold(run)
         return run
@@ -46,7 +46,7 @@ class PersonalJobs:
         """Start or queue a projection, as `JobScheduler.project`; of any run that this person may see."""
         self.runs.get(run)
         if not self.person.alone:
-            self._check_number(Key(run, config.id))
+            self.check_number(Key(run, config.id))
         return self.scheduler.project(run, config, self.person.id, resume=resume)
 
     def stop(self, run: str, projection: str | None = None) -> bool:
@@ -81,7 +81,8 @@ class PersonalJobs:
         """The worker that answers questions."""
         return self.scheduler.inference_worker
 
-    def _check_number(self, key: Key) -> None:
+    def check_number(self, key: Key) -> None:
+        """Raise UserError if this person has as many jobs under way and waiting as they may; one of them may go on."""
         jobs, limit = self.running_for(), self.person.limits.jobs
         if not self.person.id:
             raise UserError("This browser sends no cookie, so your runs could not be told from others'; allow cookies.")

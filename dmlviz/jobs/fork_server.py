@@ -24,7 +24,9 @@ import select
 import signal
 import socket
 import sys
+import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -137,15 +139,22 @@ def _readable(*files: int, timeout: float | None) -> list[int]:
     return select.select(files, [], [], timeout)[0]
 
 
+def _at_low_priority(prepare: Callable[[], object]) -> None:
+    os.nice(niceness())
+    prepare()
+
+
 def main() -> None:
     """Import everything, then fork until the server ends; a job that comes earlier does not wait for all imports."""
     exit_when_closed(0)
     from dmlviz.jobs import worker
 
-    os.nice(niceness())  # its workers also offer their memory; were it killed, all would be
     forks = _Forks(socket.socket(fileno=int(sys.argv[1])))
     for prepare in worker.warm_up_steps(forking=True):
-        prepare()
+        # On Linux each thread has its own priority: a worker is forked at the usual one, and lowers it itself.
+        thread = threading.Thread(target=_at_low_priority, args=(prepare,))
+        thread.start()
+        thread.join()  # no thread may run during a fork
         while forks.poll(timeout=0):
             pass
         forks.fork_pending(urgent=True)
