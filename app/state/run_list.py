@@ -202,5 +202,10 @@ def setting_badges(run: Run) -> list[str]:
         NETS[config.net].title,
         f"{config.embedding_dim}-d {space}",
         f"{config.steps:,} steps",
+        *(["labels corrected"] if config.corrections else []),
+        *([] if config.use_labels else ["labels unused"]),
+        *([f"{config.views} views"] if config.views > 1 else []),
+        *(["augmented"] if config.augmentation else []),
+        *([f"{config.projection_dim}-d head"] if config.projection_dim else []),
         *([f"seed {config.seed}"] if config.seed else []),
     ]

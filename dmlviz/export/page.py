@@ -75,6 +75,7 @@ def page_data(kept: RunExport) -> list[tuple[str, str]]:
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
         ("Training", f"{steps:,} steps of {config.effective_batch_size} images, seed {config.seed}"),
+        ("Views", config.views_note),
         ("Map", _map_title(kept)),
     ]
     return [(name, text) for name, text in rows if text]

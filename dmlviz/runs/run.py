@@ -207,7 +207,7 @@ class Run(NeighborSearch):
             raise RunNotFoundError(f"Run {self.id} has no batch of step {step}.")
         batch = BatchRecord.load(path)
         check_array(
-            path, batch.embeddings_before.shape, batch.embeddings_before.dtype, "f", (None, self.config.embedding_dim)
+            path, batch.embeddings_before.shape, batch.embeddings_before.dtype, "f", (None, self.config.loss_dim)
         )
         if batch.step != step:
             raise DamagedFileError(path, f"it holds the batch of step {batch.step}")

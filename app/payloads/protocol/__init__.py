@@ -8,6 +8,7 @@ other in Python 3.11.
 from app.payloads.protocol import (
     batches,
     classroom,
+    cleaning,
     common,
     compare,
     events,
@@ -37,6 +38,7 @@ MODULES = (
     batches,
     classroom,
     labs,
+    cleaning,
 )
 
 PROPS: dict[str, type] = {
@@ -62,5 +64,6 @@ PROPS: dict[str, type] = {
     "lab_picture": labs.LabPictureProps,
     "tracker": labs.TrackerProps,
     "metric_playground": labs.MetricPlaygroundProps,
+    "review_sheet": cleaning.ReviewProps,
     "threshold": labs.ThresholdProps,
 }
