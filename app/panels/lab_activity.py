@@ -10,15 +10,17 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "pairs": pair_game.pair_game,
     "gallery": gallery_shelf.gallery_shelf,
     "places": lab_playground.places,
+    "planes": lab_playground.planes,
+    "sketch": lab_playground.sketch,
     "video": lab_playground.video,
     "metric": lab_playground.metric_playground,
     "tricks": paper_tricks.paper_tricks,
     "episodes": few_shot_episodes.few_shot_episodes,
 }
-ANSWERING = ("tricks", "episodes")  # these show the answer, and wait for the guess
+ANSWERING = ("planes", "tricks", "episodes")  # these show the answer, and wait for the guess
 
 
 def lab_activity(services: Services, view: LabView, guessed: bool) -> None:
-    """Render the activity of a lab, if it has one."""
+    """Render the activity of a lab, if it has one; one that shows the answer only after the guess."""
     if view.lab.activity and (guessed or view.lab.activity not in ANSWERING):
         PANELS[view.lab.activity](services, view)
