@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmlviz.figures.data import Images, Measured
+from dmlviz.figures.data import Images, Measured, class_name
 from dmlviz.metrics import curves
 from dmlviz.metrics.distance_histograms import PairKind, pairs_per_image
+from dmlviz.metrics.first_hits import first_hits
+from dmlviz.metrics.inputs import read_finite
 
 MAX_PAIRS = 100
 MAX_IMAGES = 200
@@ -30,7 +32,7 @@ def images_behind(
         name: name of the figure, one of `CLICKABLE`.
         images: the embeddings that were measured.
         measured: what is drawn.
-        x: where the point is: k, the distance that a pair may have, or the middle of a bar.
+        x: where the point is: k, the distance that a pair may have, the middle of a bar, or the number of a cell.
         kind: the pairs that a bar counts.
     """
     rows, text = CLICKABLE[name](images, measured, x, kind)
@@ -66,11 +68,24 @@ def _in_bar(images: Images, measured: Measured, x: float, kind: PairKind) -> tup
     return rows, f"{which} pairs of {of} at a distance of {low:.3f} to {high:.3f}"
 
 
+def _in_cell(images: Images, measured: Measured, x: float, kind: PairKind) -> tuple[np.ndarray, str]:
+    names, _ = measured.data
+    row, column = divmod(round(x), len(names))
+    points = read_finite(images.embeddings, images.labels)
+    hits = first_hits(points)
+    is_within = (points.classes[hits.queries] == row) & (hits.nearest_class == column)
+    rows = hits.queries[is_within]
+    own, other = (class_name(measured.classes, int(names[i])) for i in (row, column))
+    nearest = "one of them, too" if row == column else f"one of {other}"
+    return rows, f"{_count(rows)} of {own} whose nearest neighbor is {nearest}"
+
+
 CLICKABLE: dict[str, Callable[[Images, Measured, float, PairKind], tuple[np.ndarray, str]]] = {
     "recall_at_k": _first_found,
     "roc": _accepted_wrongly,
     "precision_recall": _accepted_wrongly,
     "distance_histogram": _in_bar,
+    "confusion_matrix": _in_cell,
 }
 
 

@@ -58,6 +58,7 @@ def draw_roc(measured: Measured, dark: bool = False, beside: Sequence[Measured] 
                 other.name,
                 f"{other.name}: area {other.data.area:.4f}",
                 theme,
+                customdata=points["distance"],
                 hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
             )
         )
@@ -133,6 +134,7 @@ def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequen
                 other.name,
                 f"{other.name}: average precision {other.data.average_precision:.4f}",
                 theme,
+                customdata=_readable_thresholds(other.data.thresholds[part]),
                 hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
             )
         )
@@ -199,8 +201,10 @@ def draw_distance_histogram(measured: Measured, dark: bool = False, beside: Sequ
                 go.Scatter(
                     x=edges,
                     y=np.append(shares, 0),
-                    mode="lines",
+                    mode="lines+markers",
                     line={"color": color[theme], "width": 1.5, "shape": "hv"},
+                    marker={"color": color[theme], "size": 8, "opacity": 0},  # Plotly selects markers only
+                    unselected={"marker": {"opacity": 0}},
                     name=f"{other.name}, pairs of {name}",
                     hovertemplate=f"{other.name}: %{{y:.2%}} of the pairs of {name}<extra></extra>",
                 )

@@ -877,7 +877,7 @@ export interface ClassroomBoardProps {
   lessons: ClassroomLesson[];
 }
 
-// ---- labs: What one plays with in a lab: a picture of places that look alike, a video to follow, a metric in the plane.
+// ---- labs: What one plays with in a lab: a picture of places that look alike, a video, a metric in the plane, a threshold.
 
 /** Where the picture of a lab is; `version` changes with the results. */
 export interface LabPictureProps {
@@ -946,6 +946,38 @@ export interface FollowedVideo {
   followers: Follower[];
 }
 
+/** Accuracy of each of ten folds, and the threshold that the other nine gave. */
+export interface ThresholdFolds {
+  accuracy: number[];
+  threshold: number[];
+}
+
+/** Distances of pairs by one net: shares of each kind in bins, and those of the pairs that are shown. */
+export interface ThresholdNet {
+  title: string;
+  edges: number[];
+  same: number[];
+  different: number[];
+  threshold: number;
+  folds: ThresholdFolds;
+  distances: number[];
+}
+
+/** Two pictures as data URLs, whether they show one identity, and the distance of their pixels where it is known. */
+export interface ThresholdPair {
+  images: string[];
+  same: boolean;
+  pixels: number | null;
+}
+
+/** A threshold on the distance: the nets, the pairs that are shown, the visitor's own rates of errors and hits. `best` is the title of the net to begin with; `you` is a false positive rate and a recall. */
+export interface ThresholdProps {
+  best: string;
+  nets: ThresholdNet[];
+  pairs: ThresholdPair[];
+  you: number[] | null;
+}
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -970,4 +1002,5 @@ export interface Props {
   lab_picture: LabPictureProps;
   tracker: TrackerProps;
   metric_playground: MetricPlaygroundProps;
+  threshold: ThresholdProps;
 }

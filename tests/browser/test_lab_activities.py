@@ -4,9 +4,13 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
+from dmlviz.labs.few_shot_tasks import EMBEDDED
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.reality_check.claims import claim
 from dmlviz.labs.reality_check.contestants import CONTRASTIVE
+from dmlviz.labs.statistics import t_interval
+from dmlviz.metrics.few_shot import episode_accuracies
+from dmlviz.storage.arrays import read_arrays
 
 pytestmark = pytest.mark.browser
 SLOW = 60_000  # milliseconds; the net is trained on two busy cores
@@ -21,6 +25,18 @@ def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
         page.get_by_role("button", name="The same", exact=True).click()
     expect(page.get_by_text("You were right for 5 of 10 pairs")).to_be_visible()
     expect(page.get_by_text("you, 10 pairs")).to_be_visible()
+    view = page.locator(".threshold[data-ready]")
+    expect(view.locator("text.you")).to_have_text("you")
+    expect(view.locator("figure")).to_have_count(16)  # pairs that are not asked about
+    assert 0 < int(view.get_attribute("data-accepted")) < 16
+    histogram, roc = view.locator("svg").all()
+    size = histogram.bounding_box()
+    histogram.click(position={"x": 0.97 * size["width"], "y": 0.5 * size["height"]})
+    expect(view).to_have_attribute("data-accepted", "16")  # all are nearer than that
+    expect(view.locator("figure.wrong")).to_have_count(8)  # and half of them are of two identities
+    roc.click(position={"x": 0.1 * size["width"], "y": 0.84 * size["height"]})
+    expect(view.locator(".reading")).to_contain_text(" 0.0 % of those of two accepted")
+    expect(view.locator("td")).to_have_count(33)  # ten folds and their mean
     page.get_by_role("button", name="Ten other pairs").click()
     expect(page.get_by_text("Pair 1 of 10")).to_be_visible()
 
@@ -92,8 +108,8 @@ def test_a_loss_beats_itself_by_tricks(person):
     expect(page.get_by_text("Be the author")).to_have_count(0)  # it gives the answer away
     page.goto(f"{person.url}/labs?lab=reality-check&guess=1")
     expect(page.get_by_text("No trick in use.")).to_be_visible()
-    page.get_by_role("combobox", name="Your favorite loss").click()
-    page.get_by_role("option", name="Contrastive (2006)").click()
+    page.get_by_role("combobox", name="Your favorite loss").fill("Contrastive")
+    page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="“Contrastive is as good as the contrastive loss.”")).to_be_visible()
     page.get_by_text("Leave it at its recommended settings").click()
     expect(page.get_by_text("1 trick in use")).to_be_visible()
@@ -102,4 +118,18 @@ def test_a_loss_beats_itself_by_tricks(person):
     assert gain > 20
     words = f"“Contrastive is {gain:.0f} % better than the contrastive loss.”"
     expect(page.get_by_role("heading", name=words)).to_be_visible()
-    expect(page.get_by_role("checkbox", name="Take the best step of the test curve")).to_be_disabled()
+    expect(page.get_by_role("switch", name="Take the best step of the test curve")).to_be_disabled()
+
+
+def test_episodes_follow_each_other_and_the_interval_shrinks(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=few-shot&guess=1")
+    expect(page.get_by_text("One episode has no interval.")).to_be_visible()
+    panel = page.locator(".st-key-lab-episodes-map")
+    expect(panel.locator(".scatterlayer .trace")).to_have_count(2 + 3 * 5)  # lines, then three kinds of marks a way
+    page.get_by_role("button", name="Next episode").click()
+    expect(page.get_by_text("All 2 so far: ")).to_be_visible()
+    page.get_by_role("button", name="50 more").click()
+    kept = read_arrays(ready_made("few-shot").path / "trials" / "prototypical_60-seed_0" / EMBEDDED)
+    mean, low, _ = t_interval(episode_accuracies(kept["embeddings"], kept["labels"], 5, 1, 5, 52).tolist())
+    expect(page.get_by_text(f"All 52 so far: {mean:.1%}, 95 % t-interval over the episodes {low:.1%}")).to_be_visible()

@@ -9,6 +9,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.figures import baselines, images_behind
 from dmlviz.figures.data import Images, Measured
+from dmlviz.figures.retrieval import draw_confusion_matrix
 from dmlviz.metrics import curves
 from dmlviz.metrics.distance_histograms import distance_histogram, pairs_per_image
 from dmlviz.runs.store import Runs
@@ -56,6 +57,23 @@ def test_a_threshold_has_the_images_of_the_pairs_that_it_lets_in(images):
     nothing = images_behind.images_behind("roc", images, Measured(None, (), ""), 0.0)
     assert len(nothing.items) == 0
     assert "no pair" in nothing.text
+
+
+def test_a_cell_has_the_images_of_its_row_whose_nearest_is_of_its_column(images):
+    d = distances(images) + np.where(np.eye(60), np.inf, 0)
+    nearest = images.labels[d.argmin(axis=1)]
+    measured = Measured(metrics.confusion(images.embeddings, images.labels), ("a", "b", "c", "d"), "")
+    clickable = draw_confusion_matrix(measured).data[2]
+    seen = 0
+    for cell, x, y in zip(clickable.customdata, clickable.x, clickable.y, strict=True):
+        row, column = "abcd".index(y), "abcd".index(x)
+        assert cell == 4 * row + column
+        behind = images_behind.images_behind("confusion_matrix", images, measured, cell)
+        expected = 3 * np.flatnonzero((images.labels == row) & (nearest == column))
+        assert behind.items.tolist() == expected.tolist()
+        assert f" of {y} whose nearest neighbor is one of " in behind.text
+        seen += len(expected)
+    assert seen == 60
 
 
 @pytest.mark.parametrize("kind", ["same", "different"])

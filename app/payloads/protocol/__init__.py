@@ -62,4 +62,5 @@ PROPS: dict[str, type] = {
     "lab_picture": labs.LabPictureProps,
     "tracker": labs.TrackerProps,
     "metric_playground": labs.MetricPlaygroundProps,
+    "threshold": labs.ThresholdProps,
 }

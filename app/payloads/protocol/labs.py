@@ -1,4 +1,4 @@
-"""What one plays with in a lab: a picture of places that look alike, a video to follow, a metric in the plane."""
+"""What one plays with in a lab: a picture of places that look alike, a video, a metric in the plane, a threshold."""
 
 from typing_extensions import TypedDict
 
@@ -90,3 +90,42 @@ class FollowedVideo(TypedDict):
     first: list[float]
     truth: list[list[float]]
     followers: list[Follower]
+
+
+class ThresholdFolds(TypedDict):
+    """Accuracy of each of ten folds, and the threshold that the other nine gave."""
+
+    accuracy: list[float]
+    threshold: list[float]
+
+
+class ThresholdNet(TypedDict):
+    """Distances of pairs by one net: shares of each kind in bins, and those of the pairs that are shown."""
+
+    title: str
+    edges: list[float]
+    same: list[float]
+    different: list[float]
+    threshold: float
+    folds: ThresholdFolds
+    distances: list[float]
+
+
+class ThresholdPair(TypedDict):
+    """Two pictures as data URLs, whether they show one identity, and the distance of their pixels where it is known."""
+
+    images: list[str]
+    same: bool
+    pixels: float | None
+
+
+class ThresholdProps(TypedDict):
+    """A threshold on the distance: the nets, the pairs that are shown, the visitor's own rates of errors and hits.
+
+    `best` is the title of the net to begin with; `you` is a false positive rate and a recall.
+    """
+
+    best: str
+    nets: list[ThresholdNet]
+    pairs: list[ThresholdPair]
+    you: list[float] | None
