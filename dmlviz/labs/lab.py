@@ -45,6 +45,7 @@ class FigureSpec:
         y_title: Title of the second axis, or of the color.
         log_x: Whether the first axis is logarithmic.
         log_y: Whether the second axis is logarithmic.
+        star_below: Cells below this value get a star; None for no stars.
     """
 
     name: str
@@ -55,6 +56,7 @@ class FigureSpec:
     y_title: str
     log_x: bool = False
     log_y: bool = False
+    star_below: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +116,8 @@ class Lab(Spec):
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
             "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, compare losses with
-            the "tricks" of papers, go through "episodes"; "" for nothing.
+            the "tricks" of papers, go through "episodes", choose a "gallery size";
+            "" for nothing.
     """
 
     question: str
@@ -130,4 +133,4 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
-    activity: Literal["", "pairs", "gallery", "places", "metric", "tricks", "episodes"] = ""
+    activity: Literal["", "pairs", "gallery", "places", "metric", "tricks", "episodes", "gallery size"] = ""
