@@ -10,6 +10,7 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "pairs": pair_game.pair_game,
     "gallery": gallery_shelf.gallery_shelf,
     "places": lab_playground.places,
+    "video": lab_playground.video,
     "metric": lab_playground.metric_playground,
     "tricks": paper_tricks.paper_tricks,
     "episodes": few_shot_episodes.few_shot_episodes,

@@ -54,7 +54,7 @@ PAGE = """<!doctype html>
 
 def write_html(kept: RunExport, file: IO[bytes]) -> None:
     """Write the page; raise UserError if the run or its projection is not finished."""
-    contents = _page_contents(kept)
+    contents = page_contents(kept)
     text = PAGE.format(
         title=html.escape(kept.run.title),
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
@@ -111,15 +111,22 @@ def _with_params(choice: Spec, params: dict[str, Any]) -> str:
     return f"{choice.title} ({', '.join(changed)})" if changed else choice.title
 
 
-def _page_contents(kept: RunExport) -> dict[str, Any]:
-    """Return the data of the page; arrays are base64 of little-endian numbers."""
+def page_contents(kept: RunExport, frame_bytes: int | None = None) -> dict[str, Any]:
+    """Return the data of the page; arrays are base64 of little-endian numbers.
+
+    Args:
+        kept: the run.
+        frame_bytes: the bytes that the frames may take before base64, MAX_FRAME_BYTES by default; beyond it, frames
+            are dropped evenly.
+    """
+    frame_bytes = MAX_FRAME_BYTES if frame_bytes is None else frame_bytes
     run, whole = kept.run, RunExport(kept.run)  # neighbors are those at the end, whatever the step of the map
     _ = kept.coordinates  # raises if the map is not finished
     labels, (distances, neighbors) = whole.labels, whole.neighbors
     farthest = float(distances.max(initial=0)) or 1.0
     wide = "<u2" if len(labels) <= 65536 else "<i4"
-    streams = [_event_payload(run, None)] + (
-        [_event_payload(kept.drawing, kept.drawing.id)] if kept.drawing is not None else []
+    streams = [_event_payload(run, None, frame_bytes)] + (
+        [_event_payload(kept.drawing, kept.drawing.id, frame_bytes)] if kept.drawing is not None else []
     )
     tracked = run.tracked_indices
     return {
@@ -146,17 +153,18 @@ def _page_contents(kept: RunExport) -> dict[str, Any]:
     }
 
 
-def _event_payload(record: EventLogDir, pid: str | None) -> tuple[dict[str, Any], int]:
+def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[dict[str, Any], int]:
     """Return the events of a record with its frames, and the number of dropped frames."""
     events = record.events()
     replay = next((event for event in events if event["event"] == "replay"), None)
     if replay is None:
-        events, left_out = _drop_frames(events, [event for event in events if event["event"] in ("snapshot", "frame")])
+        drawn = [event for event in events if event["event"] in ("snapshot", "frame")]
+        events, left_out = _drop_frames(events, drawn, budget)
         shown = [event["frame"] for event in events if event.get("frame")]
     else:
         # In the plane, live frames equal those of the replay, and are not requested.
         plane = PROJECTIONS[replay["view"]].identity
-        taken = _fit_frame_budget(replay["frames"], each=1 if plane else 2)
+        taken = _fit_frame_budget(replay["frames"], budget, each=1 if plane else 2)
         steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
         events = [event for event in events if event["event"] != "snapshot" or event["step"] in steps]
         events[events.index(replay)] = replay | {"frames": taken}
@@ -165,18 +173,20 @@ def _event_payload(record: EventLogDir, pid: str | None) -> tuple[dict[str, Any]
     return {"pid": pid, "events": [*events, {"event": "end", "state": record.state}], "frames": frames}, left_out
 
 
-def _drop_frames(events: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+def _drop_frames(
+    events: list[dict[str, Any]], drawn: list[dict[str, Any]], budget: int
+) -> tuple[list[dict[str, Any]], int]:
     """Drop events whose frames exceed the budget; return the rest and the number of dropped events."""
-    kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in drawn])}
+    kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in drawn], budget)}
     gone = [event for event in drawn if event["frame"]["id"] not in kept]
     return [event for event in events if event not in gone], len(gone)
 
 
-def _fit_frame_budget(frames: list[dict[str, Any]], each: int = 1) -> list[dict[str, Any]]:
+def _fit_frame_budget(frames: list[dict[str, Any]], budget: int, each: int = 1) -> list[dict[str, Any]]:
     """Return all frames, or every second, third … and the last, within the budget; each is stored `each` times."""
     for every in range(1, len(frames) + 1):
         chosen = [frame for place, frame in enumerate(frames) if place % every == 0 or place == len(frames) - 1]
-        if sum(2 * frame["n"] * frame["dims"] * each for frame in chosen) <= MAX_FRAME_BYTES:
+        if sum(2 * frame["n"] * frame["dims"] * each for frame in chosen) <= budget:
             return chosen
     return frames[-1:]
 

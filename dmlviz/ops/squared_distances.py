@@ -7,9 +7,10 @@ near distances are right too, 0.2 s more.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 import numpy as np
@@ -165,11 +166,34 @@ def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.nd
     return queries, gallery, unit
 
 
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def use_threads(count: int) -> Iterator[None]:
+    """Let `available_threads` return `count` inside, whatever torch's number of threads is."""
+    token = _threads.set(count)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
 def available_threads() -> int:
-    """Return torch's number of threads if torch is loaded, else the number of cores available to this process."""
+    """Return the number of threads to compute distances with.
+
+    It is that of `use_threads`, else torch's if torch is loaded, else the number of cores available to this process.
+    """
+    if (count := _threads.get()) is not None:
+        return count
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "get_num_threads"):
         return int(torch.get_num_threads())
+    return available_cores()
+
+
+def available_cores() -> int:
+    """Return the number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

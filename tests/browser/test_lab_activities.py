@@ -1,4 +1,4 @@
-"""What a visitor does with their own hands in a lab: guess ten pairs, fill a gallery, win with tricks."""
+"""What a visitor does with their own hands in a lab: guess pairs, fill a gallery, follow a thing, win with tricks."""
 
 import pytest
 from playwright.sync_api import expect
@@ -71,6 +71,36 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
     page.locator("[class*=st-key-lab-shelf-of-my-sign]").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("my sign (1)")).to_have_count(0)
     expect(answer).not_to_contain_text("my sign")
+
+
+def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=tracking&guess=1")
+    tracker = page.locator(".tracker")
+    expect(tracker).to_have_attribute("data-ready", "true")
+    expect(tracker).to_have_attribute("data-own", "false")
+    means = tracker.get_attribute("data-means").split()
+    assert len(means) == 3
+    for name, frame in (("Next frame", "1"), ("Next frame", "2"), ("Previous frame", "1")):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(tracker).to_have_attribute("data-frame", frame)
+    page.get_by_role("slider", name="Frame").fill("20")
+    expect(tracker).to_have_attribute("data-frame", "20")
+    page.get_by_role("radio", name="pixel correlation").click()
+    expect(tracker).to_have_attribute("data-method", "pixel correlation")
+    expect(page.get_by_text("Score map, pixel correlation")).to_be_visible()
+
+    box = page.get_by_role("img", name="The video").bounding_box()
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"], steps=3)
+    page.mouse.up()
+    expect(tracker).to_have_attribute("data-own", "true")
+    assert tracker.get_attribute("data-means").split() != means
+    page.get_by_role("button", name="Back to the true first box").click()
+    expect(tracker).to_have_attribute("data-means", " ".join(means))
+    page.get_by_role("slider", name="Noise, gray levels").fill("60")
+    expect(tracker).not_to_have_attribute("data-means", " ".join(means))
 
 
 def test_a_loss_beats_itself_by_tricks(person):
