@@ -50,6 +50,7 @@ class FigureSpec:
         y_title: Title of the second axis, or of the color.
         log_x: Whether the first axis is logarithmic.
         log_y: Whether the second axis is logarithmic.
+        star_below: Cells below this value get a star; None for no stars.
     """
 
     name: str
@@ -60,6 +61,7 @@ class FigureSpec:
     y_title: str
     log_x: bool = False
     log_y: bool = False
+    star_below: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,10 +155,15 @@ class Lab(Spec):
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
             "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, follow a thing through
+<<<<<<< HEAD
             a "video", point at an image in all of several "planes", search by a "sketch",
             compare losses with the "tricks" of papers, go through "episodes"; "" for nothing.
         planes: The maps for that, from any part of the results; None as long as there is none.
         plane_images: Their images, n × h × w, made from the data set.
+=======
+            a "video", compare losses with the "tricks" of papers, go through "episodes", choose a "gallery size"; ""
+            for nothing.
+>>>>>>> labsb
         playground: "module:function" that answers what the activity asks a net that a trial kept, in a worker; "" where
             the browser needs no help. It takes the question as a JSON object, returns one, and may load torch.
     """
@@ -174,9 +181,13 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
+<<<<<<< HEAD
     activity: Literal["", "pairs", "gallery", "places", "metric", "video", "planes", "sketch", "tricks", "episodes"] = (
         ""
     )
     planes: Callable[[Sequence[TrialResult]], LinkedPlanes | None] | None = None
     plane_images: "Callable[[Dataset], np.ndarray] | None" = None
+=======
+    activity: Literal["", "pairs", "gallery", "places", "metric", "video", "tricks", "episodes", "gallery size"] = ""
+>>>>>>> labsb
     playground: str = ""
