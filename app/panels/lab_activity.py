@@ -18,11 +18,7 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "episodes": few_shot_episodes.few_shot_episodes,
     "gallery size": gallery_size.gallery_size,
 }
-<<<<<<< HEAD
-ANSWERING = ("planes", "tricks", "episodes")  # these show the answer, and wait for the guess
-=======
-ANSWERING = ("tricks", "episodes", "gallery size")  # these show the answer, and wait for the guess
->>>>>>> labsb
+ANSWERING = ("planes", "tricks", "episodes", "gallery size")  # these show the answer, and wait for the guess
 
 
 def lab_activity(services: Services, view: LabView, guessed: bool) -> None:
