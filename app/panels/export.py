@@ -36,7 +36,8 @@ def export_panel(run_view: RunView) -> dict[str, Any]:
     if not run_view.complete:
         return panel | {"note": NOT_READY_MESSAGE}
     weights = (run_view.run.path / "weights.safetensors").exists()
-    files = [_file_row(run_export, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
+    offered = [name for name, format in FORMATS.items() if name not in SCRIPTS and (weights or not format.needs_net)]
+    files = [_file_row(run_export, name) for name in offered]
     return panel | {"files": files, "loading": loading(run_export) if weights else ""}
 
 

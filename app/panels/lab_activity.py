@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.panels import gallery_shelf, lab_playground, pair_game
+from app.panels import few_shot_episodes, gallery_shelf, lab_playground, pair_game, paper_tricks
 from app.runtime.services import Services
 from app.state.labs import LabView
 
@@ -10,11 +10,15 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "pairs": pair_game.pair_game,
     "gallery": gallery_shelf.gallery_shelf,
     "places": lab_playground.places,
+    "video": lab_playground.video,
     "metric": lab_playground.metric_playground,
+    "tricks": paper_tricks.paper_tricks,
+    "episodes": few_shot_episodes.few_shot_episodes,
 }
+ANSWERING = ("tricks", "episodes")  # these show the answer, and wait for the guess
 
 
-def lab_activity(services: Services, view: LabView) -> None:
+def lab_activity(services: Services, view: LabView, guessed: bool) -> None:
     """Render the activity of a lab, if it has one."""
-    if view.lab.activity:
+    if view.lab.activity and (guessed or view.lab.activity not in ANSWERING):
         PANELS[view.lab.activity](services, view)

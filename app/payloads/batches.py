@@ -75,8 +75,8 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
         "view": basis.kind,
         "normalize": config.normalize,
-        "reach": asdict(tuples.thresholds),
-        "seen": {
+        "thresholds": asdict(tuples.thresholds),
+        "tuples": {
             "kind": tuples.kind,
             "by": tuples.source,
             "rows": encode_array(tuples.indices, "<i2"),

@@ -38,7 +38,7 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
     return {
         "step": step,
         "measure": thresholds.measure,
-        "reach": asdict(thresholds),
+        "thresholds": asdict(thresholds),
         "images": images,
         "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,

@@ -38,14 +38,14 @@ def train_points(run: Run, view: str, services: Services) -> TrainPoints:
     if not (run.path / "weights.safetensors").exists():
         raise UserError(f"{run.title} has no net, so there is nothing to place training images with.")
     images, labels = _trained_on(run.config, services.data)
-    answer = services.jobs.embed(run.id, images, views=[view], way=view == LIVE)
+    answer = services.jobs.embed(run.id, images, views=[view], trajectory=view == LIVE)
     if view not in answer["places"]:
         raise UserError("Training images are shown on maps of the end of a run only.")
-    way: dict[str, Any] = answer.get("way") or {"steps": [], "places": []}
-    places = [*way["places"], answer["places"][view]]
+    trajectory: dict[str, Any] = answer.get("trajectory") or {"steps": [], "places": []}
+    places = [*trajectory["places"], answer["places"][view]]
     return {
         "labels": labels.tolist(),
-        "steps": [*way["steps"][: len(way["places"])], end["step"]],
+        "steps": [*trajectory["steps"][: len(trajectory["places"])], end["step"]],
         "places": [np.asarray(at, np.float64).round(4).tolist() for at in places],
     }
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "evaluate": "Compute all metrics of a run.",
     "neighbors": "List the nearest neighbors of a test image.",
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
+    "site": "Write a static site of runs and labs that any web server can host.",
     "doctor": "Check that this machine has what dmlviz needs.",
     "worker": "Let this machine train for a server.",
     "fleet": "List the machines that train for a server; make their certificates.",

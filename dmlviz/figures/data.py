@@ -11,7 +11,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history
-from dmlviz.metrics import curves
+from dmlviz.metrics import curves, distance_histograms
 from dmlviz.runs.run import Run, RunNotFoundError
 
 _Columns = dict[str, np.ndarray]
@@ -90,7 +90,7 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "recall_at_k": curves.recall_at_k,
     "roc": curves.roc,
     "precision_recall": curves.precision_recall,
-    "distance_histogram": curves.distance_histogram,
+    "distance_histogram": distance_histograms.distance_histogram,
     "confusion_matrix": metrics.confusion,
 }
 
@@ -127,7 +127,7 @@ def columns(measured: Measured) -> _Columns:
         drawn = curves.outline(data.recall, data.precision)
         named = {"distance": data.thresholds, "recall": data.recall, "precision": data.precision}
         return {name: values[drawn] for name, values in named.items()}
-    if isinstance(data, curves.DistanceHistogram):
+    if isinstance(data, distance_histograms.DistanceHistogram):
         return {"from": data.edges[:-1], "to": data.edges[1:], "one_class": data.same, "two_classes": data.different}
     if isinstance(data, History):
         return data.columns()

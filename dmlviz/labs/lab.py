@@ -113,7 +113,10 @@ class Lab(Spec):
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
-            "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane; "" for nothing.
+            "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, follow a thing through
+            a "video", compare losses with the "tricks" of papers, go through "episodes"; "" for nothing.
+        playground: "module:function" that answers what the activity asks a net that a trial kept, in a worker; "" where
+            the browser needs no help. It takes the question as a JSON object, returns one, and may load torch.
     """
 
     question: str
@@ -129,4 +132,5 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
-    activity: Literal["", "pairs", "gallery", "places", "metric"] = ""
+    activity: Literal["", "pairs", "gallery", "places", "metric", "video", "tricks", "episodes"] = ""
+    playground: str = ""

@@ -12,7 +12,7 @@ from dmlviz.data import load
 from dmlviz.data.sprite_sheet import encode_sheet, sheet_count
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport, SpriteSheets
-from dmlviz.export.page_contents import live_contents, page_contents
+from dmlviz.notebook.contents import finished_contents, live_contents
 from dmlviz.notebook.widget import HEIGHT, MapWidget
 from dmlviz.recording.dataset import recorded_dataset
 from dmlviz.recording.inputs import read_embeddings, read_labels
@@ -67,12 +67,12 @@ def show(
 def _show_run(run: Run, height: int, data: Path | None) -> MapWidget:
     kept = RunExport.from_run(run, data_root=data)
     if run.state != "running":
-        return MapWidget(page_contents(kept), run, height)
+        return MapWidget(finished_contents(kept), run, height)
     labels = run.labels
     if labels is None:
         raise UserError(f"{run.title} has no embeddings yet: wait until its training has started.")
     widget = MapWidget(live_contents(kept, labels), run, height)
-    widget.follow(lambda ended: page_contents(RunExport(ended, None, kept.sheets)))
+    widget.follow(lambda ended: finished_contents(RunExport(ended, None, kept.sheets)))
     return widget
 
 
@@ -88,7 +88,7 @@ def _show_training(training: Training, height: int, runs: Path, data: Path | Non
         for _ in train_and_record(run, data=dataset, stop=lambda: widget.stopping):
             pass
 
-    widget.follow(lambda ended: page_contents(RunExport(ended, None, kept.sheets)), work)
+    widget.follow(lambda ended: finished_contents(RunExport(ended, None, kept.sheets)), work)
     end = time.monotonic() + START_S
     while run.tracked_indices is None and widget.error is None and time.monotonic() < end:
         time.sleep(0.02)
@@ -109,7 +109,7 @@ def _show_embeddings(
             writer.last = 0, points
             writer.end("", 0.0, 0.0, scored=False)
         kept = RunExport(Run(writer.run.path), None, None if pictures is None else _sheets(pictures))
-        contents = page_contents(kept) | {"plain": True}
+        contents = finished_contents(kept, plain=True)
     return MapWidget(contents, None, height)
 
 

@@ -278,7 +278,7 @@ class Run(NeighborSearch):
         if step not in steps:
             nearest = min(steps, key=lambda other: abs(other - step), default=0)
             raise RunNotFoundError(f"{self.title} has no snapshot at step {step}; the nearest is at step {nearest}.")
-        if embeddings is not None and step == steps[-1]:
+        if embeddings is not None and step == (self.end or {}).get("step"):
             return embeddings[tracked], labels[tracked]
         return self.snapshot(step), labels[tracked]
 

@@ -9,7 +9,9 @@ from torch import Tensor
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
-from dmlviz.losses.base import Batch, Loss, SummedTerms, Terms
+from dmlviz.losses.base import Loss
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import SummedTerms, Terms
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.ops.pairwise import without_autocast
 from dmlviz.training.batch_record import BatchRecord

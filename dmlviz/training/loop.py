@@ -11,7 +11,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.training.batch_record import recorded_steps
-from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
 from dmlviz.training.iterator import Training
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
@@ -30,10 +30,10 @@ def train(
 ) -> Training:
     """Train an embedding net and yield its events: Started, a Snapshot of the untrained net, Steps, Snapshots, an end.
 
-    Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds) or Failed (the
-    training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped have embeddings of all
-    test images, so that no Snapshot repeats their step. Closing the iterator stops the training. In a notebook, it
-    shows itself as a live map.
+    Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds, after a
+    Stopping) or Failed (the training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped
+    come after an Embedded with all test images, so that no Snapshot repeats their step. Closing the iterator stops the
+    training. In a notebook, it shows itself as a live map.
 
     Snapshots are scored on validation images, which are held out of the training images. Test images are scored
     once, at the end; without validation images (`Started.validation_images` is 0) snapshots score test images.
@@ -55,7 +55,7 @@ def train(
     Example:
         >>> config = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50)
         >>> [type(event).__name__ for event in train(config)]
-        ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Finished']
+        ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Embedded', 'Finished']
     """
     return Training(_events(config, data, device, stop), config, data)
 
@@ -131,10 +131,20 @@ def _events(
             batch = trainer.record_batch(step, stats)
             if batch is not None:
                 yield batch
+    if reason:
+        yield Stopping(step=step)
     embeddings = trainer.embed(trainer.test_images)
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
         return
+    embedded = Embedded(
+        step=step,
+        embeddings=embeddings,
+        net_weights=trainer.weights(),
+        loss_weights=trainer.loss_weights(),
+        class_centers=trainer.centers(),
+    )
+    yield embedded
     end = Stopped if reason else Finished
     stopped_by_user = reason == STOPPED_BY_USER
     yield end(
@@ -146,11 +156,11 @@ def _events(
         ),
         validation_metrics=_scores_of(trainer, trainer.validation_images),
         train_metrics=_scores_of(trainer, trainer.train_images, trainer.train_scored),
-        net_weights=trainer.weights(),
-        loss_weights=trainer.loss_weights(),
+        net_weights=embedded.net_weights,
+        loss_weights=embedded.loss_weights,
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
-        class_centers=trainer.centers(),
+        class_centers=embedded.class_centers,
         reason=reason,
     )
 

@@ -170,6 +170,13 @@ export interface PreparingEvent {
   total: number;
 }
 
+/** A training was stopped after `step`; its test images are embedded and scored. */
+export interface StoppingEvent {
+  event: "stopping";
+  time?: number;
+  step: number;
+}
+
 /** How a training or a projection came to its end; `metrics` are those of the test images. */
 export interface EndedEvent {
   event: "finished" | "stopped" | "failed";
@@ -216,7 +223,7 @@ export interface EndEvent {
   state?: string;
 }
 
-export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | StoppingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
 
 // ---- maps: Props of the map and of the closer look, and what a projection is called.
 
@@ -240,7 +247,7 @@ export interface PictureInfo {
 /** A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbors. */
 export interface MapQuery {
   xy?: number[];
-  way?: number[][];
+  trajectory?: number[][];
   frames?: Record<string, number[]>;
   neighbors: number[];
 }
@@ -361,7 +368,7 @@ export interface InspectorProps {
   title?: string;
   steps?: CaptionedInk[];
   far?: string | null;
-  way?: number;
+  trajectory_length?: number;
   below?: string;
   logits?: string[];
   sheet?: boolean;
@@ -726,7 +733,7 @@ export interface PairThresholds {
 }
 
 /** What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is. */
-export interface Compared {
+export interface ComparedTuples {
   kind: "pairs" | "triplets" | "classes";
   by: string;
   rows: string;
@@ -767,8 +774,8 @@ export interface BatchAnswer {
   origin: number[];
   view: string;
   normalize: boolean;
-  reach: PairThresholds;
-  seen: Compared;
+  thresholds: PairThresholds;
+  tuples: ComparedTuples;
   selected_by: string | null;
   anchored: boolean;
   centers: ClassCenters | null;
@@ -786,7 +793,7 @@ export interface DistancesAnswer {
   different: string;
   images: number;
   tracked: number;
-  reach: PairThresholds;
+  thresholds: PairThresholds;
 }
 
 // ---- classroom: A class: what its event stream says, and the props of the components that show it.
@@ -870,7 +877,7 @@ export interface ClassroomBoardProps {
   lessons: ClassroomLesson[];
 }
 
-// ---- labs: What one plays with in a lab: a picture of places that look alike, and a metric in the plane.
+// ---- labs: What one plays with in a lab: a picture of places that look alike, a video, a metric in the plane, a threshold.
 
 /** Where the picture of a lab is; `version` changes with the results. */
 export interface LabPictureProps {
@@ -905,6 +912,72 @@ export interface LabPicture {
 /** A metric in the plane takes nothing from the server. */
 export type MetricPlaygroundProps = Record<string, never>;
 
+/** Where the tracker answers, of what the videos are made, and the numbers that it begins with and may go up to. */
+export interface TrackerProps {
+  url: string;
+  version: string;
+  things: string;
+  video: number;
+  videos: number;
+  distractors: number;
+  most_distractors: number;
+  noise: number;
+  most_noise: number;
+}
+
+/** What one method finds in a video. `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte each, in base64; `overlaps` those of its boxes with the true ones; `kept` the frames until the target is lost. */
+export interface Follower {
+  title: string;
+  boxes: number[][];
+  maps: string;
+  overlaps: number[];
+  kept: number;
+  milliseconds: number;
+}
+
+/** A video of `count` frames, `side` pixels a side, as bytes in base64, and what each method finds in it. A place of a score map is `stride` pixels from the next. `first` is the box that was given. */
+export interface FollowedVideo {
+  frames: string;
+  side: number;
+  count: number;
+  stride: number;
+  first: number[];
+  truth: number[][];
+  followers: Follower[];
+}
+
+/** Accuracy of each of ten folds, and the threshold that the other nine gave. */
+export interface ThresholdFolds {
+  accuracy: number[];
+  threshold: number[];
+}
+
+/** Distances of pairs by one net: shares of each kind in bins, and those of the pairs that are shown. */
+export interface ThresholdNet {
+  title: string;
+  edges: number[];
+  same: number[];
+  different: number[];
+  threshold: number;
+  folds: ThresholdFolds;
+  distances: number[];
+}
+
+/** Two pictures as data URLs, whether they show one identity, and the distance of their pixels where it is known. */
+export interface ThresholdPair {
+  images: string[];
+  same: boolean;
+  pixels: number | null;
+}
+
+/** A threshold on the distance: the nets, the pairs that are shown, the visitor's own rates of errors and hits. `best` is the title of the net to begin with; `you` is a false positive rate and a recall. */
+export interface ThresholdProps {
+  best: string;
+  nets: ThresholdNet[];
+  pairs: ThresholdPair[];
+  you: number[] | null;
+}
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -927,5 +1000,7 @@ export interface Props {
   classroom_bar: ClassroomBarProps;
   classroom_board: ClassroomBoardProps;
   lab_picture: LabPictureProps;
+  tracker: TrackerProps;
   metric_playground: MetricPlaygroundProps;
+  threshold: ThresholdProps;
 }

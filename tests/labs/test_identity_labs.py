@@ -1,5 +1,6 @@
 """The labs verification, reid, gallery and few-shot on data made from the digits of the program."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,13 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.labs import shown_images
+from dmlviz.labs.episode_map import draw_episode, episode_map
 from dmlviz.labs.lab_study import check_dataset, ready_made
 from dmlviz.labs.measures import few_shot, gallery, reid, verification
 from dmlviz.labs.measures.embedding import embed, train_net
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.trial_worker import measurement
+from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult, TrialStoppedError
 
 OURS = ("verification", "reid", "gallery", "few-shot")
@@ -40,15 +43,14 @@ def small(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
     shown_images.find_images.cache_clear()
 
 
-def results_of(name: str, root: Path, folder: Path, most: int = 1) -> list[TrialResult]:
-    """The results of the first trials of a lab, in the quick size."""
-    results = []
-    for trial in LABS[name].plan("quick", LABS[name].datasets[0], [])[:most]:
-        place = folder / trial.name
-        place.mkdir()
-        values = measurement(name)(trial, TrialContext(folder=place, data_root=root))
-        results.append(TrialResult(trial=trial, values=values, folder=place))
-    return results
+@cache
+def first_result(name: str, root: Path) -> TrialResult:
+    """The result of the first trial of a lab, in the quick size."""
+    trial = LABS[name].plan("quick", LABS[name].datasets[0], [])[0]
+    folder = root / "trials" / name
+    folder.mkdir(parents=True)
+    values = measurement(name)(trial, TrialContext(folder=folder, data_root=root))
+    return TrialResult(trial=trial, values=values, folder=folder)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -70,7 +72,7 @@ def test_every_trial_of_a_plan_is_a_training_that_can_be_done(name: str) -> None
 @pytest.mark.parametrize("name", OURS)
 def test_a_figure_grows_from_the_first_result_and_its_pictures_are_there(name: str, root: Path, tmp_path: Path) -> None:
     lab = LABS[name]
-    results = results_of(name, root, tmp_path)
+    results = [first_result(name, root)]
     rows = lab.rows(results)
     assert lab.rows([]) == []
     assert {row.figure for row in rows} <= {figure.name for figure in lab.figures}
@@ -112,13 +114,14 @@ def test_the_search_leaves_out_the_querys_own_camera(root: Path) -> None:
     assert few["cmc_at_1"] >= scores["cmc_at_1"]
 
 
-def test_few_shot_intervals_are_those_of_scipy(root: Path, tmp_path: Path) -> None:
-    (result,) = results_of("few-shot", root, tmp_path)
+def test_few_shot_intervals_are_those_of_scipy(root: Path) -> None:
+    folder = first_result("few-shot", root).folder
+    assert folder is not None
     mean, half = few_shot._interval(np.array([0.2, 0.4, 0.9, 0.5]))
     low, high = stats.t.interval(0.95, 3, loc=0.5, scale=stats.sem([0.2, 0.4, 0.9, 0.5]))
     assert (mean - half, mean + half) == pytest.approx((low, high))
     test_classes = set(DATASETS["numbers"].class_split.parts["test"])  # type: ignore[union-attr]
-    kept = np.load(tmp_path / result.trial.name / "episodes.npz")
+    kept = np.load(folder / "episodes.npz")
     assert set(load("numbers", root).test.labels[kept["support"]].ravel()) <= test_classes
 
 
@@ -160,4 +163,29 @@ def test_ready_made_results_are_those_of_the_plan_and_hold_no_pictures(name: str
     for path in study.path.rglob("*.npz"):
         with np.load(path) as arrays:
             assert max(arrays[key].ndim for key in arrays) <= 3
-            assert all(arrays[key].size < 10_000 for key in arrays), "indices and distances, no images"
+            assert all(arrays[key].size < 10_000 for key in arrays if key != "embeddings"), "no images"
+            assert arrays.get("embeddings", np.zeros((1, 1))).shape[1] <= 64
+
+
+def test_an_episode_on_the_map_is_the_one_that_is_scored():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(6), 8)
+    embeddings = rng.normal(size=(6, 5))[labels] + 0.4 * rng.normal(size=(48, 5))
+    accuracies = episode_accuracies(embeddings, labels, 3, 2, 4, count=5)
+    for number in range(5):
+        drawn = episode_map(embeddings, labels, 3, 2, 4, number)
+        assert drawn.accuracy == accuracies[number]
+        # PCA is linear: the prototype is the mean on the map, too, and no two of its distances grow.
+        np.testing.assert_allclose(drawn.prototypes, drawn.support.mean(axis=1))
+        prototypes = embeddings[drawn.episode.support].mean(axis=1)
+        for way in range(3):
+            far = np.linalg.norm(embeddings[drawn.episode.queries[way]] - prototypes[way], axis=1)
+            assert (np.linalg.norm(drawn.queries[way] - drawn.prototypes[way], axis=1) <= far + 1e-9).all()
+    figure = draw_episode(drawn, ["a", "b", "c"])
+    right, wrong = (int(trace.name.partition(": ")[2]) for trace in figure.data[:2])
+    assert (right, right + wrong) == (round(12 * drawn.accuracy), 12)
+    lines = np.column_stack([figure.data[0].x, figure.data[0].y]).reshape(-1, 3, 2)
+    assert len(lines) == right
+    for line in lines:
+        assert np.abs(drawn.queries - line[0]).sum(axis=2).min() < 1e-9
+        assert np.abs(drawn.prototypes - line[1]).sum(axis=1).min() < 1e-9

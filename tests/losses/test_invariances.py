@@ -1,17 +1,12 @@
 """What leaves a loss unchanged: order of the batch, names of classes, rotation, translation, scaling."""
 
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dmlviz import losses
 
-seeds = st.integers(0, 2**31 - 1)
-quick = settings(max_examples=5)
 
-
-def _batch(oracle, seed):
-    generator = torch.Generator().manual_seed(seed)
+def _batch(oracle):
+    generator = torch.Generator().manual_seed(len(oracle.id))
     classes = torch.tensor([0, 0, 0, 0, 1, 1, 1, 2, 2, 3])
     x = 0.4 * torch.randn(10, 6, generator=generator, dtype=torch.float64)
     return oracle.build(), x.requires_grad_(), classes, generator
@@ -21,47 +16,39 @@ def _close(ours, theirs):
     torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
-@quick
-@given(seed=seeds)
-def test_the_order_of_the_batch_does_not_matter(permutable, seed):
-    loss, x, labels, generator = _batch(permutable, seed)
+def test_the_order_of_the_batch_does_not_matter(permutable):
+    loss, x, labels, generator = _batch(permutable)
     order = torch.randperm(len(x), generator=generator)
     _close(loss(x[order], labels[order]), loss(x, labels))
 
 
-@quick
-@given(seed=seeds)
-def test_the_names_of_the_classes_do_not_matter(weightless, seed):
-    loss, x, labels, generator = _batch(weightless, seed)
+def test_the_names_of_the_classes_do_not_matter(weightless):
+    loss, x, labels, generator = _batch(weightless)
     names = torch.randint(-(2**62), 2**62, (4,), generator=generator)
     _close(loss(x, names[labels]), loss(x, labels))
 
 
-@quick
-@given(seed=seeds)
-def test_turning_the_space_does_not_matter(turnable, seed):
-    loss, x, labels, generator = _batch(turnable, seed)
+def test_turning_the_space_does_not_matter(turnable):
+    loss, x, labels, generator = _batch(turnable)
     turn = torch.linalg.qr(torch.randn(6, 6, generator=generator, dtype=torch.float64)).Q
     _close(loss(x @ turn, labels), loss(x, labels))
 
 
-@quick
-@given(seed=seeds, by=st.floats(-50, 50))
-def test_moving_the_space_does_not_matter_and_forces_balance(movable, seed, by):
-    loss, x, labels, _ = _batch(movable, seed)
+def test_moving_the_space_does_not_matter_and_forces_balance(movable):
+    loss, x, labels, _ = _batch(movable)
     value = loss(x, labels)
-    _close(loss(x + by, labels), value)
+    for by in (-50, 0.3, 7):
+        _close(loss(x + by, labels), value)
     (gradient,) = torch.autograd.grad(value, x)
     _close(gradient.sum(dim=0), torch.zeros(6, dtype=torch.float64))
 
 
-@quick
-@given(seed=seeds, factor=st.floats(1e-3, 1e3))
-def test_stretching_does_not_matter_and_forces_stay_on_the_sphere(stretchable, seed, factor):
-    loss, x, labels, generator = _batch(stretchable, seed)
+def test_stretching_does_not_matter_and_forces_stay_on_the_sphere(stretchable):
+    loss, x, labels, generator = _batch(stretchable)
     value = loss(x, labels)
-    lengths = factor * (0.5 + torch.rand(len(x), 1, generator=generator, dtype=torch.float64))
-    _close(loss(x * lengths, labels), value)
+    lengths = 0.5 + torch.rand(len(x), 1, generator=generator, dtype=torch.float64)
+    for factor in (1e-3, 1, 1e3):
+        _close(loss(x * factor * lengths, labels), value)
     (gradient,) = torch.autograd.grad(value, x)
     _close((gradient * x).sum(dim=1), torch.zeros(10, dtype=torch.float64))
 

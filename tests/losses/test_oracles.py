@@ -33,30 +33,29 @@ def test_every_loss_has_code_and_a_row(oracles):
 
 
 def test_the_whole_batch_equals_the_oracle(oracle, random_case):
-    for seed in range(3):
+    for seed in range(2):
         _assert_equal(oracle, random_case(seed))
 
 
 def test_selected_tuples_equal_the_oracle(oracle, random_case):
     accepted = oracle.build().declaration.tuple_kinds
-    for seed in range(2):
-        case = random_case(seed)
-        keep = torch.Generator().manual_seed(seed)
-        n = len(case.labels)
-        same = case.labels[:, None] == case.labels
-        off = ~torch.eye(n, dtype=torch.bool)
-        chosen = torch.rand(n, n, generator=keep) < 0.6
-        a, p = (same & off & chosen).nonzero(as_tuple=True)
-        b, m = (~same & chosen).nonzero(as_tuple=True)
-        if "pairs" in accepted:
-            _assert_equal(oracle, random_case(seed, AnchoredPairs(a, p, b, m)))
-            i, j = (same & chosen).triu(1).nonzero(as_tuple=True)
-            q, r = (~same & chosen).triu(1).nonzero(as_tuple=True)
-            _assert_equal(oracle, random_case(seed, Pairs(i, j, q, r)))
-        if "triplets" in accepted:
-            every = torch.tensor(case.triplets)
-            picked = every[torch.rand(len(every), generator=keep) < 0.4]
-            _assert_equal(oracle, random_case(seed, Triplets(*picked.T)))
+    case = random_case()
+    keep = torch.Generator().manual_seed(0)
+    n = len(case.labels)
+    same = case.labels[:, None] == case.labels
+    off = ~torch.eye(n, dtype=torch.bool)
+    chosen = torch.rand(n, n, generator=keep) < 0.6
+    a, p = (same & off & chosen).nonzero(as_tuple=True)
+    b, m = (~same & chosen).nonzero(as_tuple=True)
+    if "pairs" in accepted:
+        _assert_equal(oracle, random_case(0, AnchoredPairs(a, p, b, m)))
+        i, j = (same & chosen).triu(1).nonzero(as_tuple=True)
+        q, r = (~same & chosen).triu(1).nonzero(as_tuple=True)
+        _assert_equal(oracle, random_case(0, Pairs(i, j, q, r)))
+    if "triplets" in accepted:
+        every = torch.tensor(case.triplets)
+        picked = every[torch.rand(len(every), generator=keep) < 0.4]
+        _assert_equal(oracle, random_case(0, Triplets(*picked.T)))
 
 
 # n_pairs takes one pair per class of those listed.

@@ -55,7 +55,7 @@ def test_a_gradient_penalty_has_the_oracles_gradient(oracle, random_case):
     _assert_equal(oracle, random_case())
 
 
-def test_and_over_the_tuples_of_a_miner(oracle, random_case):
+def test_a_gradient_penalty_over_mined_tuples_has_the_oracles_gradient(oracle, random_case):
     accepted = oracle.build().declaration.tuple_kinds
     case = random_case()
     same = case.labels[:, None] == case.labels

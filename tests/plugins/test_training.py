@@ -15,7 +15,7 @@ from dmlviz.runs.store import Runs
 from dmlviz.storage.paths import data_root
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
-TRAIN = ["train", "--dataset", "digits", "--net", "mlp", "--steps", "40", "--num-snapshots", "2"]
+TRAIN = ["train", "--dataset", "digits", "--net", "mlp", "--steps", "5", "--num-snapshots", "2"]
 
 
 def dmlviz(*words):

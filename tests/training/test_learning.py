@@ -38,7 +38,7 @@ def test_every_loss_trains_with_its_recommended_settings(digits: Dataset, loss: 
 @pytest.mark.parametrize("miner", list(MINERS))
 def test_every_miner_trains_with_a_compatible_loss(digits: Dataset, miner: str, quick, of) -> None:
     loss = "triplet" if MINERS[miner].tuple_kind == "triplets" else "contrastive"
-    config = quick(loss=loss, miner=miner, steps=45, classes_per_batch=5, images_per_class=6)
+    config = quick(loss=loss, miner=miner, steps=12, classes_per_batch=5, images_per_class=6)
     events = list(train(config, data=digits))
     assert type(events[-1]) is Finished, getattr(events[-1], "reason", "")
     assert any(step.active_fraction > 0 for step in of(Step, events))

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dmlviz.config import TrainConfig
-from dmlviz.training.optimizers import build_optimizer, build_schedule
+from dmlviz.training.optimizers import build_optimizer, build_schedule, eager
 
 STEPS = 30
 RATES = {
@@ -60,3 +60,18 @@ def test_every_optimizer_decreases_a_convex_loss(name):
         optimizer.step()
         last = value.item()
     assert last < 0.8 * first
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.SGD, torch.optim.RMSprop])
+def test_the_steps_are_those_of_torch_bit_for_bit(kind):
+    weights = []
+    for optimizer_class in (kind, eager(kind)):
+        torch.manual_seed(0)
+        net = nn.Linear(4, 3)
+        optimizer = optimizer_class(net.parameters(), lr=0.01, weight_decay=0.1)
+        for _ in range(5):
+            optimizer.zero_grad()
+            net(torch.ones(2, 4)).square().sum().backward()
+            optimizer.step()
+        weights.append(net.weight)
+    assert torch.equal(*weights)

@@ -60,5 +60,7 @@ PROPS: dict[str, type] = {
     "classroom_bar": classroom.ClassroomBarProps,
     "classroom_board": classroom.ClassroomBoardProps,
     "lab_picture": labs.LabPictureProps,
+    "tracker": labs.TrackerProps,
     "metric_playground": labs.MetricPlaygroundProps,
+    "threshold": labs.ThresholdProps,
 }

@@ -40,7 +40,7 @@ class PairThresholds(TypedDict):
     is_hinge: bool
 
 
-class Compared(TypedDict):
+class ComparedTuples(TypedDict):
     """What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is."""
 
     kind: Literal["pairs", "triplets", "classes"]
@@ -86,8 +86,8 @@ class BatchAnswer(TypedDict):
     origin: list[float]
     view: str
     normalize: bool
-    reach: PairThresholds
-    seen: Compared
+    thresholds: PairThresholds
+    tuples: ComparedTuples
     selected_by: str | None
     anchored: bool
     centers: ClassCenters | None
@@ -106,4 +106,4 @@ class DistancesAnswer(TypedDict):
     different: str
     images: int
     tracked: int
-    reach: PairThresholds
+    thresholds: PairThresholds

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from dmlviz.errors import UserError
 from dmlviz.studies.trial import TrialContext, TrialStoppedError
+from dmlviz.training.optimizers import eager
 
 CHUNK = 500  # images that are embedded at once
 REPORT_EVERY = 10  # steps
@@ -81,7 +82,7 @@ def train_steps(
         TrialStoppedError: When asked to stop.
         UserError: If the loss is not finite any more.
     """
-    optimizer = torch.optim.Adam(net.parameters(), lr, weight_decay=weight_decay)
+    optimizer = eager(torch.optim.Adam)(net.parameters(), lr, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [max(1, steps * 2 // 3)])
     begun = time.process_time()
     net.train()

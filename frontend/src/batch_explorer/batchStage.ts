@@ -65,8 +65,8 @@ export class BatchStage {
 
   /** Where the lines of a comparison lead, from its first image: [place, whether it should be near]. */
   endpoints(row: Row): [Point, boolean][] {
-    const { seen, labels } = this.b;
-    if (seen.kind === "classes") {
+    const { tuples, labels } = this.b;
+    if (tuples.kind === "classes") {
       return [row[1], row[2]].flatMap((label, k): [Point, boolean][] => {
         const place = this.nearestCenter(row[0], label);
         return place ? [[place, k === 0]] : [];

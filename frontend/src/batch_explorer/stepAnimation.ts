@@ -31,10 +31,10 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
     case 0:
       return `${whole(b.n)} training images of ${classes} classes, as embedded before step ${whole(b.step)}.`;
     case 1:
-      if (b.seen.kind === "classes" && b.centers && b.centers.meaning !== "mean") {
+      if (b.tuples.kind === "classes" && b.centers && b.centers.meaning !== "mean") {
         return `Each image is compared with ${whole(b.centers.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
       }
-      return `Every image is compared with every other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.reach.measure]} within a class ${digits(means.same)}, between classes ${digits(means.different)}.`;
+      return `Every image is compared with every other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.thresholds.measure]} within a class ${digits(means.same)}, between classes ${digits(means.different)}.`;
     case 2:
       return selectionText(b);
     case 3: {
@@ -87,9 +87,9 @@ export function magnification({ n, places, moved: later }: Pick<LoadedBatch, "n"
 }
 
 function selectionText(b: LoadedBatch): string {
-  const total = b.seen.counts.reduce((sum, count) => sum + count, 0);
-  const noun = b.seen.kind === "classes" ? "images" : b.seen.kind;
-  switch (b.seen.by) {
+  const total = b.tuples.counts.reduce((sum, count) => sum + count, 0);
+  const noun = b.tuples.kind === "classes" ? "images" : b.tuples.kind;
+  switch (b.tuples.by) {
     case "selection":
       return `${b.selected_by} selected ${whole(total)} ${noun}; the loss uses nothing else of the batch.`;
     case "all":
@@ -134,21 +134,21 @@ export function visible(moment: number, elapsed = Infinity): Visible {
 const ease = (t: number) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
 
 /** What the kinds mean for this loss, for the legend. */
-export function difficultyLabels(b: Pick<LoadedBatch, "seen" | "reach">): string[] {
-  if (b.seen.kind === "classes") {
+export function difficultyLabels(b: Pick<LoadedBatch, "tuples" | "thresholds">): string[] {
+  if (b.tuples.kind === "classes") {
     return ["right, its term below 0.01", "right, but not by enough", "another class wins"];
   }
-  if (b.seen.kind === "pairs" && b.reach.decision_boundary !== null) {
+  if (b.tuples.kind === "pairs" && b.thresholds.decision_boundary !== null) {
     return [
-      b.reach.is_hinge ? "zero loss" : "near-zero gradient",
-      `right side of ${digits(b.reach.decision_boundary)} but with a gradient`,
-      `wrong side of ${digits(b.reach.decision_boundary)}`,
+      b.thresholds.is_hinge ? "zero loss" : "near-zero gradient",
+      `right side of ${digits(b.thresholds.decision_boundary)} but with a gradient`,
+      `wrong side of ${digits(b.thresholds.decision_boundary)}`,
     ];
   }
-  const reach = b.reach.margin > 0 ? `farther by less than ${digits(b.reach.margin)}` : "there is no margin";
+  const reach = b.thresholds.margin > 0 ? `farther by less than ${digits(b.thresholds.margin)}` : "there is no margin";
   return [
     "negative far enough",
-    `negative ${b.reach.margin > 0 ? reach : `farther; ${reach}`}`,
+    `negative ${b.thresholds.margin > 0 ? reach : `farther; ${reach}`}`,
     "negative nearer than positive",
   ];
 }

@@ -5,7 +5,7 @@ import { packBits, unpackBits } from "../lib/bitmask.ts";
 import { h } from "../lib/dom.ts";
 import { stream } from "../lib/eventStream.ts";
 import { luminance, readTheme } from "../lib/theme.ts";
-import { PARTS, RunPage, type Hosts, type RunContents } from "../standalone/runPage.ts";
+import { PARTS, RunPage, type Hosts, type RunContents } from "./runPage.ts";
 import style from "./notebook.css";
 
 interface State {
@@ -50,9 +50,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const sections = Object.fromEntries(PARTS.map((name) => [name, h("section", `part-${name}`)]));
   const main = h("main", null, ...PARTS.map((name) => sections[name]));
   root.append(h("style", null, style), main);
-  const hosts = Object.fromEntries(
-    PARTS.map((name) => [name, sections[name].attachShadow({ mode: "open" })]),
-  ) as Hosts;
+  const hosts = Object.fromEntries(PARTS.map((name) => [name, sections[name].attachShadow({ mode: "open" })])) as Hosts;
   let page: RunPage | null = null;
 
   const tell = <Name extends keyof State>(name: Name, value: State[Name]) => {

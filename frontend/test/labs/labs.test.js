@@ -17,6 +17,7 @@ import {
   pointsOf,
   squared,
 } from "../../src/labs/metric_playground/planeMetric.ts";
+import { accuracy, ratesAt, thresholdNear } from "../../src/labs/threshold/thresholds.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 
@@ -109,4 +110,16 @@ test("normal numbers are the same for a seed, and about normal", () => {
   const values = normals(2000, 2).flat();
   near(values.reduce((sum, value) => sum + value, 0) / values.length, 0, 0.06);
   near(values.reduce((sum, value) => sum + value * value, 0) / values.length, 1, 0.08);
+});
+
+test("rates are the shares below the threshold, and the ROC leads back to it", () => {
+  const histograms = { edges: [0, 1, 2, 3], same: [0.6, 0.3, 0.1], different: [0, 0.25, 0.75] };
+  assert.deepEqual(ratesAt(histograms, 1), { recall: 0.6, falsePositives: 0 });
+  const { recall, falsePositives } = ratesAt(histograms, 1.5);
+  near(recall, 0.75);
+  near(falsePositives, 0.125);
+  near(accuracy({ recall, falsePositives }), (0.75 + 0.875) / 2);
+  near(thresholdNear(histograms, 0.125, 0.75), 1.5, 0.01);
+  near(ratesAt(histograms, 9).recall, 1);
+  near(ratesAt(histograms, 9).falsePositives, 1);
 });

@@ -6,9 +6,9 @@ import renderMap from "../map/control/main.ts";
 import renderInspector from "../panels/inspector/inspector.ts";
 import renderLossCurve from "../panels/loss_curve/lossCurve.ts";
 import renderScores from "../panels/scores/scores.ts";
-import { neighborsOf, unpackNumbers, type NeighborTable, type NumberKind } from "./neighborData.ts";
+import { neighborsOf, unpackNumbers, type NeighborTable, type NumberKind } from "../standalone/neighborData.ts";
 
-/** What dmlviz/export/page_contents.py packs; arrays are base64 of little-endian numbers. */
+/** What dmlviz/notebook/contents.py packs; arrays are base64 of little-endian numbers. */
 export interface RunContents {
   run: string;
   view: string;
@@ -133,8 +133,7 @@ export class RunPage {
     const { near, contents } = this;
     const items = new Int32Array(contents.n);
     const distances = new Float32Array(contents.n);
-    for (let i = 0; i < contents.n; i++)
-      [items[i], distances[i]] = (near && neighborsOf(near, i)[0]) ?? [i, 0];
+    for (let i = 0; i < contents.n; i++) [items[i], distances[i]] = (near && neighborsOf(near, i)[0]) ?? [i, 0];
     return new Blob([items, distances]);
   }
 }
