@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-2f711b29313d8562.js";

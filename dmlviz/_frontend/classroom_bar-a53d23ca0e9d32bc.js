@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.map/page-2f711b29313d8562.js";

@@ -1,1 +1,0 @@
-export { paste as default } from "../dmlviz.map/page-2f711b29313d8562.js";
