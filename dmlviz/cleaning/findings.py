@@ -18,7 +18,7 @@ K = 10  # neighbors
 MAX_NETS = 5  # of a run's checkpoints, beside the final net
 MAX_LISTED = 400  # findings of a kind
 CHUNK = 500  # images per forward pass
-SAME_PIXELS = 0.05  # root mean square difference of pixels, of 1: what a person sees as the same picture
+SAME_PIXELS = 0.03  # root mean square difference of pixels, of 1: what a person sees as the same picture
 FAR = 2.0  # times the median distance to the neighbors
 MAX_TEST = 10_000
 

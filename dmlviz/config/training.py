@@ -17,7 +17,7 @@ from dmlviz.config.training_checks import check_batch, check_classes, check_samp
 from dmlviz.errors import UserError
 
 MAX_IMAGES = 10_000_000  # more than any data set has
-# What a training without labels does where nobody says otherwise: found by measuring, see docs/LEARNING.md.
+# What a training without labels does where nobody says otherwise: found by measuring, see docs/WITHOUT_LABELS.md.
 WITHOUT_LABELS: dict[str, Any] = {
     "sampler": "shuffled",
     "batch_size": 256,
@@ -204,6 +204,7 @@ class TrainConfig(Config):
         ):  # drop what is above the new limits, or at the old ones
             before, after = DATASETS[self.dataset].most, DATASETS[changes["dataset"]].most
             over = {name for name, most in after.items() if fields.get(name, 0) > most}
+            fields.pop("corrections", None)  # of the other images
             fields = {name: value for name, value in fields.items() if name not in over and value != before.get(name)}
         return type(self)(**fields | changes)
 

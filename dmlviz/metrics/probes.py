@@ -14,16 +14,22 @@ from dmlviz.ops.nearest_neighbors import NearestNeighbors
 K = 5  # neighbors that vote
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # C of the logistic regression: the larger, the weaker the regularization
 MAX_ITERATIONS = 200
-MAX_PROBED = 10_000  # training images; more take minutes
+MAX_PROBED = 60_000  # training images that vote
+MAX_FITTED = 10_000  # training images that the regression is fitted to, and validation images: more take minutes
 
 
 def probe_scores(
     embeddings: Any, labels: Any, train: tuple[Any, Any], validation: tuple[Any, Any] | None = None
 ) -> dict[str, float]:
-    """Return both accuracies by name; arguments as `linear_probe_accuracy`."""
+    """Return both accuracies by name; arguments as `linear_probe_accuracy`.
+
+    All training images vote. The regression is fitted to at most MAX_FITTED of them, evenly spread.
+    """
+    rows = np.linspace(0, len(train[1]) - 1, min(len(train[1]), MAX_FITTED)).astype(int)
+    fitted = np.asarray(train[0])[rows], np.asarray(train[1])[rows]
     return {
         "knn_probe_accuracy": knn_probe_accuracy(embeddings, labels, *train, k=min(K, len(train[1]))),
-        "linear_probe_accuracy": linear_probe_accuracy(embeddings, labels, train, validation),
+        "linear_probe_accuracy": linear_probe_accuracy(embeddings, labels, fitted, validation),
     }
 
 
