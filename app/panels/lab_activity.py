@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.panels import few_shot_episodes, gallery_shelf, lab_playground, pair_game, paper_tricks
+from app.panels import few_shot_episodes, gallery_shelf, gallery_size, lab_playground, pair_game, paper_tricks
 from app.runtime.services import Services
 from app.state.labs import LabView
 
@@ -16,8 +16,9 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "metric": lab_playground.metric_playground,
     "tricks": paper_tricks.paper_tricks,
     "episodes": few_shot_episodes.few_shot_episodes,
+    "gallery size": gallery_size.gallery_size,
 }
-ANSWERING = ("planes", "tricks", "episodes")  # these show the answer, and wait for the guess
+ANSWERING = ("planes", "tricks", "episodes", "gallery size")  # these show the answer, and wait for the guess
 
 
 def lab_activity(services: Services, view: LabView, guessed: bool) -> None:

@@ -50,6 +50,7 @@ class FigureSpec:
         y_title: Title of the second axis, or of the color.
         log_x: Whether the first axis is logarithmic.
         log_y: Whether the second axis is logarithmic.
+        star_below: Cells below this value get a star; None for no stars.
     """
 
     name: str
@@ -60,6 +61,7 @@ class FigureSpec:
     y_title: str
     log_x: bool = False
     log_y: bool = False
+    star_below: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +133,21 @@ class LinkedPlanes:
     classes: tuple[int, ...]
 
 
+Activity = Literal[
+    "",
+    "pairs",
+    "gallery",
+    "places",
+    "metric",
+    "video",
+    "planes",
+    "sketch",
+    "tricks",
+    "episodes",
+    "gallery size",
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lab(Spec):
     """An experiment: a question, trials that answer it, figures.
@@ -153,8 +170,8 @@ class Lab(Spec):
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
             "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, follow a thing through
-            a "video", point at an image in all of several "planes", search by a "sketch",
-            compare losses with the "tricks" of papers, go through "episodes"; "" for nothing.
+            a "video", point at an image in all of several "planes", search by a "sketch", compare losses with the
+            "tricks" of papers, go through "episodes", choose a "gallery size"; "" for nothing.
         planes: The maps for that, from any part of the results; None as long as there is none.
         plane_images: Their images, n × h × w, made from the data set.
         playground: "module:function" that answers what the activity asks a net that a trial kept, in a worker; "" where
@@ -174,9 +191,7 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
-    activity: Literal["", "pairs", "gallery", "places", "metric", "video", "planes", "sketch", "tricks", "episodes"] = (
-        ""
-    )
+    activity: Activity = ""
     planes: Callable[[Sequence[TrialResult]], LinkedPlanes | None] | None = None
     plane_images: "Callable[[Dataset], np.ndarray] | None" = None
     playground: str = ""

@@ -23,4 +23,5 @@ export { default as lab_planes } from "./labs/lab_planes/labPlanes.ts";
 export { default as sketch_search } from "./labs/sketch_search/sketchSearch.ts";
 export { default as tracker } from "./labs/tracker/tracker.ts";
 export { default as metric_playground } from "./labs/metric_playground/metricPlayground.ts";
+export { default as review_sheet } from "./panels/review_sheet/reviewSheet.ts";
 export { default as threshold } from "./labs/threshold/threshold.ts";

@@ -765,6 +765,8 @@ export interface BatchAnswer {
   mean_of: string;
   labels: number[];
   images: number[];
+  copy_of: number[] | null;
+  behind_head: boolean;
   classes: string[];
   before: string;
   places: string;
@@ -1059,6 +1061,55 @@ export interface ThresholdProps {
   you: number[] | null;
 }
 
+// ---- cleaning: The review sheet of training data.
+
+/** A training image that a person should look at; `other` is a test image where the kind is "leak". */
+export interface ReviewRow {
+  kind: "suspect" | "duplicate" | "leak" | "outlier";
+  image: number;
+  label: number;
+  score: number;
+  reason: string;
+  suggestion: number | null;
+  other: number | null;
+  other_label: number | null;
+  tile: number;
+  other_tile: number | null;
+}
+
+/** dmlviz/runs/…/cleaning.json: the rows, or that they are being looked for. */
+export interface ReviewAnswer {
+  state: "working" | "found";
+  rows?: ReviewRow[];
+  images?: number;
+  steps?: number[];
+  sheet?: SpriteSheets;
+}
+
+/** What was decided about a training image. */
+export interface Decision {
+  action: "confirm" | "relabel" | "exclude" | "tag";
+  label: number | null;
+  tag: string;
+}
+
+/** Of the component `review_sheet`; `decisions` are by image. */
+export interface ReviewProps {
+  run: string;
+  url: string;
+  classes: string[];
+  decisions: Record<string, Decision>;
+  read_only: boolean;
+}
+
+/** What the review sheet sends: a decision about an image, or that it is taken back. */
+export interface ReviewAction {
+  image: number;
+  action: "confirm" | "relabel" | "exclude" | "tag" | "undo";
+  label: number | null;
+  tag: string | null;
+}
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -1085,5 +1136,6 @@ export interface Props {
   sketch_search: SketchSearchProps;
   tracker: TrackerProps;
   metric_playground: MetricPlaygroundProps;
+  review_sheet: ReviewProps;
   threshold: ThresholdProps;
 }

@@ -8,6 +8,8 @@ from dmlviz.labs.few_shot_tasks import EMBEDDED
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.reality_check.claims import claim
 from dmlviz.labs.reality_check.contestants import CONTRASTIVE
+from dmlviz.labs.reid_scores import GALLERY_SIZES
+from dmlviz.labs.specs.reid import size_rows
 from dmlviz.labs.statistics import t_interval
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.storage.arrays import read_arrays
@@ -155,8 +157,10 @@ def test_a_loss_beats_itself_by_tricks(person):
     expect(page.get_by_text("Be the author")).to_have_count(0)  # it gives the answer away
     page.goto(f"{person.url}/labs?lab=reality-check&guess=1")
     expect(page.get_by_text("No trick in use.")).to_be_visible()
-    page.get_by_role("combobox", name="Your favorite loss").fill("Contrastive")
-    page.keyboard.press("Enter")
+    favorite = page.get_by_role("combobox", name="Your favorite loss")
+    favorite.click()
+    favorite.fill("Contrastive")
+    page.get_by_role("option", name="Contrastive (2006)").click()
     expect(page.get_by_role("heading", name="“Contrastive is as good as the contrastive loss.”")).to_be_visible()
     page.get_by_text("Leave it at its recommended settings").click()
     expect(page.get_by_text("1 trick in use")).to_be_visible()
@@ -173,10 +177,25 @@ def test_episodes_follow_each_other_and_the_interval_shrinks(person):
     page.goto(f"{person.url}/labs?lab=few-shot&guess=1")
     expect(page.get_by_text("One episode has no interval.")).to_be_visible()
     panel = page.locator(".st-key-lab-episodes-map")
-    expect(panel.locator(".scatterlayer .trace")).to_have_count(2 + 3 * 5)  # lines, then three kinds of marks a way
+    # Three kinds of marks for each way, and lines: all of them to the right prototype.
+    expect(panel.locator(".scatterlayer .trace")).to_have_count(3 * 5 + 1)
     page.get_by_role("button", name="Next episode").click()
     expect(page.get_by_text("All 2 so far: ")).to_be_visible()
     page.get_by_role("button", name="50 more").click()
     kept = read_arrays(ready_made("few-shot").path / "trials" / "prototypical_60-seed_0" / EMBEDDED)
     mean, low, _ = t_interval(episode_accuracies(kept["embeddings"], kept["labels"], 5, 1, 5, 52).tolist())
     expect(page.get_by_text(f"All 52 so far: {mean:.1%}, 95 % t-interval over the episodes {low:.1%}")).to_be_visible()
+
+
+def test_a_larger_gallery_is_harder_and_a_cell_shows_its_queries(person):
+    page, results = person.page, ready_made("reid").results()
+    page.goto(f"{person.url}/labs?lab=reid&guess=1&figure=table")
+    cells = page.locator(".st-key-lab-open .main-svg text")
+    expect(cells.filter(has_text="0.001*")).to_have_count(5)  # batch hard in free space collapsed with every margin
+    best = {size: max(row.y for row in size_rows(results, size) if row.series == "rank-1") for size in GALLERY_SIZES}
+    words = page.get_by_text("The best here, ")
+    expect(words).to_contain_text(f"finds {best[751]:.1%} at rank 1")
+    page.get_by_role("slider", name="Identities in the gallery").press("Home")
+    expect(words).to_contain_text(f"finds {best[100]:.1%} at rank 1")
+    page.locator(".st-key-lab-open .scatterlayer .point").last.click(force=True)
+    expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("batch hard · soft")

@@ -8,6 +8,7 @@ other in Python 3.11.
 from app.payloads.protocol import (
     batches,
     classroom,
+    cleaning,
     common,
     compare,
     events,
@@ -37,6 +38,7 @@ MODULES = (
     batches,
     classroom,
     labs,
+    cleaning,
 )
 
 PROPS: dict[str, type] = {
@@ -64,5 +66,6 @@ PROPS: dict[str, type] = {
     "sketch_search": labs.SketchSearchProps,
     "tracker": labs.TrackerProps,
     "metric_playground": labs.MetricPlaygroundProps,
+    "review_sheet": cleaning.ReviewProps,
     "threshold": labs.ThresholdProps,
 }
