@@ -11,6 +11,7 @@ from app.runtime.services import Services
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
+from dmlviz.data.corrections import corrected
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.training.validation_split import split_training_images
@@ -55,7 +56,7 @@ def _trained_on(config: TrainConfig, root: Path) -> tuple[np.ndarray, np.ndarray
     """Return some images that a config trains on, of each class in proportion, and their labels."""
     if config.dataset not in data.available_datasets(root):
         raise UserError(f"{config.dataset} is not on disk here, so there are no pictures of it: train on it once.")
-    train = data.load(config.dataset, root).train
+    train = corrected(data.load(config.dataset, root), config.corrections, root).train
     rows = split_training_images(config, train.labels).train
     chosen = rows[stratified_subset(train.labels[rows], MAX_POINTS)]
     return train.images[chosen].copy(), train.labels[chosen]

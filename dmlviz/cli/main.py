@@ -16,6 +16,7 @@ COMMANDS = {
     "runs": "List and manage runs.",
     "data": "List data sets; add your own images or embeddings.",
     "evaluate": "Compute all metrics of a run.",
+    "clean": "Find suspect labels, near duplicates, leaks and outliers in training data; correct labels.",
     "neighbors": "List the nearest neighbors of a test image.",
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
     "site": "Write a static site of runs and labs that any web server can host.",

@@ -77,6 +77,8 @@ class BatchAnswer(TypedDict):
     mean_of: str
     labels: list[int]
     images: list[int]
+    copy_of: list[int] | None
+    behind_head: bool
     classes: list[str]
     before: str
     places: str

@@ -15,6 +15,8 @@ export type Row = number[];
 /** A batch out of base64. */
 export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "push" | "force" | "centers" | "sheet"> {
   n: number;
+  /** What the loss took for the images' classes: without labels, which image each is a view of. */
+  groups: number[];
   space: ImageSpace;
   rows: Row[];
   /** What the loss makes of each row, once the server has sent it, or why it has not. */
@@ -43,6 +45,7 @@ export function parseBatch(answer: BatchAnswer): LoadedBatch {
   return {
     ...answer,
     n,
+    groups: answer.copy_of ?? answer.labels,
     space: new ImageSpace(toRows(before, before.length / n)),
     rows: toRows(unpack(tuples.rows, "<i2"), tuples.kind === "pairs" ? 2 : 3).map((row) => [...row]),
     terms: null,

@@ -109,7 +109,7 @@ export class DistanceMatrix {
         const share = values ? this.distances[at] / this.top : 1;
         let color = mix(near, far, share);
         const kind = marks ? this.marks[at] : 0;
-        if (marks && kind) color = mix(color, marks[b.labels[i] === b.labels[j] ? 0 : 1], 0.35 + 0.2 * kind);
+        if (marks && kind) color = mix(color, marks[b.groups[i] === b.groups[j] ? 0 : 1], 0.35 + 0.2 * kind);
         image.data.set([...color, 255], 4 * (row * n + column));
       }),
     );

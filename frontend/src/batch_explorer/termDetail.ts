@@ -18,7 +18,7 @@ export function termDetail(b: LoadedBatch, index: number, positive: Rgb, negativ
   const row = b.rows[index];
   const roles = { classes: ["image"], pairs: ["first", "second"], triplets: ["anchor", "positive", "negative"] };
   const pictures = roles[b.tuples.kind].map((role, k) => {
-    const near = k > 0 && b.labels[row[k]] === b.labels[row[0]];
+    const near = k > 0 && b.groups[row[k]] === b.groups[row[0]];
     return portrait(b, row[k], role, k === 0 ? null : near ? positive : negative);
   });
   const formulas = h("div", { class: "formulas" }, ...formulaNodes(b, index));
