@@ -27,7 +27,7 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 
 LEFT_S = 3.0  # until when no process may be left
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0  # on a machine at a load of 30, a training takes a minute
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
 LONG = SHORT.replace(steps=300, num_snapshots=60)
 SERVER = (
