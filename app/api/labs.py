@@ -11,6 +11,7 @@ from starlette.routing import Route
 from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE
 from app.payloads.lab_picture import lab_picture, named_study
+from app.payloads.lab_planes import lab_planes, plane_sheet
 from app.payloads.lab_question import ask
 from dmlviz.errors import UserError
 from dmlviz.labs.keep import as_csv, as_page, as_script
@@ -29,6 +30,8 @@ def routes() -> list[Route]:
     study = "/labs/{lab}/{dataset}/{source}"
     return [
         Route(f"{study}/picture.json", picture),
+        Route(f"{study}/planes.json", planes),
+        Route(f"{study}/planes.png", sheet),
         Route(f"{study}/answer.json", answer, methods=["POST"]),
         Route(f"{study}/numbers.csv", numbers),
         Route(f"{study}/figure.html", figure),
@@ -40,6 +43,20 @@ def routes() -> list[Route]:
 async def picture(request: Request) -> Response:
     """The picture of a lab, with how alike its places are."""
     return JSONResponse(await asyncio.to_thread(_picture, request), headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def planes(request: Request) -> Response:
+    """The linked maps of a study."""
+    study = _study(request)
+    return JSONResponse(await asyncio.to_thread(lab_planes, study), headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def sheet(request: Request) -> Response:
+    """The images of the linked maps, side by side."""
+    study, data = _study(request), personal(request).data
+    return Response(await asyncio.to_thread(plane_sheet, study, data), media_type="image/png", headers=NO_STORE)
 
 
 @access(Rule.DATA_READER)

@@ -129,7 +129,8 @@ class Services:
 
     def available(self) -> list[str]:
         """Names of the data sets that are on disk and that this person may train on, as of a moment ago."""
-        return list(filter(self.may_train_on, self._ttl_cache(self.data, lambda: data.available_datasets(self.data))))
+        names = self._ttl_cache(self.data, lambda: data.available_datasets(self.data))
+        return [name for name in names if DATASETS[name].trainable and self.may_train_on(name)]
 
     def dataset_note(self, name: str) -> str:
         """What a person should know before training on a data set, as of a moment ago; empty for most."""
@@ -137,7 +138,7 @@ class Services:
 
     def trainable(self) -> list[str]:
         """Names of the data sets that this person may train on, those to download included."""
-        return [name for name in DATASETS if self.may_train_on(name)]
+        return [name for name in DATASETS if DATASETS[name].trainable and self.may_train_on(name)]
 
     def may_train_on(self, dataset: str) -> bool:
         """Whether a data set is everybody's, or this person's."""

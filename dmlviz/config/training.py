@@ -7,7 +7,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from pydantic_core import PydanticKnownError
 
 from dmlviz.catalog.augmentation import check_strengths
-from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -41,9 +40,9 @@ def _class_ids(value: Any) -> Any:
 
 
 def _coerce_steps(steps: int, info: ValidationInfo) -> int:
-    """Require at least 1 step; 0 is for imported embeddings, which are not trained."""
+    """Require at least 1 step; 0 is for what another program has embedded."""
     dataset = info.data.get("dataset", "")
-    min_steps = 0 if is_custom(dataset) and DATASETS[dataset].size == 0 else 1
+    min_steps = 1 if not dataset or DATASETS[dataset].trainable else 0
     if steps < min_steps:
         raise PydanticKnownError("greater_than_equal", {"ge": min_steps})
     return steps

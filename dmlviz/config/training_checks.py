@@ -16,8 +16,10 @@ MAX_BATCH_SIZE = 4096  # a distance matrix of 16 million entries
 def check_classes(config: "TrainConfig") -> None:
     """Refuse classes that the data set does not have, or too few of them to train on."""
     data, unseen = DATASETS[config.dataset], config.held_out_classes
-    if data.size == 0 and config.steps:
-        raise UserError(f"{data.title} holds precomputed embeddings and cannot be trained on; choose another data set.")
+    if not data.trainable and config.steps:
+        raise UserError(
+            f"{data.title} was embedded by another program and cannot be trained on here; choose another data set."
+        )
     last = len(data.classes) - 1
     unknown = [label for label in unseen if not 0 <= label <= last]
     if unknown:

@@ -36,7 +36,7 @@ def query_net(kept: RunExport) -> QueryNet:
             that a page cannot do.
     """
     spec = DATASETS[kept.run.config.dataset]
-    if spec.size == 0 or spec.channels != 1:
+    if not spec.trainable or spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
     from dmlviz.nets.program import net_program
     from dmlviz.runs.embed import trained_net

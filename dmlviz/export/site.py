@@ -15,7 +15,8 @@ from dmlviz.export.contents import RunExport
 from dmlviz.export.figures import SCRIPT
 from dmlviz.export.lab_page import DRAW, lab_page, lab_picture
 from dmlviz.export.map_picture import map_picture
-from dmlviz.export.page import BUILT, MAX_FRAME_BYTES, page_contents, page_data, quality_note
+from dmlviz.export.page import BUILT, page_data, quality_note
+from dmlviz.export.page_contents import MAX_FRAME_BYTES, page_contents
 from dmlviz.export.query_net import QueryNet, query_net
 from dmlviz.labs.registry import LABS
 from dmlviz.storage.files import write_json

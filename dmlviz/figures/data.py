@@ -75,10 +75,12 @@ def _of_run(run: Run, step: int | None) -> Images:
         step = steps[-1]
     embeddings, labels = run.embeddings_at(step)
     items = None if is_final else run.tracked_indices
-    if dataset.size == 0:
+    if not dataset.trainable and not run.recorded:
         return Images(embeddings, labels, dataset.classes, f"{len(labels):,} vectors of {dataset.title}", items)
     last = (run.end or {}).get("step")
-    which, at = ("test images", last) if is_final else ("tracked test images", step)
+    at = last if is_final else step
+    which = "test images" if dataset.trainable else "images"
+    which = which if is_final else f"tracked {which}"
     when = "" if at is None else f" after step {at:,}" + (", the end" if at == last else "")
     about = f"{len(labels):,} {which} of {dataset.title}{when}"
     return Images(embeddings, labels, dataset.classes, about, items)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.config import TrainConfig
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, default_projection, display_dims
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
@@ -25,12 +24,19 @@ MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
 class RunRecorder:
     """Writes the files of a run from the events of its training."""
 
-    def __init__(self, writer: RecordWriter, run: Run, labels: np.ndarray, save_checkpoints: bool = True) -> None:
+    def __init__(
+        self,
+        writer: RecordWriter,
+        run: Run,
+        labels: np.ndarray,
+        save_checkpoints: bool = True,
+        means: "StepAverager | None" = None,
+    ) -> None:
         self.writer = writer
         self.run = run
         self.labels = labels
         self.view = LiveProjector()
-        self.means = StepAverager(run.config)
+        self.means = means or StepAverager(run.config.steps)
         self.monitor = TrainingMonitor(run.config)
         self.save_checkpoints = save_checkpoints
         self.scored_on = "test"  # which images snapshots score
@@ -183,17 +189,21 @@ def _centers(centers: np.ndarray | None) -> dict[str, Any]:
 
 
 class StepAverager:
-    """Averages Step events, so that a run has at most MAX_CURVE_POINTS of them."""
+    """Averages Step events, so that a run of `steps` steps has at most MAX_CURVE_POINTS of them."""
 
-    def __init__(self, config: TrainConfig) -> None:
-        self.every = -(-config.steps // MAX_CURVE_POINTS)
-        self.steps = config.steps
+    def __init__(self, steps: int) -> None:
+        self.every = -(-steps // MAX_CURVE_POINTS)
+        self.steps = steps
         self.pending: list[dict[str, float]] = []
+
+    def is_due(self, event: Step) -> bool:
+        """Return whether the pending steps are written with this one."""
+        return event.step % self.every == 0 or event.step == self.steps
 
     def add(self, event: Step) -> dict[str, float] | None:
         """Add a step; return the means of the pending steps when they are due."""
         self.pending.append(asdict(event) | {"active": event.active_fraction})
-        if event.step % self.every and event.step != self.steps:
+        if not self.is_due(event):
             return None
         names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second", "terms_per_image")
         means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}

@@ -12,7 +12,7 @@ class Started:
     """The first event.
 
     Attributes:
-        steps: batches of the whole training.
+        steps: batches of the whole training; None if unknown.
         tracked_indices: the test images that every snapshot embeds.
         train_images: number of images that batches are made of.
         test_images: number of test images.
@@ -22,7 +22,7 @@ class Started:
         scored_indices: those that every snapshot scores, as indices into the data set's training images.
     """
 
-    steps: int
+    steps: int | None
     tracked_indices: np.ndarray
     train_images: int
     test_images: int

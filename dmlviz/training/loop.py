@@ -14,6 +14,7 @@ from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
 from dmlviz.data.corrections import corrected
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
+from dmlviz.training.iterator import Training
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
 
@@ -29,13 +30,13 @@ def train(
     device: str | torch.device | None = None,
     stop: Callable[[], bool] | None = None,
     root: Path | None = None,
-) -> Iterator[Event]:
+) -> Training:
     """Train an embedding net and yield its events: Started, a Snapshot of the untrained net, Steps, Snapshots, an end.
 
     Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds, after a
     Stopping) or Failed (the training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped
     come after an Embedded with all test images, so that no Snapshot repeats their step. Closing the iterator stops the
-    training.
+    training. In a notebook, it shows itself as a live map.
 
     Snapshots are scored on validation images, which are held out of the training images. Test images are scored
     once, at the end; without validation images (`Started.validation_images` is 0) snapshots score test images.
@@ -49,8 +50,8 @@ def train(
         stop: called between batches; True stops the training.
         root: folder of the data sets and of their corrections; the default one when None.
 
-    Yields:
-        The events of `dmlviz.training.events`, in order.
+    Returns:
+        The events of `dmlviz.training.events`, in order: an iterator.
 
     Raises:
         UserError: if the config does not fit its data, e.g. too few images of a class.
@@ -60,6 +61,16 @@ def train(
         >>> [type(event).__name__ for event in train(config)]
         ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Embedded', 'Finished']
     """
+    return Training(_events(config, data, device, stop, root), config, data)
+
+
+def _events(
+    config: TrainConfig,
+    data: Dataset | None,
+    device: str | torch.device | None,
+    stop: Callable[[], bool] | None,
+    root: Path | None,
+) -> Iterator[Event]:
     data = load(config.dataset, root) if data is None else data
     data = corrected(data, config.corrections, data_root(root))
     clock = _Clock()

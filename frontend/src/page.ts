@@ -19,6 +19,8 @@ export { default as ranking_toy } from "./learn/ranking_toy/rankingToy.ts";
 export { default as classroom_bar } from "./panels/classroom/bar.ts";
 export { default as classroom_board } from "./panels/classroom/board.ts";
 export { default as lab_picture } from "./labs/lab_picture/labPicture.ts";
+export { default as lab_planes } from "./labs/lab_planes/labPlanes.ts";
+export { default as sketch_search } from "./labs/sketch_search/sketchSearch.ts";
 export { default as tracker } from "./labs/tracker/tracker.ts";
 export { default as metric_playground } from "./labs/metric_playground/metricPlayground.ts";
 export { default as review_sheet } from "./panels/review_sheet/reviewSheet.ts";

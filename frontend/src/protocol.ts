@@ -879,19 +879,39 @@ export interface ClassroomBoardProps {
   lessons: ClassroomLesson[];
 }
 
-// ---- labs: What one plays with in a lab: a picture of places that look alike, a video, a metric in the plane, a threshold.
+// ---- labs: What one plays with in a lab: places that look alike, a video, linked maps, a metric in the plane, a threshold.
 
-/** Where the picture of a lab is; `version` changes with the results. */
+/** Where the picture of a lab is; `version` changes with the results. `ask` is where a net embeds a picture of the visitor's own, of `least` to `most` tiles in a row, `cell` pixels each; None where there is none. */
 export interface LabPictureProps {
   url: string;
   version: string;
+  ask: string | null;
+  least: number;
+  most: number;
+  cell: number;
 }
 
-/** How alike the places of a picture are, by one method. Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for each place on the left and each place on the right, row after row, in base64. */
+/** A net that compares two patches, in words. `inputs` go into a tower each, or into the only one; `layers` are those of a tower; `shared`: both towers have the same weights; `end` makes a score of what they give; `weights` are as many as there are. */
+export interface NetDrawing {
+  inputs: string[];
+  layers: string[];
+  shared: boolean;
+  end: string;
+  weights: number;
+}
+
+/** How alike the places of a picture are, by one method. Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for each place on the left and each place on the right, row after row, in base64. `net` is the net that it is; None for one that is not drawn. */
 export interface PlaceScores {
   title: string;
   embeddings: string | null;
   scores: string | null;
+  dimensions: number;
+  net: NetDrawing | null;
+}
+
+/** Where the tiles of a visitor's own picture are, as in `PlaceScores`. */
+export interface EmbeddedTiles {
+  embeddings: string;
   dimensions: number;
 }
 
@@ -946,6 +966,67 @@ export interface FollowedVideo {
   first: number[];
   truth: number[][];
   followers: Follower[];
+}
+
+/** Where the linked maps of a lab are, and the pictures of their images: a sheet, `columns` tiles in a row. */
+export interface LabPlanesProps {
+  url: string;
+  version: string;
+  sheet: string | null;
+}
+
+/** A map: its points, n × 2 floats (little-endian, 32 bits) in base64; templates where only directions count. */
+export interface PlanePoints {
+  title: string;
+  note: string;
+  points: string;
+  centers: number[][] | null;
+}
+
+/** Maps of the same images: `labels` a byte each, in base64, the number of a name; test images come first. */
+export interface LabPlanes {
+  planes: PlanePoints[];
+  labels: string;
+  names: string[];
+  tests: number;
+  columns: number;
+  tile: number;
+}
+
+/** Where the net of a trial answers, which variant it is, and what was drawn on the pad. */
+export interface SketchSearchProps {
+  url: string;
+  version: string;
+  trial: string;
+  variant: string;
+  drawing: Drawing | null;
+}
+
+/** A photograph that a drawing finds: its class, how far it is, and its number on the map, -1 when not on it. */
+export interface FoundPhotograph {
+  garment: number;
+  distance: number;
+  item: number;
+}
+
+/** What a drawing finds, the best first; `sheet` shows them side by side, `prepared` the drawing as the net sees it. `place` is where the drawing lies on the map. */
+export interface SketchAnswer {
+  found: FoundPhotograph[];
+  sheet: string;
+  place: number[];
+  prepared: string;
+}
+
+/** Photographs and their sketches on one map. `places` are those of the photographs and of the sketches; `photographs` and `sketches` show them side by side, `tile` pixels each; `garments` is the class of each pair by its number in `names`; `count` are all photographs, most of which are not on the map. */
+export interface TwoDomains {
+  places: number[][][];
+  photographs: string;
+  sketches: string;
+  garments: number[];
+  names: string[];
+  tile: number;
+  count: number;
+  answer: SketchAnswer | null;
 }
 
 /** Accuracy of each of ten folds, and the threshold that the other nine gave. */
@@ -1051,6 +1132,8 @@ export interface Props {
   classroom_bar: ClassroomBarProps;
   classroom_board: ClassroomBoardProps;
   lab_picture: LabPictureProps;
+  lab_planes: LabPlanesProps;
+  sketch_search: SketchSearchProps;
   tracker: TrackerProps;
   metric_playground: MetricPlaygroundProps;
   review_sheet: ReviewProps;

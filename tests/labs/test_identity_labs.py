@@ -18,6 +18,8 @@ from dmlviz.labs.lab_study import check_dataset, ready_made
 from dmlviz.labs.measures import few_shot, gallery, reid, verification
 from dmlviz.labs.measures.embedding import embed, train_net
 from dmlviz.labs.registry import LABS
+from dmlviz.labs.reid_scores import GALLERY_SIZES
+from dmlviz.labs.specs.reid import size_rows
 from dmlviz.labs.trial_worker import measurement
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult, TrialStoppedError
@@ -189,3 +191,14 @@ def test_an_episode_on_the_map_is_the_one_that_is_scored():
     for line in lines:
         assert np.abs(drawn.queries - line[0]).sum(axis=2).min() < 1e-9
         assert np.abs(drawn.prototypes - line[1]).sum(axis=1).min() < 1e-9
+
+
+def test_a_gallery_of_some_size_has_the_scores_that_were_measured_there():
+    results = ready_made("reid").results()
+    pixels = next(result for result in results if result.trial.settings.get("net") == "pixels")
+    for at, size in enumerate(GALLERY_SIZES):
+        rows = {(row.series, row.x): row.y for row in size_rows(results, size)}
+        assert rows["rank-1", "raw pixels"] == pixels.values["gallery"]["rank1"][at]
+        assert rows["mAP", "raw pixels"] == pixels.values["gallery"]["map"][at]
+        assert len(rows) == 2 * 5
+    assert size_rows([], 100) == []

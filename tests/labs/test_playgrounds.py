@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 import torch
 
-from dmlviz.data import data_root
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import data_root, made
 from dmlviz.data.made.tracks import FRAMES, SIDE
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.labs.kept_arrays import NET
+from dmlviz.labs.measures import terrapattern
 from dmlviz.labs.measures.kept_net import fill_with_kept, keep_net
+from dmlviz.labs.measures.pair_training import normalized
+from dmlviz.labs.measures.patch_nets import build_patch_net
 from dmlviz.labs.measures.tracking import box_overlap, build_tracker
+from dmlviz.labs.measures.two_domains import build_towers, domains
+from dmlviz.labs.patch_drawings import DRAWINGS
 from dmlviz.labs.playground import answer
+from dmlviz.labs.playgrounds.two_domains import prepare
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +105,93 @@ def test_a_kept_net_gives_what_it_gave_before(tmp_path: Path) -> None:
     (tmp_path / NET).write_bytes(b"nonsense")
     with pytest.raises(DamagedFileError):
         fill_with_kept(torch.nn.Linear(3, 2), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def towers_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("towers")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        keep_net(build_towers({"normalize": True, "shared": "last"}, 28), folder)
+    return folder
+
+
+def search(folder: Path, data: Path, **changes: Any) -> dict[str, Any]:
+    about = {"lab": "two-domains", "folder": str(folder), "stamp": 0, "dataset": "digits", "data": str(data)}
+    return answer(about | {"variant": "match, last shared", "drawing": None} | changes)
+
+
+def test_a_drawing_finds_the_photographs_that_are_nearest(towers_folder: Path, tmp_path: Path) -> None:
+    empty = search(towers_folder, tmp_path)
+    assert empty["answer"] is None
+    assert np.array(empty["places"]).shape == (2, 150, 2)
+    source = made.load(DATASETS["sketches"], "digits", tmp_path)
+    drawn = source.test.images[1]  # the sketch of the first photograph
+    drawing = {"side": 28, "ink": base64.b64encode(drawn.tobytes()).decode(), "strokes": 1}
+    reply = search(towers_folder, tmp_path, drawing=drawing)["answer"]
+
+    net = fill_with_kept(build_towers({"normalize": True, "shared": "last"}, 28), towers_folder)
+    photographs, _ = domains(source.test, source.mean, source.std)
+    asked = normalized(prepare(drawn, 28)[None], source.mean, source.std)
+    distances = torch.cdist(net.b(asked), net.a(photographs))[0]  # by another formula
+    order = distances.argsort()[:12]
+    assert [one["distance"] for one in reply["found"]] == pytest.approx(distances[order].tolist(), abs=2e-3)
+    garments = source.test.roles["garment"][0::2]
+    assert [one["garment"] for one in reply["found"]] == garments[order.numpy()].tolist()
+    assert all(one["item"] == (item if item < 150 else -1) for one, item in zip(reply["found"], order, strict=True))
+
+
+def test_a_drawing_fills_the_image_as_the_sketches_do() -> None:
+    drawing = np.zeros((56, 56), np.uint8)
+    drawing[40:50, 3:8] = 255  # 10 high, 5 wide, in a corner
+    image = prepare(drawing, 28)
+    rows, columns = np.nonzero(image > 128)
+    assert (rows.max() - rows.min() + 1, columns.max() - columns.min() + 1) == (26, 13)
+    assert abs((rows.max() + rows.min()) / 2 - 13.5) <= 1
+    assert abs((columns.max() + columns.min()) / 2 - 13.5) <= 1
+    with pytest.raises(UserError, match="Nothing is drawn yet"):
+        prepare(np.zeros((56, 56), np.uint8), 28)
+
+
+@pytest.mark.parametrize("drawing", [{"side": 28, "ink": "AAAA"}, {"side": 0, "ink": ""}, {"side": 9000, "ink": ""}])
+def test_half_a_drawing_is_refused(towers_folder: Path, tmp_path: Path, drawing: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="did not arrive whole"):
+        search(towers_folder, tmp_path, drawing=drawing)
+
+
+def test_the_tiles_of_a_picture_are_embedded_row_after_row(tmp_path: Path) -> None:
+    net = terrapattern.build_net(28, 5)
+    keep_net(net, tmp_path)
+    tiles = np.random.default_rng(0).integers(0, 256, (144, 28, 28), np.uint8)
+    picture = tiles.reshape(12, 12, 28, 28).swapaxes(1, 2).reshape(336, 336)
+    about = {"lab": "terrapattern", "folder": str(tmp_path), "stamp": 0, "dataset": "digits", "data": ""}
+    pixels = base64.b64encode(picture.tobytes()).decode()
+    reply = answer(about | {"columns": 12, "pixels": pixels})
+    spec = DATASETS["digits"]
+    rows = np.frombuffer(base64.b64decode(reply["embeddings"]), np.int8).reshape(144, reply["dimensions"])
+    expected = terrapattern.directions(net.eval()(normalized(tiles, spec.mean, spec.std)).detach().numpy())
+    assert np.abs(rows.astype(int) - expected).max() <= 2  # the weights are kept in 16 bits
+    assert np.abs(np.linalg.norm(rows, axis=1) - 127).max() < 3
+    with pytest.raises(UserError, match="did not arrive whole"):
+        answer(about | {"columns": 13, "pixels": pixels})
+    with pytest.raises(UserError, match="12 to 56 tiles in a row; got 400"):
+        answer(about | {"columns": 400, "pixels": pixels})
+
+
+@pytest.mark.parametrize("name", list(DRAWINGS))
+def test_the_drawing_of_a_net_is_that_net(name: str) -> None:
+    drawing, net = DRAWINGS[name], build_patch_net(name, 32, 0)
+    towers = getattr(net, "towers", None)
+    streams = [towers.a, towers.b] if towers else [net.central, net.surround] if name == "2ch-2stream" else [net.net]
+    assert len(drawing.inputs) == len(streams)
+    assert drawing.shared == (len({id(stream) for stream in streams}) < len(streams))
+    for stream in streams:
+        words = [
+            f"{layer.kernel_size[0]} × {layer.kernel_size[1]} convolution, {layer.out_channels}"
+            if isinstance(layer, torch.nn.Conv2d)
+            else f"linear, {layer.out_features}"
+            for layer in stream.modules()
+            if isinstance(layer, torch.nn.Conv2d | torch.nn.Linear)
+        ]
+        assert words == list(drawing.layers)
+    assert ("decides" in drawing.end) == hasattr(net, "decision")

@@ -62,6 +62,8 @@ PROPS: dict[str, type] = {
     "classroom_bar": classroom.ClassroomBarProps,
     "classroom_board": classroom.ClassroomBoardProps,
     "lab_picture": labs.LabPictureProps,
+    "lab_planes": labs.LabPlanesProps,
+    "sketch_search": labs.SketchSearchProps,
     "tracker": labs.TrackerProps,
     "metric_playground": labs.MetricPlaygroundProps,
     "review_sheet": cleaning.ReviewProps,

@@ -1,25 +1,58 @@
-"""What one plays with in a lab: a picture of places that look alike, a video, a metric in the plane, a threshold."""
+"""What one plays with in a lab: places that look alike, a video, linked maps, a metric in the plane, a threshold."""
 
 from typing_extensions import TypedDict
 
+from app.payloads.protocol.query import Drawing
+
 
 class LabPictureProps(TypedDict):
-    """Where the picture of a lab is; `version` changes with the results."""
+    """Where the picture of a lab is; `version` changes with the results.
+
+    `ask` is where a net embeds a picture of the visitor's own, of `least` to `most` tiles in a row, `cell` pixels each;
+    None where there is none.
+    """
 
     url: str
     version: str
+    ask: str | None
+    least: int
+    most: int
+    cell: int
+
+
+class NetDrawing(TypedDict):
+    """A net that compares two patches, in words.
+
+    `inputs` go into a tower each, or into the only one; `layers` are those of a tower; `shared`: both towers have the
+    same weights; `end` makes a score of what they give; `weights` are as many as there are.
+    """
+
+    inputs: list[str]
+    layers: list[str]
+    shared: bool
+    end: str
+    weights: int
 
 
 class PlaceScores(TypedDict):
     """How alike the places of a picture are, by one method.
 
     Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for
-    each place on the left and each place on the right, row after row, in base64.
+    each place on the left and each place on the right, row after row, in base64. `net` is the net that it is; None for
+    one that is not drawn.
     """
 
     title: str
     embeddings: str | None
     scores: str | None
+    dimensions: int
+    net: NetDrawing | None
+
+
+class EmbeddedTiles(TypedDict):
+    """Where the tiles of a visitor's own picture are, as in `PlaceScores`."""
+
+    embeddings: str
     dimensions: int
 
 
@@ -90,6 +123,82 @@ class FollowedVideo(TypedDict):
     first: list[float]
     truth: list[list[float]]
     followers: list[Follower]
+
+
+class LabPlanesProps(TypedDict):
+    """Where the linked maps of a lab are, and the pictures of their images: a sheet, `columns` tiles in a row."""
+
+    url: str
+    version: str
+    sheet: str | None
+
+
+class PlanePoints(TypedDict):
+    """A map: its points, n × 2 floats (little-endian, 32 bits) in base64; templates where only directions count."""
+
+    title: str
+    note: str
+    points: str
+    centers: list[list[float]] | None
+
+
+class LabPlanes(TypedDict):
+    """Maps of the same images: `labels` a byte each, in base64, the number of a name; test images come first."""
+
+    planes: list[PlanePoints]
+    labels: str
+    names: list[str]
+    tests: int
+    columns: int
+    tile: int
+
+
+class SketchSearchProps(TypedDict):
+    """Where the net of a trial answers, which variant it is, and what was drawn on the pad."""
+
+    url: str
+    version: str
+    trial: str
+    variant: str
+    drawing: Drawing | None
+
+
+class FoundPhotograph(TypedDict):
+    """A photograph that a drawing finds: its class, how far it is, and its number on the map, -1 when not on it."""
+
+    garment: int
+    distance: float
+    item: int
+
+
+class SketchAnswer(TypedDict):
+    """What a drawing finds, the best first; `sheet` shows them side by side, `prepared` the drawing as the net sees it.
+
+    `place` is where the drawing lies on the map.
+    """
+
+    found: list[FoundPhotograph]
+    sheet: str
+    place: list[float]
+    prepared: str
+
+
+class TwoDomains(TypedDict):
+    """Photographs and their sketches on one map.
+
+    `places` are those of the photographs and of the sketches; `photographs` and `sketches` show them side by side,
+    `tile` pixels each; `garments` is the class of each pair by its number in `names`; `count` are all photographs, most
+    of which are not on the map.
+    """
+
+    places: list[list[list[float]]]
+    photographs: str
+    sketches: str
+    garments: list[int]
+    names: list[str]
+    tile: int
+    count: int
+    answer: SketchAnswer | None
 
 
 class ThresholdFolds(TypedDict):

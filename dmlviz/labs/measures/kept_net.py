@@ -12,9 +12,9 @@ from dmlviz.storage.arrays import read_arrays
 
 
 def keep_net(net: nn.Module, folder: Path) -> None:
-    """Write the weights of a net into a trial's folder, in 16 bits: a drawing needs no more."""
-    arrays = {name: values.numpy().astype(np.float16) for name, values in net.state_dict().items()}
-    np.savez_compressed(folder / NET, **arrays)
+    """Write the weights of a net into a trial's folder, in 16 bits, shared ones once: a playground needs no more."""
+    weights = {name: weight.detach().numpy().astype(np.float16) for name, weight in net.named_parameters()}
+    np.savez_compressed(folder / NET, **weights)
 
 
 def fill_with_kept(net: nn.Module, folder: Path) -> nn.Module:
@@ -23,9 +23,11 @@ def fill_with_kept(net: nn.Module, folder: Path) -> nn.Module:
     Raises:
         DamagedFileError: If they are of another net.
     """
-    arrays = read_arrays(folder / NET)
-    try:
-        net.load_state_dict({name: torch.from_numpy(values.astype(np.float32)) for name, values in arrays.items()})
-    except RuntimeError:
-        raise DamagedFileError(folder / NET, "it does not hold the weights of this lab's net") from None
+    arrays, weights = read_arrays(folder / NET), dict(net.named_parameters())
+    shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
+    if {name: values.shape for name, values in arrays.items()} != shapes:
+        raise DamagedFileError(folder / NET, "it does not hold the weights of this lab's net")
+    with torch.no_grad():
+        for name, weight in weights.items():
+            weight.copy_(torch.from_numpy(arrays[name].astype(np.float32)))
     return net.eval()

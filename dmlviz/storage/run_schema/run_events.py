@@ -23,10 +23,10 @@ class Preparing(TypedDict):
 
 @with_config(STRICT)
 class RunStarted(TypedDict):
-    """Training started."""
+    """Training started; `steps` is None while another program trains, and its length is not known."""
 
     event: Literal["started"]
-    steps: StepNumber
+    steps: StepNumber | None
     train_images: Count
     validation_images: Count
     test_images: Count

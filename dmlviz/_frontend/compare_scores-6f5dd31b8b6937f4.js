@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-77a32a83e1bc8405.js";
