@@ -77,7 +77,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
     st.markdown(
         f"**{DATASETS[run.config.dataset].title}**: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     )
-    changed = corrected_config(run.config, corrections, services)
+    changed = corrected_config(run.config, corrections)
     if changed is None:
         st.caption("Relabel or exclude an image, and train again with that.")
         return
@@ -89,7 +89,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
             key="clean.train",
             type="primary",
             on_click=_train,
-            args=(ui, services, changed),
+            args=(ui, services, changed, corrections),
         )
     elif not after or any(value is None for value in after.values()):
         st.caption(f"Training with these corrections: {status.phase}. Look at it in Explore, or reload this page.")
@@ -115,9 +115,10 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _train(ui: CleanState, services: Services, config: TrainConfig) -> None:
+def _train(ui: CleanState, services: Services, config: TrainConfig, corrections: Corrections) -> None:
     ui.note = ""
     try:
+        corrections.freeze(services.data)
         services.jobs.submit(config)
         services.enforce_quota()
     except UserError as error:

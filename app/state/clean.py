@@ -68,10 +68,9 @@ def usable_runs(services: Services) -> list[Run]:
     ]
 
 
-def corrected_config(config: TrainConfig, corrections: Corrections, services: Services) -> TrainConfig | None:
+def corrected_config(config: TrainConfig, corrections: Corrections) -> TrainConfig | None:
     """The settings of a run with the corrections so far; None where they change nothing."""
-    revision = corrections.freeze(services.data)
-    changed = config.replace(corrections=revision)
+    changed = config.replace(corrections=corrections.revision)
     return None if changed == config else changed
 
 

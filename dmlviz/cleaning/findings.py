@@ -84,9 +84,7 @@ def find(run: Run, data_root: Path, go_on: Callable[[str], object] = lambda stag
         raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows)}.")
     images, labels = dataset.train.images[rows], dataset.train.labels[rows]
     go_on("embedding the training images")
-    checkpoints = run.checkpoint_steps
-    steps = [checkpoints[i] for i in sorted({*np.linspace(0, len(checkpoints) - 1, MAX_NETS).round().astype(int)})]
-    steps = steps if checkpoints else []
+    steps = spread(run.checkpoint_steps, MAX_NETS)
     final = embed_in_chunks(run, images)
     go_on("comparing labels with neighbors")
     disagreement = label_disagreement(_each(run, images, steps, final), labels, K)
@@ -98,6 +96,17 @@ def find(run: Run, data_root: Path, go_on: Callable[[str], object] = lambda stag
     found += _outliers(dataset, rows, outlier_ratios(final, K))
     last = int((run.end or {}).get("step", 0))
     return Findings(run.id, run.config.dataset, len(rows), (*steps, last), tuple(found))
+
+
+def spread(steps: list[int], most: int) -> list[int]:
+    """Return at most so many of the steps, evenly spread, the first and the last among them.
+
+    Example:
+        >>> spread([0, 5, 9, 14, 20], 3), spread([], 3), spread([4], 3)
+        ([0, 9, 20], [], [4])
+    """
+    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
+    return [steps[place] for place in places.tolist()]
 
 
 def embed_in_chunks(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:

@@ -65,3 +65,20 @@ def test_the_same_pictures_are_found_in_both_splits():
     test = np.concatenate([rng.integers(0, 256, (5, 4, 4)).astype(np.uint8), images[9:10]])
     pairs, differences = leaks((images, embeddings), (test, test.reshape(6, -1).astype(np.float32)), 0.05)
     assert (pairs.tolist(), differences.tolist()) == ([[9, 5]], [0])
+
+
+def test_a_run_without_checkpoints_is_looked_through_by_its_final_net(tmp_path):
+    from dmlviz.cleaning.findings import find, spread
+    from dmlviz.config import TrainConfig
+    from dmlviz.runs.store import Runs
+    from dmlviz.runs.training_run import train_and_record
+
+    assert spread([0, 5, 9, 14, 20], 3) == [0, 9, 20]
+    run = Runs(tmp_path).create(TrainConfig(dataset="digits", net="mlp", steps=3, num_snapshots=1))
+    for _ in train_and_record(run):
+        pass
+    found = find(run, tmp_path)
+    assert found.steps == (3,)
+    assert found.images == 1201
+    assert {row.kind for row in found.rows} >= {"suspect"}
+    assert all(row.suggestion != row.label for row in found.rows if row.kind == "suspect")

@@ -158,7 +158,8 @@ class ReviewSheet {
       ),
       this.buttons(row, index),
     );
-    node.addEventListener("click", () => {
+    node.addEventListener("click", ({ target }) => {
+      if (target instanceof Element && target.closest("button")) return; // it has decided, and gone on
       this.at = index;
       this.mark();
     });
