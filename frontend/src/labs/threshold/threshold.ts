@@ -3,6 +3,7 @@ import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { pathOf, scale, svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { readTheme } from "../../lib/theme.ts";
 import type { ThresholdNet, ThresholdProps } from "../../protocol.ts";
 import { accuracy, ratesAt, thresholdNear } from "./thresholds.ts";
 import style from "./threshold.css";
@@ -111,6 +112,7 @@ class Threshold {
 
   private paint(): void {
     if (!this.data) return;
+    this.root.classList.toggle("dark", readTheme(this.root).dark);
     const rates = ratesAt(this.net, this.threshold);
     this.slider.value = String(Math.round((this.threshold / this.end) * STEPS));
     this.slider.setAttribute("aria-valuetext", this.threshold.toFixed(2));
