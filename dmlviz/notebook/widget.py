@@ -24,7 +24,7 @@ HEIGHT = 460  # pixels
 class MapWidget(anywidget.AnyWidget):
     """A run in a notebook: map, replay, neighbors, scores, loss curve.
 
-    All that it shows is part of its state, so that a notebook which is saved with its widgets plays without a kernel.
+    All that it shows is part of its state, which a notebook can be saved with.
 
     Attributes:
         pinned: index of the image whose neighbors are shown; None for none. Set it, or observe it.
