@@ -24,7 +24,7 @@ HEIGHT = 460  # pixels
 class MapWidget(anywidget.AnyWidget):
     """A run in a notebook: map, replay, neighbors, scores, loss curve.
 
-    All that it shows is part of its state, so that a notebook which is saved with its widgets plays without a kernel.
+    All that it shows is part of its state, which a notebook can be saved with.
 
     Attributes:
         pinned: index of the image whose neighbors are shown; None for none. Set it, or observe it.
@@ -102,16 +102,17 @@ class MapWidget(anywidget.AnyWidget):
 
     def _follow(self, finished: Callable[[Run], dict[str, Any]]) -> None:
         assert self.run is not None
-        run, follower = self.run, LogFollower(self.run.log.path)
+        run, follower, count = self.run, LogFollower(self.run.log.path), 0
         while True:
             is_over = run.state != "running" and (self._work is None or not self._work.is_alive())
             lines = follower.read_new()
             if lines:
+                count = lines[-1][0] + 1
                 self._send_events(run, lines[0][0], [run.log.event(line.encode(), number) for number, line in lines])
             if is_over:
                 break
             threading.Event().wait(POLL_S)
-        self._send_events(run, follower._number, [{"event": "end", "state": run.state}])
+        self._send_events(run, count, [{"event": "end", "state": run.state}])
         self.run = Run(run.path)
         if self.run.embedded:
             self.contents = finished(self.run)
