@@ -116,9 +116,7 @@ def test_the_owner_gets_an_answer_from_every_route(asked, ada):
     assert len(served) >= 14, answers
 
 
-def test_everybody_else_is_refused_as_if_the_run_did_not_exist(
-    asked, app, people, adas_run, adas_data, tmp_path
-):
+def test_everybody_else_is_refused_as_if_the_run_did_not_exist(asked, app, people, adas_run, adas_data, tmp_path):
     before = state_of(tmp_path)
     nobody = TestClient(app, base_url="http://localhost")
     forged = (BrowserCookie(b"mine").issue(), people["ada"].id, "admin; role=admin")
