@@ -10,12 +10,20 @@ from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
     from dmlviz.config import ProjectionConfig, TrainConfig
+    from dmlviz.notebook import show
+    from dmlviz.recording import record
     from dmlviz.training.loop import train
 
 __version__ = "0.1.0"
-__all__ = ["ProjectionConfig", "TrainConfig", "UserError", "train"]
+__all__ = ["ProjectionConfig", "TrainConfig", "UserError", "record", "show", "train"]
 
-_HOMES = {"ProjectionConfig": "dmlviz.config", "TrainConfig": "dmlviz.config", "train": "dmlviz.training.loop"}
+_HOMES = {
+    "ProjectionConfig": "dmlviz.config",
+    "TrainConfig": "dmlviz.config",
+    "record": "dmlviz.recording",
+    "show": "dmlviz.notebook",
+    "train": "dmlviz.training.loop",
+}
 
 
 def __getattr__(name: str) -> Any:

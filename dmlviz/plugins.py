@@ -88,7 +88,7 @@ def loss(
         **fields: further fields of `dmlviz.catalog.parameters.LossSpec`, such as `formula`, `compares`, `tuple_kinds`.
 
     Returns:
-        A decorator. A function whose first argument is called `batch` (a `dmlviz.losses.base.Batch`) computes the
+        A decorator. A function whose first argument is called `batch` (a `dmlviz.losses.batch.Batch`) computes the
         loss's terms. Any other is called with `embedding_dim`, `num_classes`, `seed` and the parameters by keyword
         and returns a `dmlviz.losses.base.Loss`, for a loss with weights of its own.
     """

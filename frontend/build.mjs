@@ -1,5 +1,5 @@
 // Bundles src/ into dmlviz/_frontend: one script for all components of the app, an address for each of them, and the
-// exported page. `node build.mjs --check` writes nothing and fails where what is committed is stale.
+// exported page, and the notebook. `node build.mjs --check` writes nothing and fails where what is committed is stale.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -25,13 +25,19 @@ const OPTIONS = {
 
 /** What belongs into dmlviz/_frontend: {name: text}. The same sources give the same bytes, wherever they lie. */
 async function bundles() {
-  const [page, standalone, style] = await Promise.all([
+  const [page, standalone, notebook, style] = await Promise.all([
     build({ ...OPTIONS, entryPoints: ["src/page.ts"], plugins: [styleAsText] }),
     build({
       ...OPTIONS,
       entryPoints: ["src/standalone/standalone.ts"],
       plugins: [styleAsText],
       define: { "import.meta.url": JSON.stringify("") }, // the exported page asks no server
+    }),
+    build({
+      ...OPTIONS,
+      entryPoints: ["src/notebook/notebook.ts"],
+      plugins: [styleAsText],
+      define: { "import.meta.url": JSON.stringify("") }, // nor does a notebook
     }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.css"] }),
   ]);
@@ -45,6 +51,7 @@ async function bundles() {
     script,
     ...entries,
     ["standalone.js", standalone.outputFiles[0].text],
+    ["notebook.js", notebook.outputFiles[0].text],
     ["standalone.css", style.outputFiles[0].text],
   ]);
 }

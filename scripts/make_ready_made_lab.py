@@ -14,7 +14,7 @@ from dmlviz.storage.files import write_json
 from dmlviz.studies.study import Study
 
 KEPT = (".npy", ".npz", ".png")
-MAX_FILE_BYTES = 300_000
+MAX_FILE_BYTES = 350_000  # the weights of a small net are the largest
 MAX_BYTES = 3_000_000  # of a lab
 
 

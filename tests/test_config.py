@@ -58,6 +58,14 @@ def test_every_field_changes_the_id() -> None:
         "eval_subset_size": 77,
         "num_snapshots": 7,
     }
+    config = config.replace(augmentation={"rotate": 10})  # without which views would be the same
+    changes |= {
+        "corrections": "0123456789abcdef",
+        "projection_dim": 5,
+        "use_labels": False,
+        "views": 3,
+        "augmentation": {"crop": 0.2},
+    }
     assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"}
     ids = [config.replace(**{name: value}).id for name, value in changes.items()]
     assert len({config.id, *ids}) == len(ids) + 1

@@ -1,6 +1,7 @@
 """The routes of a lab: what one clicks on, and what one takes away."""
 
 import asyncio
+import json
 from typing import Any
 
 from starlette.requests import Request
@@ -10,6 +11,8 @@ from starlette.routing import Route
 from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE
 from app.payloads.lab_picture import lab_picture, named_study
+from app.payloads.lab_planes import lab_planes, plane_sheet
+from app.payloads.lab_question import ask
 from dmlviz.errors import UserError
 from dmlviz.labs.keep import as_csv, as_page, as_script
 from dmlviz.labs.lab_study import study_rows
@@ -19,6 +22,7 @@ from dmlviz.studies.study import Study, study_id
 READY_MADE = "ready-made"
 SIZES = ("quick", "full")
 SOURCES = (READY_MADE, *SIZES)
+MAX_QUESTION_BYTES = 4_000_000  # with a picture of one's own, as gray bytes in base64
 
 
 def routes() -> list[Route]:
@@ -26,6 +30,9 @@ def routes() -> list[Route]:
     study = "/labs/{lab}/{dataset}/{source}"
     return [
         Route(f"{study}/picture.json", picture),
+        Route(f"{study}/planes.json", planes),
+        Route(f"{study}/planes.png", sheet),
+        Route(f"{study}/answer.json", answer, methods=["POST"]),
         Route(f"{study}/numbers.csv", numbers),
         Route(f"{study}/figure.html", figure),
         Route(f"{study}/script.py", script),
@@ -36,6 +43,28 @@ def routes() -> list[Route]:
 async def picture(request: Request) -> Response:
     """The picture of a lab, with how alike its places are."""
     return JSONResponse(await asyncio.to_thread(_picture, request), headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def planes(request: Request) -> Response:
+    """The linked maps of a study."""
+    study = _study(request)
+    return JSONResponse(await asyncio.to_thread(lab_planes, study), headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def sheet(request: Request) -> Response:
+    """The images of the linked maps, side by side."""
+    study, data = _study(request), personal(request).data
+    return Response(await asyncio.to_thread(plane_sheet, study, data), media_type="image/png", headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def answer(request: Request) -> Response:
+    """What a net of the study says to the playground, which asks in JSON."""
+    fields = await _question(request)
+    study, dataset, data = _study(request), request.path_params["dataset"], personal(request).data
+    return JSONResponse(await asyncio.to_thread(ask, study, dataset, data, fields), headers=NO_STORE)
 
 
 @access(Rule.DATA_READER)
@@ -68,6 +97,20 @@ async def script(request: Request) -> Response:
         raise UserError(f"A study of {lab.name} is {' or '.join(SIZES)}, of {', '.join(lab.datasets)}.")
     text = as_script(lab.name, size, dataset)
     return Response(text, media_type="text/x-python", headers=_attachment(f"{lab.name.replace('-', '_')}.py"))
+
+
+async def _question(request: Request) -> dict[str, Any]:
+    length = request.headers.get("content-length", "")
+    if not length or int(length) > MAX_QUESTION_BYTES:
+        got = f"{int(length):,} bytes" if length else "a body of unknown length"
+        raise UserError(f"A question of a lab has at most {MAX_QUESTION_BYTES:,} bytes; got {got}.")
+    try:
+        fields = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise UserError("A question of a lab is a JSON object; this body is not JSON.") from None
+    if not isinstance(fields, dict):
+        raise UserError(f"A question of a lab is a JSON object; got {type(fields).__name__}.")
+    return fields
 
 
 def _picture(request: Request) -> Any:

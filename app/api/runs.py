@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
-from app.payloads import sprites, thumbnails
+from app.payloads import cleaning, sprites, thumbnails
 from app.payloads.agreement import agreement_table
 from app.payloads.nearest_neighbors import nearest_neighbor_bytes
 from app.payloads.neighbor_history import neighbor_history
@@ -38,6 +38,8 @@ def routes() -> list[Route]:
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
         Route("/runs/{run}/train-points/{view}.json", trained_on),
         Route("/agreement/{a}/{b}.json", agreement),
+        Route("/runs/{run}/cleaning.json", cleaning_findings),
+        Route("/runs/{run}/cleaning.png", cleaning_pictures),
     ]
 
 
@@ -107,6 +109,22 @@ async def thumbnail(request: Request) -> Response:
         raise UserError(f"A theme is {' or '.join(PALETTE)}; got {theme[:40]!r}.")
     path = await asyncio.to_thread(thumbnails.thumbnail, run, theme, personal(request).cache)
     return FileResponse(path, headers=PRIVATE_IMMUTABLE, media_type="image/png")
+
+
+@access(Rule.RUN_READER)
+async def cleaning_findings(request: Request) -> Response:
+    """What a run finds in its training data, or that it is being looked for."""
+    answer = await asyncio.to_thread(cleaning.findings, _run(request), personal(request))
+    return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def cleaning_pictures(request: Request) -> Response:
+    """The pictures of the findings."""
+    path = cleaning.findings_path(_run(request), personal(request)).with_suffix(".png")
+    if not path.is_file():
+        raise UserError("The training data of this run have not been looked through yet.")
+    return FileResponse(path, headers=NO_STORE, media_type="image/png")
 
 
 @access(Rule.RUN_READER)

@@ -53,15 +53,16 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
 
 def _run_label(run: Run) -> str:
     score = run.score("precision_at_1")
-    facts = [run.title, f"{run.config.embedding_dim}-d", f"{run.config.steps:,} steps"]
+    facts = [run.title, f"{run.config.embedding_dim}-d", f"{run.steps:,} steps"]
     return " · ".join([*facts, *([] if score is None else [f"P@1 {score:.3f}"])])
 
 
 def _differences_text(pair: Pair) -> str:
     """Describe how the runs differ, or why they cannot be compared."""
     if pair.b is None:
-        data = DATASETS[pair.a.run.config.dataset].title
-        return f"No other run of {data} yet: train one here (Change one setting) or in Explore."
+        data = DATASETS[pair.a.run.config.dataset]
+        how = "train one here (Change one setting) or in Explore" if data.trainable else "record one of the same images"
+        return f"No other run of {data.title} yet: {how}."
     if not pair.same_dataset:
         first, second = (DATASETS[run_view.run.config.dataset].title for run_view in (pair.a, pair.b))
         return (
@@ -71,11 +72,14 @@ def _differences_text(pair: Pair) -> str:
     a, b = pair.a.run.config, pair.b.run.config
     parts = [f"{name} {first} → {second}" for name, first, second in compare.differences(a, b)]
     differ = "Same settings" if not parts else f"From first to second: {', '.join(parts)}"
-    if a.steps == b.steps:
+    if pair.a.run.recorded and not parts:
+        differ = "Two trainings of another program"
+    first_steps, second_steps = pair.a.run.steps, pair.b.run.steps
+    if first_steps == second_steps:
         return f"{differ}. Maps play in step."
     return (
         f"{differ}. The runs differ in length, so maps are matched by the fraction of training: "
-        f"step {a.steps // 2:,} of {a.steps:,} beside step {b.steps // 2:,} of {b.steps:,}."
+        f"step {first_steps // 2:,} of {first_steps:,} beside step {second_steps // 2:,} of {second_steps:,}."
     )
 
 

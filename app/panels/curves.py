@@ -18,8 +18,9 @@ from app.widgets.parameters import bound_widget
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
 from dmlviz.figures.baselines import MEASURES
-from dmlviz.figures.data import Measured, images
-from dmlviz.figures.images_behind import CLICKABLE, images_behind
+from dmlviz.figures.data import Images, Measured, images
+from dmlviz.figures.images_behind import CLICKABLE, ImagesBehind, images_behind
+from dmlviz.metrics.distance_histograms import PairKind
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -155,17 +156,27 @@ def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "
         if behind is not None and behind[0] == ui.selected:
             st.caption(f"**Selected:** {behind[1]}.")
         elif name in CLICKABLE:
-            st.caption("Click a point to select the images behind it.")
+            st.caption(
+                "Click a cell to select its images."
+                if name == "confusion_matrix"
+                else "Click a point to select the images behind it."
+            )
 
 
-def _select(context: PageContext, run_view: RunView, measured: Measured, point: dict[str, object]) -> None:
+def images_behind_point(name: str, selected: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:
+    """Return the images behind a point of a figure, as Streamlit tells of a click on it; the first trace is its own."""
+    extra = point.get("customdata")
+    x = float(str(point["x"] if extra is None or isinstance(extra, list | dict) else extra))
+    kind: PairKind = "same" if int(point.get("curve_number", 0)) % 2 else "different"
+    return images_behind(name, selected, measured, x, kind)
+
+
+def _select(context: PageContext, run_view: RunView, measured: Measured, point: dict[str, Any]) -> None:
     """Select the images behind a point that was clicked."""
     ui, name = context.ui, str(context.ui.curves)
-    extra = point.get("customdata")
-    x = float(str(extra if name in ("roc", "precision_recall") and extra is not None else point["x"]))
     try:
         selected = images(run_view.run, step=step_of(run_view, ui.step))
-        behind = images_behind(name, selected, measured, x, "same" if point.get("curve_number") == 1 else "different")
+        behind = images_behind_point(name, selected, measured, point)
     except UserError as error:
         ui.messages.append(str(error))
         return

@@ -29,14 +29,15 @@ def export_panel(run_view: RunView) -> dict[str, Any]:
     """Props of the export panel: scripts as text, files as URLs."""
     finished = run_view.drawing is not None and not run_view.drawing_live and run_view.drawing.coordinates is not None
     run_export = RunExport(run_view.run, run_view.drawing if finished else None)
-    # Imported embeddings come without images: there is no training that a script could repeat.
-    writers = {} if DATASETS[run_view.run.config.dataset].size == 0 else SCRIPTS
+    # What another program has embedded cannot be trained here again by a script.
+    writers = SCRIPTS if DATASETS[run_view.run.config.dataset].trainable else {}
     scripts = [{"title": FORMATS[name].title, "text": write(run_export)} for name, write in writers.items()]
     panel: dict[str, Any] = {"scripts": scripts, "files": [], "note": ""}
     if not run_view.complete:
         return panel | {"note": NOT_READY_MESSAGE}
     weights = (run_view.run.path / "weights.safetensors").exists()
-    files = [_file_row(run_export, name) for name in FORMATS if name not in SCRIPTS and (name != "weights" or weights)]
+    offered = [name for name, format in FORMATS.items() if name not in SCRIPTS and (weights or not format.needs_net)]
+    files = [_file_row(run_export, name) for name in offered]
     return panel | {"files": files, "loading": loading(run_export) if weights else ""}
 
 

@@ -65,8 +65,8 @@ def inspector_panel(
         st.caption("Queries are available after training.")
         return None
     data = DATASETS[run_view.run.config.dataset]
-    if data.size == 0 or (tab == "Draw" and data.channels == 3):
-        st.caption(NO_NET if data.size == 0 else NO_COLORS)
+    if not data.trainable or (tab == "Draw" and data.channels == 3):
+        st.caption(NO_COLORS if data.trainable else NO_NET)
         return None
     try:
         image = _read_query_image(tab, run_view.run.config.dataset)

@@ -4,11 +4,15 @@ import streamlit as st
 
 from app.api.labs import SOURCES
 from app.payloads.lab_picture import has_picture
+from app.payloads.lab_planes import has_planes
+from app.payloads.lab_question import kept_nets
 from app.payloads.protocol.common import ROUTES
 from app.runtime.services import Services
-from app.state.labs import LabView
+from app.state.labs import LabView, default_dataset
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.labs import town_tiles, tracking_videos
+from dmlviz.studies.study import Study
 
 
 def places(services: Services, view: LabView) -> None:
@@ -23,12 +27,102 @@ def places(services: Services, view: LabView) -> None:
             f"The picture is made of the images of {title}, which is not on disk: train on it once to download it."
         )
         return
-    source = SOURCES[0] if view.is_ready_made else info["size"]
+    asked = _asked_study(view)  # of the lab patches none kept a net
     data = {
-        "url": f"{ROUTES}/labs/{view.lab.name}/{info['dataset']}/{source}/picture.json",
+        "url": _address(view, view.shown, info["dataset"], "picture.json"),
         "version": str(len(view.shown.results())),
+        "ask": _address(view, asked, asked.info["dataset"], "answer.json") if asked is not None else None,
+        "least": town_tiles.LEAST_COLUMNS,
+        "most": town_tiles.MOST_COLUMNS,
+        "cell": town_tiles.CELL,
     }
     mount("lab_picture", key=f"lab.places.{view.lab.name}", data=data)
+
+
+def planes(services: Services, view: LabView) -> None:
+    """Render maps of the same images side by side, with linked hover."""
+    if view.shown is None or not has_planes(view.shown):
+        return
+    dataset = view.shown.info["dataset"]
+    st.markdown("##### The same images in every plane")
+    data = {
+        "url": _address(view, view.shown, dataset, "planes.json"),
+        "version": str(len(view.shown.results())),
+        "sheet": _address(view, view.shown, dataset, "planes.png") if dataset in services.available() else None,
+    }
+    mount("lab_planes", key=f"lab.planes.{view.lab.name}", data=data)
+
+
+def video(services: Services, view: LabView) -> None:
+    """Render a player: a video, the boxes that are found in it, and the score map of each frame."""
+    study = _asked_study(view)
+    st.markdown("##### Follow it yourself")
+    if study is None:
+        st.caption("Run the lab: the net that it trains follows what you choose.")
+        return
+    dataset = study.info["dataset"]
+    if dataset not in services.available():  # what the net learned serves for other digits, too
+        dataset = default_dataset(view.lab, services)
+    data = {
+        "url": _address(view, study, dataset, "answer.json"),
+        "version": str(kept_nets(study)[0].seconds),
+        "things": DATASETS[dataset].title,
+        "video": tracking_videos.FIRST_VIDEO,
+        "videos": tracking_videos.VIDEOS,
+        "distractors": tracking_videos.USUAL_DISTRACTORS,
+        "most_distractors": tracking_videos.MOST_DISTRACTORS,
+        "noise": tracking_videos.USUAL_NOISE,
+        "most_noise": tracking_videos.MOST_NOISE,
+    }
+    mount("tracker", key="lab.tracker", data=data)
+
+
+def sketch(services: Services, view: LabView) -> None:
+    """Render a pad, the photographs that a drawing on it finds, and a map of both domains."""
+    study = _asked_study(view)
+    st.markdown("##### Search with a drawing of your own")
+    if study is None:
+        st.caption("Run the lab: the nets that it trains search for what you draw.")
+        return
+    dataset = study.info["dataset"]
+    if dataset not in services.available():
+        title = DATASETS[dataset].title
+        st.caption(f"The photographs are of {title}, which is not on disk: train on it once to download it.")
+        return
+    nets = {result.trial.settings["variant"]: result for result in kept_nets(study)}
+    left, right = st.columns([3, 8], gap="medium")
+    with left:
+        variant = st.segmented_control(
+            "The net has learned", list(nets), default=next(iter(nets)), key="lab.sketch.net", required=True
+        )
+        thing = "a garment" if dataset == view.lab.datasets[0] else "a digit, as an outline"
+        pad = mount(
+            "query_pad",
+            key="lab.sketch.pad",
+            data={"hint": f"Draw {thing}"},
+            default={"drawing": None},
+            on_drawing_change=lambda: None,
+        )
+    data = {
+        "url": _address(view, study, dataset, "answer.json"),
+        "version": str(nets[variant].seconds),
+        "trial": nets[variant].trial.name,
+        "variant": variant,
+        "drawing": pad.drawing,
+    }
+    with right:
+        mount("sketch_search", key="lab.sketch", data=data)
+
+
+def _asked_study(view: LabView) -> Study | None:
+    """Return the study whose nets a playground asks: the one shown if it kept any, otherwise the ready-made one."""
+    return next((study for study in (view.shown, view.kept) if study is not None and kept_nets(study)), None)
+
+
+def _address(view: LabView, study: Study, dataset: str, name: str) -> str:
+    """Return where a route of a study is."""
+    source = SOURCES[0] if study is view.kept else study.info["size"]
+    return f"{ROUTES}/labs/{view.lab.name}/{dataset}/{source}/{name}"
 
 
 def metric_playground(services: Services, view: LabView) -> None:

@@ -56,7 +56,7 @@ def _choose(ui: LabsState, **changes: str) -> None:
 
 def _button(ui: LabsState, services: Services, view: LabView) -> None:
     own = view.own
-    cost = cost_in_words(view.lab, ui.size, view.dataset, services.scheduler.slots)
+    cost = cost_in_words(view.lab, ui.size, view.dataset, services.scheduler.all_slots)
     if own is None:
         st.caption(f"About {cost} on this machine.")
         st.button("Run", key="lab.run", type="primary", on_click=_start, args=(ui, services, view), width="stretch")

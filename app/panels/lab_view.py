@@ -31,7 +31,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
             url_state.write_url(ui)
 
     experiment()
-    lab_activity.lab_activity(services, view)
+    lab_activity.lab_activity(services, view, guessed)
     if guessed and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
         st.markdown("##### What the literature found")
         lab_figure.literature(view.lab)

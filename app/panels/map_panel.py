@@ -191,6 +191,8 @@ def map_view(
 
 def scores_panel(run_view: RunView) -> None:
     """Render scores and loss curve; the run's events update both."""
+    if run_view.run.config.views_note:
+        st.caption(run_view.run.config.views_note)
     left, right = st.columns([3, 2])
     data = component_props.run_source(replace(run_view, drawing=None))
     with left:

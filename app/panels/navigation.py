@@ -9,6 +9,8 @@ from app.runtime import url_state
 from app.runtime.people import Person
 from app.state.classroom import KEY as CLASSROOM_KEY
 from app.state.classroom import ClassroomState
+from app.state.clean import KEY as CLEAN_KEY
+from app.state.clean import CleanState
 from app.state.compare import CompareState
 from app.state.explore import UIState
 from app.state.labs import KEY as LABS_KEY
@@ -25,6 +27,7 @@ PAGES: dict[str, tuple[str, str, type[Any]]] = {
     "compare": ("Compare", "compare", CompareState),
     "labs": ("Labs", LABS_KEY, LabsState),
     "runs": ("Runs", "shelf", RunListState),
+    "clean": ("Clean", CLEAN_KEY, CleanState),
     "learn": ("Learn", LEARN_KEY, LearnState),
     "classroom": ("Class", CLASSROOM_KEY, ClassroomState),
 }

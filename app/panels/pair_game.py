@@ -1,4 +1,4 @@
-"""Ten pairs of pictures: one identity or two? Then the visitor's own cross on the ROC of the nets."""
+"""Ten pairs of pictures: one identity or two? Then the visitor's own cross on the ROC, and a threshold to move."""
 
 from pathlib import Path
 
@@ -6,9 +6,11 @@ import numpy as np
 import streamlit as st
 
 from app.panels.curves import PLOTLY_CONFIG
+from app.payloads.threshold import KEPT, threshold_props
 from app.runtime.services import Services
 from app.state.labs import LabView
 from app.state.pair_game import PairGame
+from app.widgets.components import mount
 from app.widgets.pictures import picture
 from dmlviz.labs.identity_rows import by_net
 from dmlviz.labs.shown_images import find_images
@@ -17,7 +19,6 @@ from dmlviz.studies.trial import TrialResult
 
 KEY = "lab.pair_game"
 ZOOM = 5  # screen pixels for each pixel of a picture
-KEPT = "guessed.npz"
 LEAST_RATE = 1e-4  # where a rate of 0 is drawn on a logarithmic axis
 
 
@@ -31,15 +32,20 @@ def pair_game(services: Services, view: LabView) -> None:
         return
     first = next(iter(nets.values()))
     images = find_images(first.trial.dataset, first.values["images"])
+    game = None
     if images is None:
         st.caption("The pictures are not on this machine: run the lab here to try its pairs.")
-        return
-    pairs = read_arrays(_path(first) or Path())
-    game = st.session_state.setdefault(KEY, PairGame.new(pairs["same"], seed=0))
-    if game.current is None:
-        _end(game, nets, view)
     else:
-        _question(game, images[pairs["first"][game.current]], images[pairs["second"][game.current]])
+        pairs = read_arrays(_path(first) or Path())
+        game = st.session_state.setdefault(KEY, PairGame.new(pairs["same"], seed=0))
+        if game.current is None:
+            _end(game, nets, view)
+        else:
+            _question(game, images[pairs["first"][game.current]], images[pairs["second"][game.current]])
+    st.markdown("##### Move the threshold")
+    you = game.operating_point if game is not None and game.current is None else None
+    props = threshold_props(nets, images, [] if game is None else game.order, you)
+    mount("threshold", key="lab.threshold", data={**props})
 
 
 def _path(result: TrialResult) -> Path | None:

@@ -71,5 +71,8 @@ def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
 
 def _stop(ui: UIState, services: Services, run_view: RunView) -> None:
     ui.messages.clear()
+    if run_view.run.recorded:
+        ui.messages.append("Another program trains this run; stop it there.")
+        return
     if not services.jobs.stop(run_view.run.id) and services.jobs.status(run_view.run.id).phase == "running":
         ui.messages.append("Another user requested this run too; it keeps running.")

@@ -50,7 +50,9 @@ PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in
 
 
 def menus(ui: CompareState, services: Services, run: Run) -> None:
-    """Render the two menus; they close when training starts."""
+    """Render the two menus; they close when training starts. Another program's training cannot be varied here."""
+    if not DATASETS[run.config.dataset].trainable:
+        return
     for label, content in MENUS.items():
         with st.popover(label, type="tertiary", key=_key(label), on_change="rerun"), st.container(width=MENU):
             content(ui, services, run)

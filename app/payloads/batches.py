@@ -32,7 +32,11 @@ COLUMNS = 20  # tiles in a row of a batch's sheet
 def batch_payload(run: Run, step: int) -> dict[str, Any]:
     """Build the payload of a recorded batch; raise RunNotFoundError where the run has none at that step."""
     sheet = {"urls": [f"{ROUTES}/runs/{run.id}/batches/{step}.png"], "columns": COLUMNS, "per_sheet": 4096}
-    return to_json(run.batch(step), run.config, projection_for(run, step)) | {
+    batch = run.batch(step)
+    # Behind a projection head lies another space than that of the run's map.
+    head = run.config.projection_dim > 0
+    basis = default_projection(batch.embeddings_before, batch.labels) if head else projection_for(run, step)
+    return to_json(batch, run.config, basis) | {
         "final": (run.path / "basis.npz").exists(),
         "sheet": sheet | {"tile": DATASETS[run.config.dataset].size},
     }
@@ -66,6 +70,8 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "mean_of": _reduction(config),
         "labels": batch.labels.tolist(),
         "images": batch.images.tolist(),
+        "copy_of": None if config.use_labels else np.unique(batch.images, return_inverse=True)[1].tolist(),
+        "behind_head": config.projection_dim > 0,
         "classes": list(DATASETS[config.dataset].classes),
         "before": encode_array(batch.embeddings_before, "<f4"),
         "places": encode_array(positions, "<f4"),
@@ -74,9 +80,9 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "force": encode_array(np.linalg.norm(batch.gradient, axis=1), "<f4"),
         "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
         "view": basis.kind,
-        "normalize": config.normalize,
-        "reach": asdict(tuples.thresholds),
-        "seen": {
+        "normalize": config.normalize and not config.projection_dim,
+        "thresholds": asdict(tuples.thresholds),
+        "tuples": {
             "kind": tuples.kind,
             "by": tuples.source,
             "rows": encode_array(tuples.indices, "<i2"),
@@ -127,18 +133,33 @@ def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> Path:
     """
     requested_path = _sheet(run, run.batch(step), cache)
     if not requested_path.exists():
-        images = data.load(run.config.dataset, root).train.images
         batches = list(_readable_batches(run))
-        if not all(batch.images.max() < len(images) for batch in batches):
-            raise UserError(f"The batches of {run.title} hold images that {run.config.dataset} here does not have.")
+        pictures = _augmented_pictures(run, batches) or _data_set_pictures(run, batches, root)
         requested_path.parent.mkdir(parents=True, exist_ok=True)
-        for batch in batches:
+        for batch, images in zip(batches, pictures, strict=True):
             path = _sheet(run, batch, cache)
             if not path.exists():
                 with atomic_write(path) as file:
-                    picture = Image.fromarray(tile(images[batch.images], COLUMNS))
-                    picture.save(file, "PNG", compress_level=COMPRESSION)
+                    Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
     return requested_path
+
+
+def _augmented_pictures(run: Run, batches: list[BatchRecord]) -> list[np.ndarray]:
+    """The pictures that the net saw, batch by batch; empty where they are those of the data set."""
+    size = DATASETS[run.config.dataset].size
+    if not run.config.augmentation:
+        return []
+    pictures = [batch.pixels for batch in batches if batch.pixels is not None and batch.pixels.shape[1] == size]
+    if len(pictures) < len(batches):
+        raise UserError(f"The batches of {run.title} do not hold the augmented pictures that they should hold.")
+    return pictures
+
+
+def _data_set_pictures(run: Run, batches: list[BatchRecord], root: Path) -> Iterator[np.ndarray]:
+    images = data.load(run.config.dataset, root).train.images
+    if not all(batch.images.max() < len(images) for batch in batches):
+        raise UserError(f"The batches of {run.title} hold images that {run.config.dataset} here does not have.")
+    return (images[batch.images] for batch in batches)
 
 
 def _readable_batches(run: Run) -> Iterator[BatchRecord]:
@@ -159,7 +180,8 @@ def _weights_match(comparing_loss: ComparingLoss, batch: BatchRecord, config: Tr
 
 
 def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
-    name = hashlib.sha256(batch.images.tobytes()).hexdigest()[:16]
+    shown = batch.images.tobytes() if batch.pixels is None else batch.pixels.tobytes()
+    name = hashlib.sha256(shown).hexdigest()[:16]
     return cache / f"{run.config.dataset}-batches" / f"{name}.png"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.payloads.batches import encode_array
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.pair_thresholds import PairThresholds
 from dmlviz.ops.pairwise_numpy import distances
@@ -37,7 +38,7 @@ def histograms(run: Run, step: int) -> dict[str, Any]:
     return {
         "step": step,
         "measure": thresholds.measure,
-        "reach": asdict(thresholds),
+        "thresholds": asdict(thresholds),
         "images": images,
         "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,
@@ -54,7 +55,7 @@ def _thresholds(run: Run, step: int) -> PairThresholds:
         return comparing_loss.thresholds
     config = run.config
     loss = LOSSES[config.loss]
-    if loss.parts(config.loss_params):
+    if loss.parts(config.loss_params) or not DATASETS[config.dataset].trainable:  # the loss is not known
         return PairThresholds("euclidean")
     return loss.thresholds_for(config.loss_params, {})
 

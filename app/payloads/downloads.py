@@ -2,13 +2,16 @@
 
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from app.payloads.sprites import ImageTiles
 from dmlviz.errors import UserError
-from dmlviz.export import RunExport, SpriteSheets, write
+from dmlviz.export import FORMATS, RunExport, SpriteSheets, write
 from dmlviz.runs.run import ProjectionRun, Run
 
 
@@ -36,8 +39,22 @@ def create_download(
     handle, name = tempfile.mkstemp(prefix="dmlviz-export-")
     try:
         with os.fdopen(handle, "wb") as file:
-            write(format, run_export, file)
+            if FORMATS[format].needs_torch:
+                _write_in_process(format, run, file)
+            else:
+                write(format, run_export, file)
     except BaseException:
         os.unlink(name)
         raise
     return Path(name), run_export.file_name(format)
+
+
+def _write_in_process(format: str, run: Run, file: IO[bytes]) -> None:
+    """Write a format by the command, so that this process does not load torch."""
+    command = [sys.executable, "-P", "-m", "dmlviz", "export", run.id, "--format", format]
+    done = subprocess.run([*command, "--runs", run.path.parent, "--out", "-"], stdout=file, stderr=subprocess.PIPE)
+    if done.returncode:
+        words = done.stderr.decode(errors="replace").strip()
+        last = (words.splitlines() or ["no reason was given"])[-1]
+        title = FORMATS[format].title
+        raise UserError(words if done.returncode == 2 else f"{title} could not be written ({last}): try again.")

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from app.payloads.protocol.labs import LabPicture, PlaceScores
+from app.payloads.protocol.labs import LabPicture, NetDrawing, PlaceScores
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, load
 from dmlviz.errors import UserError
 from dmlviz.labs.kept_arrays import PLAYGROUND, kept_arrays
 from dmlviz.labs.lab_study import ready_made
+from dmlviz.labs.patch_drawings import DRAWINGS
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import TrialResult
 
@@ -64,14 +65,29 @@ def _methods(result: TrialResult) -> list[PlaceScores]:
         return []
     text = {name: _base64(np.ascontiguousarray(values).tobytes()) for name, values in kept.items()}
     embeddings = kept.get("embeddings")
+    title = str(settings.get("net") or settings.get("method"))
     return [
         {
-            "title": str(settings.get("net") or settings.get("method")),
+            "title": title,
             "embeddings": text.get("embeddings"),
             "scores": text.get("scores"),
             "dimensions": 0 if embeddings is None else int(embeddings.shape[1]),
+            "net": _drawing(title, result),
         }
     ]
+
+
+def _drawing(title: str, result: TrialResult) -> NetDrawing | None:
+    about = DRAWINGS.get(title)
+    if about is None:
+        return None
+    return {
+        "inputs": list(about.inputs),
+        "layers": list(about.layers),
+        "shared": about.shared,
+        "end": about.end,
+        "weights": int(result.values.get("weights", 0)),
+    }
 
 
 def _town(dataset: str, data: Path, methods: Sequence[PlaceScores]) -> LabPicture:

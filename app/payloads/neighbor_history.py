@@ -42,7 +42,7 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, tiles: ImageTiles
     if is_tracked:
         points = {step: run.snapshot(step)[row] for step in run.snapshot_steps}
     elif run.checkpoint_steps and run.embeddings is not None and item < len(tiles.images):
-        answer = services.jobs.embed(run.id, tiles.images[item][None], views=[], way=True)
+        answer = services.jobs.embed(run.id, tiles.images[item][None], views=[], trajectory=True)
         points = {point.step: point.embedding for point in trajectory(answer)}
     else:
         raise UserError(

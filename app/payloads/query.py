@@ -23,9 +23,9 @@ _answers: dict[tuple[object, ...], "QueryResult"] = {}
 class QueryResult:
     """Result of a query: preprocessing steps, neighbors, predicted class, positions by view.
 
-    `embedding` is where the run's last net puts it, `far` a sentence when the picture is unlike every test
-    image, otherwise empty. `way` are the steps at which the run kept its net, with the place and the embedding that it
-    gave the picture; empty where it kept none.
+    `embedding` is where the run's final net puts the picture. `out_of_distribution` is a sentence when the picture is
+    unlike every test image, otherwise empty. `trajectory` has a point for each saved net of the run; it is empty when
+    only the final net was saved.
     """
 
     steps: tuple[query_image.PreparationStep, ...]
@@ -101,7 +101,7 @@ def query(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryRes
 
 def _answer(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryResult:
     image = query_image.prepare(picture, run.config.dataset)
-    answer = services.jobs.embed(run.id, image.image[None], way=True)
+    answer = services.jobs.embed(run.id, image.image[None], trajectory=True)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
     neighbors = run.neighbors_of_point(embedding, k)
     label, num_agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
@@ -120,7 +120,7 @@ def _answer(picture: np.ndarray, run: Run, services: Services, k: int) -> QueryR
 
 def trajectory(answer: dict[str, Any]) -> list[TrajectoryPoint]:
     """Read the trajectory of a query image from the worker's answer."""
-    checkpoints = answer.get("way") or {"steps": [], "places": [], "embeddings": []}
+    checkpoints = answer.get("trajectory") or {"steps": [], "places": [], "embeddings": []}
     points = zip(checkpoints["steps"], checkpoints["places"], checkpoints["embeddings"], strict=True)
     return [TrajectoryPoint(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in points]
 

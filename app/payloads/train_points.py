@@ -11,6 +11,7 @@ from app.runtime.services import Services
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
+from dmlviz.data.corrections import corrected
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.training.validation_split import split_training_images
@@ -38,14 +39,14 @@ def train_points(run: Run, view: str, services: Services) -> TrainPoints:
     if not (run.path / "weights.safetensors").exists():
         raise UserError(f"{run.title} has no net, so there is nothing to place training images with.")
     images, labels = _trained_on(run.config, services.data)
-    answer = services.jobs.embed(run.id, images, views=[view], way=view == LIVE)
+    answer = services.jobs.embed(run.id, images, views=[view], trajectory=view == LIVE)
     if view not in answer["places"]:
         raise UserError("Training images are shown on maps of the end of a run only.")
-    way: dict[str, Any] = answer.get("way") or {"steps": [], "places": []}
-    places = [*way["places"], answer["places"][view]]
+    trajectory: dict[str, Any] = answer.get("trajectory") or {"steps": [], "places": []}
+    places = [*trajectory["places"], answer["places"][view]]
     return {
         "labels": labels.tolist(),
-        "steps": [*way["steps"][: len(way["places"])], end["step"]],
+        "steps": [*trajectory["steps"][: len(trajectory["places"])], end["step"]],
         "places": [np.asarray(at, np.float64).round(4).tolist() for at in places],
     }
 
@@ -55,7 +56,7 @@ def _trained_on(config: TrainConfig, root: Path) -> tuple[np.ndarray, np.ndarray
     """Return some images that a config trains on, of each class in proportion, and their labels."""
     if config.dataset not in data.available_datasets(root):
         raise UserError(f"{config.dataset} is not on disk here, so there are no pictures of it: train on it once.")
-    train = data.load(config.dataset, root).train
+    train = corrected(data.load(config.dataset, root), config.corrections, root).train
     rows = split_training_images(config, train.labels).train
     chosen = rows[stratified_subset(train.labels[rows], MAX_POINTS)]
     return train.images[chosen].copy(), train.labels[chosen]

@@ -37,7 +37,7 @@ class PersonalJobs:
         """Start or queue a training and return its run, as `JobScheduler.submit`; the run is the person's too."""
         if not self.person.alone:
             self.before_training(config.dataset)
-            self._check_number(Key(config.id))
+            self.check_number(Key(config.id))
         run = self.scheduler.submit(config, self.person.id)
         self.hold(run)
         return run
@@ -46,7 +46,7 @@ class PersonalJobs:
         """Start or queue a projection, as `JobScheduler.project`; of any run that this person may see."""
         self.runs.get(run)
         if not self.person.alone:
-            self._check_number(Key(run, config.id))
+            self.check_number(Key(run, config.id))
         return self.scheduler.project(run, config, self.person.id, resume=resume)
 
     def stop(self, run: str, projection: str | None = None) -> bool:
@@ -70,18 +70,19 @@ class PersonalJobs:
         return self.scheduler.running_for(self.person.id)
 
     def embed(
-        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, way: bool = False
+        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, trajectory: bool = False
     ) -> dict[str, Any]:
         """Embed images with the net of a visible run, as `JobScheduler.embed`."""
         self.runs.get(run)
-        return self.scheduler.embed(run, images, views, way)
+        return self.scheduler.embed(run, images, views, trajectory)
 
     @property
     def inference_worker(self) -> RpcWorker:
         """The worker that answers questions."""
         return self.scheduler.inference_worker
 
-    def _check_number(self, key: Key) -> None:
+    def check_number(self, key: Key) -> None:
+        """Raise UserError if this person has as many jobs under way and waiting as they may; one of them may go on."""
         jobs, limit = self.running_for(), self.person.limits.jobs
         if not self.person.id:
             raise UserError("This browser sends no cookie, so your runs could not be told from others'; allow cookies.")

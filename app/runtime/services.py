@@ -29,6 +29,7 @@ from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.fleet.folder import PREFIX
 from dmlviz.fleet.folder_fleet import FolderFleet, server_name
+from dmlviz.jobs.job import Key
 from dmlviz.jobs.job_report import JobReport
 from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.scheduler import JobScheduler
@@ -118,12 +119,18 @@ class Services:
         )
         mine = replace(self, runs=runs, person=person)
         jobs = PersonalJobs(self.scheduler, runs, person, mine.check_training, mine.hold_run)
-        studies = PersonalStudies(self.studies.runner, person, mine.check_training)
+
+        def before_study(dataset: str) -> None:
+            mine.check_training(dataset)
+            jobs.check_number(Key("", None, ""))
+
+        studies = PersonalStudies(self.studies.runner, person, before_study)
         return replace(mine, jobs=jobs, studies=studies)
 
     def available(self) -> list[str]:
         """Names of the data sets that are on disk and that this person may train on, as of a moment ago."""
-        return list(filter(self.may_train_on, self._ttl_cache(self.data, lambda: data.available_datasets(self.data))))
+        names = self._ttl_cache(self.data, lambda: data.available_datasets(self.data))
+        return [name for name in names if DATASETS[name].trainable and self.may_train_on(name)]
 
     def dataset_note(self, name: str) -> str:
         """What a person should know before training on a data set, as of a moment ago; empty for most."""
@@ -131,7 +138,7 @@ class Services:
 
     def trainable(self) -> list[str]:
         """Names of the data sets that this person may train on, those to download included."""
-        return [name for name in DATASETS if self.may_train_on(name)]
+        return [name for name in DATASETS if DATASETS[name].trainable and self.may_train_on(name)]
 
     def may_train_on(self, dataset: str) -> bool:
         """Whether a data set is everybody's, or this person's."""
@@ -156,8 +163,8 @@ class Services:
         limit = self.person.limits.disk
         if not self.person.alone and limit is not None and (used := self.used()) >= limit:
             raise UserError(
-                f"Your runs and data take {format_bytes(used)} of the {format_bytes(limit)} that you may have; "
-                "delete some on the page Runs."
+                f"Your runs, data and studies take {format_bytes(used)} of the {format_bytes(limit)} that you may "
+                "have; delete some on the page Runs."
             )
 
     def check_upload(self, size: int) -> None:
@@ -173,9 +180,10 @@ class Services:
         self.check_room()
 
     def used(self) -> int:
-        """Bytes that this person's runs and data take; what several people hold counts for each."""
+        """Bytes that this person's runs, data and studies take; what several people hold counts for each."""
         held = [self.store.folder / run for run in self.run_owners.held_by(self.person.id)]
         own = [self.data / custom_datasets.FOLDER / name for name in self.data_owners.held_by(self.person.id)]
+        own += [study.path for study in self.studies.runner.studies() if study.info["owner"] == self.person.id]
         return sum(run_size(path) for path in held if path.is_dir()) + sum(map(folder_size, own))
 
     def hold_run(self, run: str, title: str = "") -> None:

@@ -12,6 +12,7 @@ from app.runtime.services import Services
 from app.state.current_view import RunView, run_images
 from app.state.explore import UIState
 from app.state.explore_options import COMPARED_CURVES
+from app.state.selection import Selection
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -30,12 +31,22 @@ _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset
 
 @dataclass
 class CompareState:
-    """Ids of the two runs, the pinned image, the figure in *Curves* (None while closed); `notes` are messages."""
+    """What a person compares.
+
+    Attributes:
+        a: ID of the first run.
+        b: ID of the second run.
+        pinned: The pinned image.
+        curves: The figure in *Curves*; None while closed.
+        selected: The images behind a point that was clicked in *Curves*.
+        notes: Messages.
+    """
 
     a: str | None = None
     b: str | None = None
     pinned: int | None = None
     curves: str | None = None
+    selected: Selection | None = None
     notes: list[str] = field(default_factory=list)
     last_query: dict[str, str] | None = None
 
@@ -56,7 +67,7 @@ class CompareState:
         """Select two runs; selecting the same run for both sides swaps them."""
         if a is not None and a == b:
             a, b = self.b, self.a
-        self.a, self.b, self.pinned = a, b, None
+        self.a, self.b, self.pinned, self.selected = a, b, None, None
 
 
 def saved_state() -> CompareState:
@@ -122,8 +133,8 @@ def run_view(run: Run, services: Services) -> RunView:
 
 
 def to_explore_state(run_view: RunView, ui: CompareState) -> UIState:
-    """Build Explore's state for this run and pin."""
-    return UIState(run=run_view.run.id, pinned=ui.pinned)
+    """Build Explore's state for this run, pin and selection."""
+    return UIState(run=run_view.run.id, pinned=ui.pinned, selected=ui.selected)
 
 
 def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:

@@ -13,7 +13,6 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.damage import damage_summary
 from dmlviz.runs.damage_cache import run_damage
@@ -147,7 +146,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
     return _sharing(run, services) | {
         "tags": run.tags,
         "pinned": run.pinned,
-        "badges": setting_badges(run.config),
+        "badges": setting_badges(run),
         "scores": scores,
         "tested": _tested(run) if scores else None,
         "state": status.phase,
@@ -189,9 +188,13 @@ def _tested(run: Run) -> int | None:
     return None if labels is None else len(labels)
 
 
-def setting_badges(config: TrainConfig) -> list[str]:
-    """Short labels of the settings that tell runs apart."""
+def setting_badges(run: Run) -> list[str]:
+    """Short labels of what tells runs apart; of a training of another program no settings are known."""
+    config = run.config
     space = "sphere" if config.normalize else "free"
+    if not DATASETS[config.dataset].trainable:
+        kind = ["recorded", f"{run.steps:,} steps"] if run.recorded else ["imported"]
+        return [DATASETS[config.dataset].title, f"{config.embedding_dim}-d {space}", *kind]
     badges = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
     badges += [MINERS[config.miner].title] if config.miner is not None else []
     return [
@@ -199,5 +202,10 @@ def setting_badges(config: TrainConfig) -> list[str]:
         NETS[config.net].title,
         f"{config.embedding_dim}-d {space}",
         f"{config.steps:,} steps",
+        *(["labels corrected"] if config.corrections else []),
+        *([] if config.use_labels else ["labels unused"]),
+        *([f"{config.views} views"] if config.views > 1 else []),
+        *(["augmented"] if config.augmentation else []),
+        *([f"{config.projection_dim}-d head"] if config.projection_dim else []),
         *([f"seed {config.seed}"] if config.seed else []),
     ]

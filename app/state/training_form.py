@@ -84,6 +84,8 @@ class TrainingDraft:
             self.settings["loss"] = config.loss
         if config.embedding_dim != _DIMENSIONS:
             self.settings["embedding_dim"] = config.embedding_dim
+        if not config.use_labels:
+            self.settings["use_labels"] = False
         recommended = self.config(config.dataset)
         for name in SETTINGS:
             if getattr(config, name) != getattr(recommended, name):
@@ -116,12 +118,19 @@ class TrainingDraft:
         """Drop settings that do not go with the data set or the loss, but for the setting named `keep`."""
         dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
         takes = {"", *self._loss().tuple_kinds}
+        unlabeled = self.settings.get("use_labels") is False
         misfits: dict[str, Callable[[Any], object]] = {
+            "corrections": lambda revision: revision and keep == "dataset",
             "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
             "classes_per_batch": lambda classes: classes > len(dataset.classes),
             **{name: partial(operator.lt, most) for name, most in dataset.most.items()},
             "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,
-            "sampler": lambda name: SAMPLERS[name].tuple_kind not in takes,
+            "sampler": lambda name: (
+                SAMPLERS[name].tuple_kind not in takes
+                or (unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
+            ),
+            "views": lambda count: unlabeled and count < 2,
+            "augmentation": lambda strengths: not strengths and self.settings.get("views", 1) > 1,
         }
         for name, is_misfit in misfits.items():
             if name != keep and name in self.settings and is_misfit(self.settings[name]):

@@ -24,7 +24,7 @@ def versus_data(pair: Pair) -> dict[str, Any]:
     """Props of the score table; the agreement table once both runs have finished."""
     assert pair.b is not None
     sides = [
-        component_props.run_source(run_view) | {"title": run_view.run.title, "steps": run_view.run.config.steps}
+        component_props.run_source(run_view) | {"title": run_view.run.title, "steps": run_view.run.steps}
         for run_view in (pair.a, pair.b)
     ]
     data: dict[str, Any] = {"sides": sides, "complete": pair.complete}

@@ -62,7 +62,7 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
     if answer is not None and place is not None:
         data["query"] = {"xy": place, "neighbors": [neighbor.item for neighbor in answer.neighbors]}
         if answer.trajectory and data["view"] == LIVE and run_view.run.end is not None:
-            data["query"]["way"] = _trajectory(answer, run_view.run.end["step"], place)
+            data["query"]["trajectory"] = _trajectory(answer, run_view.run.end["step"], place)
     if ui.step is not None and run_view.drawing is None:
         data["step"] = ui.step
     if ui.selected is not None and ui.selected.dataset == run_view.run.config.dataset:
@@ -128,7 +128,7 @@ def answer_data(run_view: RunView, answer: QueryResult) -> dict[str, Any]:
         "among": _num_test_images(run_view.run),
         "steps": [{"caption": step.caption} | image_props(downsample(step.image)) for step in answer.steps],
         "far": answer.out_of_distribution,
-        "way": len(answer.trajectory),
+        "trajectory_length": len(answer.trajectory),
         "history": query_neighbor_history(run_view.run, answer, len(answer.neighbors)),
     }
 

@@ -72,9 +72,11 @@ def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> 
     for part in choice.parameters:
         if isinstance(part, LossChoice):
             _summand(part, _key(role, choice, part), values[part.name], partial(_store, ui, role, choice, part))
-    for column, parameter in _columns([part for part in choice.parameters if not isinstance(part, LossChoice)]):
+    for column, parameter in parameter_columns(
+        [part for part in choice.parameters if not isinstance(part, LossChoice)]
+    ):
         with column:
-            _widget(
+            parameter_widget(
                 parameter,
                 _key(role, choice, parameter),
                 values[parameter.name],
@@ -97,9 +99,9 @@ def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
         help=parameter.help,
     )
     own = spec.with_defaults(given)
-    for column, part in _columns(spec.parameters):
+    for column, part in parameter_columns(spec.parameters):
         with column:
-            _widget(
+            parameter_widget(
                 part, f"{key}.{name}.{part.name}", own[part.name], partial(_store_in_summand, store, name, own, part)
             )
 
@@ -121,12 +123,13 @@ def form_values(ui: UIState, role: str, choice: Spec) -> None:
 
 def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values: dict[str, Any]) -> None:
     """Render parameters within a form; values take effect when it is submitted and `form_values` called."""
-    for column, parameter in _columns(parameters):
+    for column, parameter in parameter_columns(parameters):
         with column:
-            _widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
+            parameter_widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
 
 
-def _columns(parameters: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
+def parameter_columns(parameters: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
+    """Pair each parameter with the column that it is rendered in: two in a row."""
     columns = st.columns(2) if len(parameters) > 1 else [st.container()]
     return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(parameters)]
 
@@ -142,7 +145,8 @@ def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, value: An
         ui.messages.append(str(error))
 
 
-def _widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:
+def parameter_widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:
+    """Render one parameter; `store` gets what a person enters."""
     label = parameter.name.replace("_", " ").capitalize()
     if parameter.kind is bool:
         bound_widget(st.checkbox, label, key, value, store, help=parameter.help)

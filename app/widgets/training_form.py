@@ -1,12 +1,14 @@
 """Training form: the fields of `TrainConfig` as widgets, generated from the catalogs."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from app.state.explore import UIState
-from app.widgets.parameters import bound_widget, parameters
+from app.widgets.parameters import bound_widget, parameter_columns, parameter_widget, parameters
+from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -18,6 +20,7 @@ DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
 SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}
 SPACES = {True: "Sphere", False: "Free"}
+LABELS = {True: "Used", False: "Unused"}
 MORE_KEY = "more"
 NO_MINER = "None (whole batch)"
 MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
@@ -46,6 +49,7 @@ def training_form(
     if expander.open:  # every widget costs each rerun of the page a millisecond, seen or not
         with expander:
             form.batches()
+            form.views()
             form.unseen()
             form.number("validation_fraction", "Validation share", min_value=0.0, max_value=0.5, step=0.05, format="%g")
             form._optimizer()
@@ -60,12 +64,17 @@ def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], na
         "normalize": lambda: form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP),
         "loss": lambda: parameters(ui, "loss", LOSSES[config.loss], config.loss_params),
         "miner": form.miner,
+        "views": form.views,
         "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=MAX_STEP_COUNT, step=100),
     }
     for name in names:
         renderers[name]()
 
 
+_LABELS_HELP = (
+    "Unused: loss and miner never see a label. The positives of an image are its other views, and scores are read out "
+    "with labels afterwards."
+)
 _SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
 
 
@@ -137,6 +146,28 @@ class _Form:
                 self.number("images_per_class", "K images per class", min_value=1, max_value=1000, step=1)
         else:
             self.number("batch_size", "Batch size", min_value=1, max_value=4096, step=1)
+
+    def views(self) -> None:
+        """Render whether labels are used, the views of each image, and the strengths of the augmentation."""
+        left, right = st.columns(2)
+        with left:
+            self.pick("use_labels", "Labels", list(LABELS), LABELS.__getitem__, help=_LABELS_HELP)
+        with right:
+            self.number("views", "Views", min_value=1, max_value=8, step=1)
+        self.number("projection_dim", "Projection head", min_value=0, max_value=4096, step=8)
+        st.caption(f"**{AUGMENTATION.title}.** {AUGMENTATION.summary}")
+        strengths = AUGMENTATION.with_defaults(self.config.augmentation)
+        for column, parameter in parameter_columns(AUGMENTATION.parameters):
+            with column:
+                parameter_widget(
+                    parameter,
+                    f"set.augmentation.{parameter.name}",
+                    strengths[parameter.name],
+                    partial(self._set_strength, parameter.name),
+                )
+
+    def _set_strength(self, name: str, strength: float) -> None:
+        self.ui.set("augmentation", check_strengths({**self.config.augmentation, name: strength}))
 
     def unseen(self) -> None:
         """Render the classes held out of training."""

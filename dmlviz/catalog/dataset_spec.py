@@ -70,8 +70,11 @@ class DatasetSpec(Spec):
 
     `mean` and `std` are those of the training pixels, scaled to [0, 1]; `dark_on_light` says that the images are dark
     on a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields
-    of a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means vectors
-    that were given instead of images, with nothing to train on. `framing` is None where nobody knows it.
+    of a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means that
+    there are no images. `framing` is None where nobody knows it.
+
+    `trainable` is False for what another program has embedded: imported embeddings, and the images of a training that
+    `dmlviz.record` follows. There is no net for them here, and no training.
 
     `roles` names what else is known of each image, beside its class: by role the names of its values ("camera 1", …);
     empty where they are the classes of the data set that this one is made from. `class_split` divides the classes for
@@ -88,6 +91,7 @@ class DatasetSpec(Spec):
     transposed: bool = False
     framing: Framing | None = None
     most: Mapping[str, int] = field(default_factory=dict)
+    trainable: bool = True
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     class_split: ClassSplit | None = None
     recipe: Recipe | None = None
@@ -114,5 +118,5 @@ class DatasetSpec(Spec):
 
 _DESCRIBED = (
     *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "dark_on_light"),
-    "most",
+    *("most", "trainable"),
 )

@@ -7,10 +7,16 @@ from dmlviz.catalog.parameters import Catalog, Spec
 
 @dataclass(frozen=True, kw_only=True)
 class ExportFormatSpec(Spec):
-    """A kind of file: how its name ends and what it is called on the web (RFC 6838)."""
+    """A kind of file: how its name ends and what it is called on the web (RFC 6838).
+
+    `needs_net` says that the run must have weights, `needs_torch` that writing it loads torch, which a server does in
+    a process of its own.
+    """
 
     suffix: str
     media_type: str
+    needs_net: bool = False
+    needs_torch: bool = False
 
 
 FORMATS = Catalog(
@@ -52,11 +58,21 @@ FORMATS = Catalog(
             media_type="application/zip",
         ),
         ExportFormatSpec(
+            name="onnx",
+            title="Net, ONNX",
+            summary="The trained net for other programs: images as bytes in, embeddings out.",
+            suffix=".onnx",
+            media_type="application/octet-stream",
+            needs_net=True,
+            needs_torch=True,
+        ),
+        ExportFormatSpec(
             name="weights",
             title="Weights",
             summary="The trained net as safetensors.",
             suffix=".safetensors",
             media_type="application/octet-stream",
+            needs_net=True,
         ),
         ExportFormatSpec(
             name="python",

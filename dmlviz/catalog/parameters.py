@@ -167,6 +167,7 @@ class LossSpec(Spec):
     recommended: TrainConfig fields with the values that this loss trains well with; they replace the usual defaults.
     in_dimensions: by the embedding's dimensions, what is recommended beyond that; its "loss_params" are parameters of
         the loss.
+    without_labels: the same for training without labels, where the views of an image are its positives.
     caveat: a sentence on what goes wrong with it; not empty for a loss that fails on purpose.
 
     What the batch explorer shows:
@@ -180,6 +181,7 @@ class LossSpec(Spec):
     compares: what the loss compares in a batch that no miner selected from: "pairs" (every pair), "triplets" (every
         triplet), "positive_pairs" (every positive pair against the anchor's negatives), "anchors" (each image against
         its positives and negatives together), "classes" (each image with the classes).
+    compares_dimensions: whether its terms are of dimensions, so that an image, a pair or a triplet has none.
     thresholds: the distances from which on its terms are 0, from the parameters and the learned weights (arrays, by
         name); None for those that follow from its parameters `margin` and `distance`.
     class_scores: for a loss that compares "classes", how well each image goes with each class.
@@ -193,11 +195,13 @@ class LossSpec(Spec):
     on_sphere: bool = False
     recommended: Mapping[str, Any] = field(default_factory=dict)
     in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    without_labels: Mapping[str, Any] = field(default_factory=dict)
     caveat: str = ""
     term: str | Callable[[Params], str] = ""
     negative_term: str = ""
     term_note: str = ""
     compares: Literal["pairs", "triplets", "positive_pairs", "anchors", "classes"] = "anchors"
+    compares_dimensions: bool = False
     thresholds: Callable[[Params, Weights], PairThresholds] | None = None
     class_scores: ClassScores = class_scores.by_weight
     class_centers: Literal["", "weights", "points", "means"] = ""

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
+from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run, RunNotFoundError
@@ -38,10 +40,11 @@ CATALOGS: dict[str, Catalog[Any]] = {
 }
 PANELS = {
     "Data and batches": (
-        *("dataset", "max_train_images", "held_out_classes"),
+        *("dataset", "max_train_images", "held_out_classes", "corrections"),
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
+        *("use_labels", "views", "augmentation"),
     ),
-    "Net": ("net", "embedding_dim", "normalize"),
+    "Net": ("net", "embedding_dim", "normalize", "projection_dim"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
     "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
     "Length and seed": ("steps", "max_seconds", "seed"),
@@ -49,6 +52,7 @@ PANELS = {
 }
 SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi", "head_accuracy")
 LIVE_SCORES = ("precision_at_1", "map_at_r")
+LATEST = "latest"  # instead of a revision of the corrections
 STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediately."
 NUM_PROGRESS_LINES = 10  # of a training whose output is not a terminal
 
@@ -68,6 +72,8 @@ def train(
     call shows the existing one.
     """
     DATASETS.add_search_path(data_root(data))
+    if settings.get("corrections") == LATEST:
+        settings["corrections"] = _latest(settings, data_root(data))
     config = TrainConfig(**settings)
     store = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)
@@ -82,7 +88,7 @@ def train(
     with stop_on_interrupt(lambda: console.print(STOPPING)) as stop:
         run = store.create(config, title)
         console.print(f"{run.title}: {config.steps:,} steps; Ctrl-C stops early")
-        last = _watch(_events(run, dataset, stop), config, console)
+        last = _watch(_events(run, dataset, stop, data_root(data)), config, console)
     if isinstance(last, Failed):
         print(last.reason, file=sys.stderr)
         raise typer.Exit(1)
@@ -123,11 +129,20 @@ def _load(name: str, root: Any, console: Console) -> Any:
         )
 
 
-def _events(run: Run, dataset: Any, stop: Any) -> Iterator[Event]:
+def _latest(settings: dict[str, Any], root: Path) -> str:
+    """Return the revision of the corrections so far of the data set that the settings name."""
+    dataset = settings.get("dataset", TrainConfig.model_fields["dataset"].default)
+    revision = load_corrections(root, dataset).freeze(root)
+    if revision is None:
+        raise UserError(f"No label of {dataset} has been corrected yet: see `dmlviz clean`.")
+    return revision
+
+
+def _events(run: Run, dataset: Any, stop: Any, root: Path) -> Iterator[Event]:
     from dmlviz.runs.training_run import train_and_record
 
     limit_to_one_thread()
-    return train_and_record(run, data=dataset, stop=stop)
+    return train_and_record(run, data_root=root, data=dataset, stop=stop)
 
 
 def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Event | None:

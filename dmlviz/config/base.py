@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -19,6 +19,9 @@ class Config(BaseModel):
     """Frozen settings with an ID: equal settings have equal IDs on every machine."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    optional_settings: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are no part of the ID and the JSON while they have their default: IDs of before stay as they are."""
 
     def __init__(self, /, **fields: Any) -> None:
         """Validate the fields; raise UserError, with one sentence per problem, instead of pydantic's error."""
@@ -39,8 +42,18 @@ class Config(BaseModel):
         return hash(self.to_json())
 
     def to_json(self) -> str:
-        """Return every field, defaults included, as one canonical line of JSON."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """Return every field, defaults included, as one canonical line of JSON; but see `optional_settings`."""
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `to_json` writes."""
+        fields = self.model_dump(mode="json")
+        unset = {
+            name
+            for name in self.optional_settings
+            if getattr(self, name) == type(self).model_fields[name].get_default(call_default_factory=True)
+        }
+        return {name: value for name, value in fields.items() if name not in unset}
 
     @classmethod
     def from_json(cls, text: str) -> Self:

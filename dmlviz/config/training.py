@@ -1,22 +1,32 @@
 """The settings of a training."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticKnownError
 
-from dmlviz.catalog.custom_datasets import is_custom
+from dmlviz.catalog.augmentation import check_strengths
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import brief
 from dmlviz.config.base import Config
-from dmlviz.config.training_checks import check_batch, check_classes, check_sampler, check_space
+from dmlviz.config.training_checks import check_batch, check_classes, check_sampler, check_space, check_views
 from dmlviz.errors import UserError
 
 MAX_IMAGES = 10_000_000  # more than any data set has
+# What a training without labels does where nobody says otherwise: found by measuring, see docs/WITHOUT_LABELS.md.
+WITHOUT_LABELS: dict[str, Any] = {
+    "sampler": "shuffled",
+    "batch_size": 256,
+    "views": 2,
+    "augmentation": {"crop": 0.5, "shift": 0.1, "rotate": 15.0, "erase": 0.2},
+}
+
+
+_KEPT = ("dataset", "loss", "loss_params", "embedding_dim")  # with and without labels
 
 
 def _class_ids(value: Any) -> Any:
@@ -30,9 +40,9 @@ def _class_ids(value: Any) -> Any:
 
 
 def _coerce_steps(steps: int, info: ValidationInfo) -> int:
-    """Require at least 1 step; 0 is for imported embeddings, which are not trained."""
+    """Require at least 1 step; 0 is for what another program has embedded."""
     dataset = info.data.get("dataset", "")
-    min_steps = 0 if is_custom(dataset) and DATASETS[dataset].size == 0 else 1
+    min_steps = 1 if not dataset or DATASETS[dataset].trainable else 0
     if steps < min_steps:
         raise PydanticKnownError("greater_than_equal", {"ge": min_steps})
     return steps
@@ -52,9 +62,31 @@ class TrainConfig(Config):
         (), description="classes held out of training, e.g. 7,8,9; adds separate scores for seen and unseen classes"
     )
 
+    corrections: str | None = Field(
+        None,
+        pattern="^[0-9a-f]{16}$",
+        description="revision of the corrections of the training labels (see `dmlviz clean`); latest: those so far",
+    )
+
     net: str = Field("small", description="embedding net")
     embedding_dim: int = Field(64, ge=1, le=4096, description="dimensions of the embedding")
     normalize: bool = Field(True, description="L2-normalize the embeddings")
+    projection_dim: int = Field(
+        0,
+        ge=0,
+        le=4096,
+        description="dimensions of a projection head, on which the loss is computed and which is dropped afterwards; "
+        "all scores and maps are of the embeddings before it; 0: none",
+    )
+
+    use_labels: bool = Field(
+        True,
+        description="whether loss and miner see the class labels; without them the views of an image are its positives",
+    )
+    views: int = Field(1, ge=1, le=8, description="augmented copies of each image in a batch")
+    augmentation: Annotated[dict[str, float], BeforeValidator(check_strengths)] = Field(
+        default_factory=dict, description="random changes of the images of a batch, e.g. rotate=15"
+    )
 
     loss: str = Field("nt_xent", description="loss function")
     loss_params: dict[str, Any] = Field(default_factory=dict, description="loss parameters")
@@ -98,27 +130,59 @@ class TrainConfig(Config):
         unseen = set(self.held_out_classes)
         return tuple(label for label in DATASETS[self.dataset].trainable_classes if label not in unseen)
 
+    optional_settings: ClassVar[frozenset[str]] = frozenset(
+        {"corrections", "projection_dim", "use_labels", "views", "augmentation"}
+    )
+
+    @property
+    def loss_dim(self) -> int:
+        """Dimensions of what the loss sees: the embedding, or the projection head's output."""
+        return self.projection_dim or self.embedding_dim
+
     @property
     def effective_batch_size(self) -> int:
-        """Images per batch."""
+        """Different images per batch; the net sees `views` copies of each."""
         sampler = SAMPLERS[self.sampler]
         if sampler.by_class:
             return self.classes_per_batch * self.images_per_class
         return self.batch_size - self.batch_size % {"pairs": 2, "triplets": 3}.get(sampler.tuple_kind, 1)
 
+    @property
+    def views_note(self) -> str:
+        """What a person must know of labels, views, augmentation and head of this training; empty for most."""
+        strengths = ", ".join(f"{name} {strength:g}" for name, strength in self.augmentation.items())
+        notes = []
+        if not self.use_labels:
+            notes.append(f"Labels unused in training: the positives of an image are its {self.views} views.")
+        elif self.views > 1:
+            notes.append(f"{self.views} views of each image.")
+        if strengths:
+            notes.append(f"Augmentation: {strengths}.")
+        if self.projection_dim:
+            notes.append(
+                f"The loss sees a {self.projection_dim}-d projection; scores and maps are of the "
+                f"{self.embedding_dim}-d embedding before it."
+            )
+        return " ".join(notes)
+
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed.
 
         With a new loss, fields at the old loss's recommended values take the new one's, and a miner that the new loss
-        does not accept is dropped. Parameters are dropped with the loss or miner that they belong to.
+        does not accept is dropped. Parameters are dropped with the loss or miner that they belong to. With and without
+        labels other values are recommended, too.
         """
         fields = self.model_dump(mode="json")
+        if changes.get("use_labels", self.use_labels) != self.use_labels:
+            recommended = self._recommended
+            unchanged = {name for name in fields if getattr(self, name) == getattr(recommended, name)}
+            fields = {name: value for name, value in fields.items() if name not in unchanged or name in _KEPT}
         if changes.get("loss", self.loss) != self.loss:
-            recommended = type(self)(loss=self.loss, loss_params=self.loss_params, embedding_dim=self.embedding_dim)
+            recommended = self._recommended
             fields = {
                 name: value for name, value in fields.items() if getattr(self, name) != getattr(recommended, name)
             }
-            fields["embedding_dim"] = self.embedding_dim
+            fields |= {"embedding_dim": self.embedding_dim, "use_labels": self.use_labels}
             fields.pop("loss_params", None)
             tuple_kinds = LOSSES[changes["loss"]].for_params(changes.get("loss_params") or {}).tuple_kinds
             if fields.get("miner") and MINERS[fields["miner"]].tuple_kind not in tuple_kinds:
@@ -140,8 +204,19 @@ class TrainConfig(Config):
         ):  # drop what is above the new limits, or at the old ones
             before, after = DATASETS[self.dataset].most, DATASETS[changes["dataset"]].most
             over = {name for name, most in after.items() if fields.get(name, 0) > most}
+            fields.pop("corrections", None)  # of the other images
             fields = {name: value for name, value in fields.items() if name not in over and value != before.get(name)}
         return type(self)(**fields | changes)
+
+    @property
+    def _recommended(self) -> Self:
+        """What is recommended for this loss, in so many dimensions, with or without labels."""
+        return type(self)(
+            loss=self.loss,
+            loss_params=self.loss_params,
+            embedding_dim=self.embedding_dim,
+            use_labels=self.use_labels,
+        )
 
     @property
     def _default_classes_per_batch(self) -> int:
@@ -160,6 +235,8 @@ class TrainConfig(Config):
         dimensions = fields.get("embedding_dim", cls.model_fields["embedding_dim"].default)
         defaults = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
         defaults = {"normalize": True, **defaults} if loss.on_sphere else defaults
+        if fields.get("use_labels") is False:
+            defaults = {**defaults, **WITHOUT_LABELS, **loss.without_labels}
         if "loss_params" in defaults and isinstance(params, Mapping):
             defaults["loss_params"] = {**defaults["loss_params"], **params}
             fields = {name: value for name, value in fields.items() if name != "loss_params"}
@@ -181,6 +258,7 @@ class TrainConfig(Config):
         if "classes_per_batch" not in self.model_fields_set:
             object.__setattr__(self, "classes_per_batch", self._default_classes_per_batch)
         check_sampler(self, loss)
+        check_views(self, loss)
         if miner is None and self.miner_params:
             raise UserError(f"miner_params need a miner; got {brief(self.miner_params)} and no miner: choose one.")
         if miner is not None and miner.tuple_kind not in loss.tuple_kinds:

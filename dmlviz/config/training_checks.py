@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 
@@ -15,8 +16,10 @@ MAX_BATCH_SIZE = 4096  # a distance matrix of 16 million entries
 def check_classes(config: "TrainConfig") -> None:
     """Refuse classes that the data set does not have, or too few of them to train on."""
     data, unseen = DATASETS[config.dataset], config.held_out_classes
-    if data.size == 0 and config.steps:
-        raise UserError(f"{data.title} holds precomputed embeddings and cannot be trained on; choose another data set.")
+    if not data.trainable and config.steps:
+        raise UserError(
+            f"{data.title} was embedded by another program and cannot be trained on here; choose another data set."
+        )
     last = len(data.classes) - 1
     unknown = [label for label in unseen if not 0 <= label <= last]
     if unknown:
@@ -47,13 +50,44 @@ def check_sampler(config: "TrainConfig", loss: LossSpec) -> None:
         raise UserError(f"{loss.name} {rule}; {sampler.name} makes {sampler.tuple_kind}: use another sampler or loss.")
 
 
+def check_views(config: "TrainConfig", loss: LossSpec) -> None:
+    """Refuse views that are all the same, and what needs labels in a training without them."""
+    sampler = SAMPLERS[config.sampler]
+    if config.views > 1 and not config.augmentation:
+        raise UserError(
+            f"Views of an image differ by their augmentation; got views = {config.views} and no augmentation: "
+            "set one, e.g. rotate=15."
+        )
+    if config.views > 1 and sampler.tuple_kind:
+        raise UserError(
+            f"{sampler.name} makes the {sampler.tuple_kind} itself; got views = {config.views}: use 1 view, or another "
+            "sampler."
+        )
+    if config.projection_dim and loss.needs_classes:
+        raise UserError(
+            f"{loss.name} learns weights of classes, which belong to the embedding; got projection_dim = "
+            f"{config.projection_dim}: use no projection head."
+        )
+    if config.use_labels:
+        return
+    if config.views < 2:
+        raise UserError("Without labels, the positives of an image are its other views; got views = 1: use 2 or more.")
+    if sampler.by_class or sampler.tuple_kind:
+        raise UserError(f"{sampler.name} makes batches by class labels; got use_labels = false: use another sampler.")
+    parts = [LOSSES[name] for name, _ in loss.parts(config.loss_params).values()] or [loss]
+    if any(part.needs_classes or part.compares == "classes" for part in parts):
+        raise UserError(
+            f"{loss.name} compares images with classes; got use_labels = false: use a loss that compares images with "
+            "images."
+        )
+
+
 def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
     """Refuse batches that are too large, or in which the loss finds nothing to compare."""
     images = config.effective_batch_size
-    if images > MAX_BATCH_SIZE:
-        raise UserError(
-            f"A batch has at most {MAX_BATCH_SIZE} images; got {images}: use fewer classes or images per class."
-        )
+    if images * config.views > MAX_BATCH_SIZE:
+        remedy = "use fewer views or smaller batches" if config.views > 1 else "use fewer classes or images per class"
+        raise UserError(f"A batch has at most {MAX_BATCH_SIZE} images; got {images * config.views}: {remedy}.")
     if config.max_train_images is not None and config.max_train_images < images:
         raise UserError(
             f"A batch has {images} images; got max_train_images = {config.max_train_images}: use smaller batches."
@@ -69,7 +103,7 @@ def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
         raise UserError(f"A batch has P = {classes} classes; {reason}: use classes_per_batch ≤ {seen}.")
     if not loss.needs_pairs:
         return
-    if config.images_per_class < 2:
+    if config.images_per_class * config.views < 2:
         raise UserError(
             f"{loss.name} needs at least 2 images of a class; got {images} images of {classes} classes: "
             f"use the balanced sampler with K = images_per_class ≥ 2."

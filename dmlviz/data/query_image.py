@@ -83,7 +83,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
 
 def _spec_with_images(dataset: str) -> DatasetSpec:
     spec = DATASETS[dataset]
-    if spec.size == 0:
+    if not spec.trainable:
         raise UserError(
             f"A picture is placed by a net; {spec.title} holds embeddings without one: choose a run that was "
             "trained here."

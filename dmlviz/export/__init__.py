@@ -19,6 +19,7 @@ _MODULES = {
     "projector": "projector",
     "figures": "figures",
     "weights": "weights",
+    "onnx": "onnx_file",
 }
 
 

@@ -120,5 +120,5 @@ class RunExport:
         """Return a portable file name: title, view if it matters, start of the run ID."""
         plain = unicodedata.normalize("NFKD", self.run.title).encode("ascii", "ignore").decode().lower()
         words = re.sub("[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
-        view = "" if self.drawing is None or format == "weights" else f"-{self.view}"
+        view = "" if self.drawing is None or FORMATS[format].needs_net else f"-{self.view}"
         return f"{words or 'run'}{view}-{self.run.id[:6]}{FORMATS[format].suffix}"

@@ -2,11 +2,8 @@
 
 import html
 import json
-from base64 import b64encode
 from importlib.resources import files
 from typing import IO, Any
-
-import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
@@ -15,11 +12,9 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Spec
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.export.contents import RunExport
-from dmlviz.runs.run import EventLogDir
+from dmlviz.export.page_contents import page_contents
 
 BUILT = files("dmlviz") / "_frontend"
-MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; beyond it frames are dropped evenly, and the page says so
-MAX_DISTANCE = 65535
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -54,7 +49,7 @@ PAGE = """<!doctype html>
 
 def write_html(kept: RunExport, file: IO[bytes]) -> None:
     """Write the page; raise UserError if the run or its projection is not finished."""
-    contents = _page_contents(kept)
+    contents = page_contents(kept)
     text = PAGE.format(
         title=html.escape(kept.run.title),
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
@@ -71,14 +66,16 @@ def page_data(kept: RunExport) -> list[tuple[str, str]]:
     config = kept.run.config
     shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
     steps = (kept.run.end or {}).get("step", config.steps)
-    if DATASETS[config.dataset].size == 0:
-        return [("Data", DATASETS[config.dataset].summary), ("Map", _map_title(kept))]
+    if not DATASETS[config.dataset].trainable:
+        length = [("Training", f"{steps:,} steps of another program")] if kept.run.recorded else []
+        return [("Data", DATASETS[config.dataset].summary), *length, ("Map", _map_title(kept))]
     rows = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
         ("Training", f"{steps:,} steps of {config.effective_batch_size} images, seed {config.seed}"),
+        ("Views", config.views_note),
         ("Map", _map_title(kept)),
     ]
     return [(name, text) for name, text in rows if text]
@@ -91,10 +88,10 @@ def _map_title(kept: RunExport) -> str:
 def quality_note(kept: RunExport, left_out: int) -> str:
     """Return the footer: what the points are, and what neighbors mean."""
     n, d = RunExport(kept.run).embeddings.shape
-    imported = DATASETS[kept.run.config.dataset].size == 0
+    elsewhere = not DATASETS[kept.run.config.dataset].trainable
     parts = [
         f"The points are all {n:,} embeddings."
-        if imported
+        if elsewhere
         else f"The points are all {n:,} test images; none was used for training.",
         f"Neighbors are the nearest by Euclidean distance in the {d}-dimensional embedding at the end of the run, "
         "not on the map.",
@@ -109,77 +106,3 @@ def _with_params(choice: Spec, params: dict[str, Any]) -> str:
     defaults = choice.with_defaults({})
     changed = [f"{name.replace('_', ' ')} {value}" for name, value in params.items() if value != defaults.get(name)]
     return f"{choice.title} ({', '.join(changed)})" if changed else choice.title
-
-
-def _page_contents(kept: RunExport) -> dict[str, Any]:
-    """Return the data of the page; arrays are base64 of little-endian numbers."""
-    run, whole = kept.run, RunExport(kept.run)  # neighbors are those at the end, whatever the step of the map
-    _ = kept.coordinates  # raises if the map is not finished
-    labels, (distances, neighbors) = whole.labels, whole.neighbors
-    farthest = float(distances.max(initial=0)) or 1.0
-    wide = "<u2" if len(labels) <= 65536 else "<i4"
-    streams = [_event_payload(run, None)] + (
-        [_event_payload(kept.drawing, kept.drawing.id)] if kept.drawing is not None else []
-    )
-    tracked = run.tracked_indices
-    return {
-        "run": run.id,
-        "view": kept.drawing.id if kept.drawing is not None else "live",
-        "dataset": run.config.dataset,
-        "classes": list(kept.classes),
-        "n": len(labels),
-        "labels": _base64(labels, "<u2"),
-        "tracked": [] if tracked is None else tracked.tolist(),
-        "near": {
-            "k": neighbors.shape[1],
-            "wide": wide,
-            "items": _base64(neighbors, wide),
-            "distances": _base64(np.rint(distances / farthest * MAX_DISTANCE), "<u2"),
-            "unit": farthest / MAX_DISTANCE,
-        },
-        "sprites": {
-            "pngs": [b64encode(png).decode() for png in kept.sheets.pngs] if kept.sheets else [],
-            "tile": kept.sheets.tile if kept.sheets else 28,
-        },
-        "streams": [stream for stream, _ in streams],
-        "left_out": sum(left_out for _, left_out in streams),
-    }
-
-
-def _event_payload(record: EventLogDir, pid: str | None) -> tuple[dict[str, Any], int]:
-    """Return the events of a record with its frames, and the number of dropped frames."""
-    events = record.events()
-    replay = next((event for event in events if event["event"] == "replay"), None)
-    if replay is None:
-        events, left_out = _drop_frames(events, [event for event in events if event["event"] in ("snapshot", "frame")])
-        shown = [event["frame"] for event in events if event.get("frame")]
-    else:
-        # In the plane, live frames equal those of the replay, and are not requested.
-        plane = PROJECTIONS[replay["view"]].identity
-        taken = _fit_frame_budget(replay["frames"], each=1 if plane else 2)
-        steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
-        events = [event for event in events if event["event"] != "snapshot" or event["step"] in steps]
-        events[events.index(replay)] = replay | {"frames": taken}
-        shown = [*taken, *(event["frame"] for event in events if event["event"] == "snapshot" and not plane)]
-    frames = {frame["id"]: b64encode(record.frame(frame["id"])).decode() for frame in shown}
-    return {"pid": pid, "events": [*events, {"event": "end", "state": record.state}], "frames": frames}, left_out
-
-
-def _drop_frames(events: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    """Drop events whose frames exceed the budget; return the rest and the number of dropped events."""
-    kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in drawn])}
-    gone = [event for event in drawn if event["frame"]["id"] not in kept]
-    return [event for event in events if event not in gone], len(gone)
-
-
-def _fit_frame_budget(frames: list[dict[str, Any]], each: int = 1) -> list[dict[str, Any]]:
-    """Return all frames, or every second, third … and the last, within the budget; each is stored `each` times."""
-    for every in range(1, len(frames) + 1):
-        chosen = [frame for place, frame in enumerate(frames) if place % every == 0 or place == len(frames) - 1]
-        if sum(2 * frame["n"] * frame["dims"] * each for frame in chosen) <= MAX_FRAME_BYTES:
-            return chosen
-    return frames[-1:]
-
-
-def _base64(array: np.ndarray, kind: str) -> str:
-    return b64encode(np.ascontiguousarray(array).astype(kind).tobytes()).decode()

@@ -11,7 +11,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history
-from dmlviz.metrics import curves
+from dmlviz.metrics import curves, distance_histograms
 from dmlviz.runs.run import Run, RunNotFoundError
 
 _Columns = dict[str, np.ndarray]
@@ -75,10 +75,12 @@ def _of_run(run: Run, step: int | None) -> Images:
         step = steps[-1]
     embeddings, labels = run.embeddings_at(step)
     items = None if is_final else run.tracked_indices
-    if dataset.size == 0:
+    if not dataset.trainable and not run.recorded:
         return Images(embeddings, labels, dataset.classes, f"{len(labels):,} vectors of {dataset.title}", items)
     last = (run.end or {}).get("step")
-    which, at = ("test images", last) if is_final else ("tracked test images", step)
+    at = last if is_final else step
+    which = "test images" if dataset.trainable else "images"
+    which = which if is_final else f"tracked {which}"
     when = "" if at is None else f" after step {at:,}" + (", the end" if at == last else "")
     about = f"{len(labels):,} {which} of {dataset.title}{when}"
     return Images(embeddings, labels, dataset.classes, about, items)
@@ -88,7 +90,7 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "recall_at_k": curves.recall_at_k,
     "roc": curves.roc,
     "precision_recall": curves.precision_recall,
-    "distance_histogram": curves.distance_histogram,
+    "distance_histogram": distance_histograms.distance_histogram,
     "confusion_matrix": metrics.confusion,
 }
 
@@ -125,7 +127,7 @@ def columns(measured: Measured) -> _Columns:
         drawn = curves.outline(data.recall, data.precision)
         named = {"distance": data.thresholds, "recall": data.recall, "precision": data.precision}
         return {name: values[drawn] for name, values in named.items()}
-    if isinstance(data, curves.DistanceHistogram):
+    if isinstance(data, distance_histograms.DistanceHistogram):
         return {"from": data.edges[:-1], "to": data.edges[1:], "one_class": data.same, "two_classes": data.different}
     if isinstance(data, History):
         return data.columns()

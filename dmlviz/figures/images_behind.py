@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmlviz.figures.data import Images, Measured
+from dmlviz.figures.data import Images, Measured, class_name
 from dmlviz.metrics import curves
-from dmlviz.metrics.curves import PairKind
+from dmlviz.metrics.distance_histograms import PairKind, pairs_per_image
+from dmlviz.metrics.first_hits import first_hits
+from dmlviz.metrics.inputs import read_finite
 
 MAX_PAIRS = 100
 MAX_IMAGES = 200
@@ -30,7 +32,7 @@ def images_behind(
         name: name of the figure, one of `CLICKABLE`.
         images: the embeddings that were measured.
         measured: what is drawn.
-        x: where the point is: k, the distance that a pair may have, or the middle of a bar.
+        x: where the point is: k, the distance that a pair may have, the middle of a bar, or the number of a cell.
         kind: the pairs that a bar counts.
     """
     rows, text = CLICKABLE[name](images, measured, x, kind)
@@ -59,11 +61,23 @@ def _in_bar(images: Images, measured: Measured, x: float, kind: PairKind) -> tup
     edges = measured.data.edges
     bar = int(np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2))
     low, high = float(edges[bar]), float(edges[bar + 1])
-    counts = curves.pairs_per_image(images.embeddings, images.labels, low, high, kind)
+    counts = pairs_per_image(images.embeddings, images.labels, low, high, kind)
     rows = np.argsort(-counts, kind="stable")[: min(MAX_IMAGES, np.count_nonzero(counts))]
     of = "one class" if kind == "same" else "two classes"
     which = f"the {MAX_IMAGES} images with the most" if np.count_nonzero(counts) > MAX_IMAGES else f"{_count(rows)} of"
     return rows, f"{which} pairs of {of} at a distance of {low:.3f} to {high:.3f}"
+
+
+def _in_cell(images: Images, measured: Measured, x: float, kind: PairKind) -> tuple[np.ndarray, str]:
+    names, _ = measured.data
+    row, column = divmod(round(x), len(names))
+    points = read_finite(images.embeddings, images.labels)
+    hits = first_hits(points)
+    is_within = (points.classes[hits.queries] == row) & (hits.nearest_class == column)
+    rows = hits.queries[is_within]
+    own, other = (class_name(measured.classes, int(names[i])) for i in (row, column))
+    nearest = "one of them, too" if row == column else f"one of {other}"
+    return rows, f"{_count(rows)} of {own} whose nearest neighbor is {nearest}"
 
 
 CLICKABLE: dict[str, Callable[[Images, Measured, float, PairKind], tuple[np.ndarray, str]]] = {
@@ -71,6 +85,7 @@ CLICKABLE: dict[str, Callable[[Images, Measured, float, PairKind], tuple[np.ndar
     "roc": _accepted_wrongly,
     "precision_recall": _accepted_wrongly,
     "distance_histogram": _in_bar,
+    "confusion_matrix": _in_cell,
 }
 
 

@@ -10,7 +10,7 @@ from dmlviz.figures.curves import curve, curve_beside
 from dmlviz.figures.data import Measured, images
 from dmlviz.figures.palette import DIFFERENT, SAME
 from dmlviz.figures.style import MUTED, SQUARE, figure, theme_of
-from dmlviz.metrics import curves
+from dmlviz.metrics import curves, distance_histograms
 
 
 def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
@@ -58,6 +58,7 @@ def draw_roc(measured: Measured, dark: bool = False, beside: Sequence[Measured] 
                 other.name,
                 f"{other.name}: area {other.data.area:.4f}",
                 theme,
+                customdata=points["distance"],
                 hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
             )
         )
@@ -133,6 +134,7 @@ def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequen
                 other.name,
                 f"{other.name}: average precision {other.data.average_precision:.4f}",
                 theme,
+                customdata=_readable_thresholds(other.data.thresholds[part]),
                 hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
             )
         )
@@ -148,7 +150,12 @@ def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequen
 
 
 def distance_histogram(
-    embeddings: Any, labels: Any = None, *, step: int | None = None, bins: int = curves.BINS, dark: bool = False
+    embeddings: Any,
+    labels: Any = None,
+    *,
+    step: int | None = None,
+    bins: int = distance_histograms.BINS,
+    dark: bool = False,
 ) -> go.Figure:
     """Draw histograms of all distances within and between classes.
 
@@ -160,7 +167,7 @@ def distance_histogram(
         dark: use the dark theme.
     """
     selected = images(embeddings, labels, step)
-    counted = curves.distance_histogram(selected.embeddings, selected.labels, bins)
+    counted = distance_histograms.distance_histogram(selected.embeddings, selected.labels, bins)
     return draw_distance_histogram(Measured(counted, selected.classes, selected.about), dark)
 
 
@@ -194,8 +201,10 @@ def draw_distance_histogram(measured: Measured, dark: bool = False, beside: Sequ
                 go.Scatter(
                     x=edges,
                     y=np.append(shares, 0),
-                    mode="lines",
+                    mode="lines+markers",
                     line={"color": color[theme], "width": 1.5, "shape": "hv"},
+                    marker={"color": color[theme], "size": 8, "opacity": 0},  # Plotly selects markers only
+                    unselected={"marker": {"opacity": 0}},
                     name=f"{other.name}, pairs of {name}",
                     hovertemplate=f"{other.name}: %{{y:.2%}} of the pairs of {name}<extra></extra>",
                 )

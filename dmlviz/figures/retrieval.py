@@ -15,6 +15,7 @@ from dmlviz.metrics import curves
 MARKED = (1, 5, 10)  # the k in the table of scores
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MAX_NUMBERED = 15  # with more classes, cells have no room for their counts
+MAX_CLICKABLE = 40  # with more classes, a cell is smaller than a finger or a mouse can hit
 
 
 def recall_at_k(
@@ -125,9 +126,12 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
         hovertemplate="%{y}, nearest to its own class:<br>%{text} images, %{z:.2%}<extra></extra>",
         **rest,
     )
+    traces: list[Any] = [errors, hits]
+    if len(names) <= MAX_CLICKABLE:
+        traces.append(_cells_to_click(called, counts, shares))
     title = "Class of the nearest neighbor" + (f": {right / total:.2%} its own" if total else "")
     return figure(
-        [errors, hits],
+        traces,
         title,
         measured.about,
         theme,
@@ -140,5 +144,25 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
             "constrain": "domain",
             "showgrid": False,
         },
+        showlegend=False,
+    )
+
+
+def _cells_to_click(called: list[str], counts: np.ndarray, shares: np.ndarray) -> go.Scatter:
+    """Return a point without ink on each cell that is not empty: Plotly selects points, and no cells of a heat map."""
+    rows, columns = np.nonzero(counts)
+    return go.Scatter(
+        x=[called[column] for column in columns],
+        y=[called[row] for row in rows],
+        customdata=(rows * len(called) + columns).tolist(),
+        text=[
+            f"{counts[row, column]:,} images, {shares[row, column]:.2%}"
+            for row, column in zip(rows, columns, strict=True)
+        ],
+        mode="markers",
+        marker={"symbol": "square", "size": max(6, 260 // len(called)), "opacity": 0},
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+        hovertemplate="%{y}, nearest to %{x}:<br>%{text} of %{y}<extra></extra>",
         showlegend=False,
     )

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import logging
 import secrets
 import subprocess
@@ -9,7 +10,7 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,18 +30,21 @@ from dmlviz.fleet.dask_config import (
 )
 from dmlviz.fleet.dask_scheduler import start_scheduler
 from dmlviz.fleet.errors import FleetError, MachineLostError
+from dmlviz.fleet.orders import Record, content_of, dataset_of, order_id
 from dmlviz.fleet.placing import best_machine
 from dmlviz.fleet.remote_job import RemoteJob
 from dmlviz.fleet.versions import refusal, versions
 from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo
-from dmlviz.runs.run import Run
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
+    from distributed import Future as DaskFuture
     from distributed.security import Security
 
 REFRESH_S = 1.0  # seconds between two looks at which machines there are
 CALL_TIMEOUT_S = 3.0  # seconds for a machine to answer a question
+LOOK_TIMEOUT_S = 60.0  # seconds for the scheduler to say which machines there are
+END_TIMEOUT_S = 5.0  # seconds for the scheduler to end
 RESULT_TIMEOUT_S = 120.0  # seconds for a packed run to come
 log = logging.getLogger(__name__)
 
@@ -83,8 +87,26 @@ def list_machines(client: "Client") -> list[MachineInfo]:
     return sorted(found, key=lambda machine: machine.name)
 
 
+def answer_within(seconds: float, ask: Callable[[], Any]) -> Any:
+    """Return what `ask` returns, or raise what it raises; raise TimeoutError when it takes longer.
+
+    One that never returns is left alone in a daemon thread; the threads of an executor would keep the program from
+    ending.
+    """
+    answer: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=work, name="fleet call", daemon=True).start()
+    return answer.result(seconds)
+
+
 class DaskFleet:
-    """Sends trainings to the machines that are connected to a Dask scheduler.
+    """Sends trainings and trials to the machines that are connected to a Dask scheduler.
 
     Where nobody listens at the address and it is one of this machine, the scheduler is started here, and started
     again when it was killed.
@@ -108,7 +130,6 @@ class DaskFleet:
         self._closing = threading.Event()
         self._numbers = itertools.count()
         self._name = secrets.token_hex(4)  # of this server: other servers' orders are none of ours
-        self._calls = ThreadPoolExecutor(max_workers=16, thread_name_prefix="fleet call")
         self._thread = threading.Thread(target=self._watch, name="fleet", daemon=True)
         self.trouble = ""
 
@@ -131,23 +152,24 @@ class DaskFleet:
             not machines and dataset in DATASETS.builtin  # one will come
         )
 
-    def dispatch(self, run: Run, only: str = "") -> JobWorker | None:
-        """Give a training to a machine with a free slot, at best one with its data and a GPU; None without any."""
+    def dispatch(self, record: Record, only: str = "") -> JobWorker | None:
+        """Give a job to a machine with a free slot, at best one with its data and a GPU; None without any."""
         with self._change:
             client = self._client
             if client is None or client.status != "running" or self._closing.is_set():
                 return None
-            machine = best_machine(self._machines.values(), Counter(self._jobs.values()), run.config.dataset, only=only)
+            taken = Counter(self._jobs.values())
+            machine = best_machine(self._machines.values(), taken, dataset_of(record), only=only)
             if machine is None:
                 return None
             address = machine.address
             # Not the bare id of the run: another server may train the same, and so may this one, begun again.
-            order = f"{self._name}-{next(self._numbers)}-{run.id}"
+            order = f"{self._name}-{next(self._numbers)}-{order_id(record)}"
             job = RemoteJob(
-                run,
+                record,
                 machine.name,
                 self._events,
-                connect=lambda job: _DaskLink(client, order, address, job, self._calls),
+                connect=lambda job: _DaskLink(client, order, address, job),
                 on_end=lambda job, lost: self._forget(order, job, lost),
             )
             self._jobs[job] = address
@@ -165,7 +187,6 @@ class DaskFleet:
         for job in jobs:
             job.join(5)
         self._thread.join(5)
-        self._calls.shutdown(wait=False, cancel_futures=True)
         self._disconnect()
         self._end_scheduler()
 
@@ -208,7 +229,9 @@ class DaskFleet:
     def _refresh(self) -> None:
         assert self._client is not None
         try:
-            found = {machine.address: machine for machine in list_machines(self._client)}
+            client = self._client
+            answer = answer_within(LOOK_TIMEOUT_S, lambda: list_machines(client))
+            found = {machine.address: machine for machine in answer}
         except (OSError, RuntimeError, NoAnswer) as error:
             raise FleetError(why_unreachable(self.address, error)) from None
         for address in [*self._machines]:
@@ -244,7 +267,11 @@ class DaskFleet:
         scheduler, self._scheduler = self._scheduler, None
         if scheduler is not None:
             scheduler.terminate()
-            scheduler.communicate()
+            try:
+                scheduler.communicate(timeout=END_TIMEOUT_S)
+            except subprocess.TimeoutExpired:  # it waits for a machine that does not answer
+                scheduler.kill()
+                scheduler.communicate()
 
     def _disconnect(self) -> None:
         client, self._client = self._client, None
@@ -256,13 +283,13 @@ class DaskFleet:
 class _DaskLink:
     """The way to the machine that does one job: a Dask task for the job, `Client.run` for everything else."""
 
-    def __init__(self, client: "Client", order: str, address: str, job: RemoteJob, calls: ThreadPoolExecutor) -> None:
-        self._client, self._order, self._address, self._job, self._calls = client, order, address, job, calls
+    def __init__(self, client: "Client", order: str, address: str, job: RemoteJob) -> None:
+        self._client, self._order, self._address, self._job = client, order, address, job
         try:
             self._future = client.submit(
-                dask_worker.train,
+                dask_worker.work,
                 order,
-                job.run.config.to_json(),
+                json.dumps(content_of(job.record)),
                 key=order,
                 workers=[address],
                 allow_other_workers=False,
@@ -288,12 +315,15 @@ class _DaskLink:
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         # `Future.cancel` would free the slot while the training goes on; the machine itself must end it.
         try:
-            asked = self._calls.submit(self._client.run, function, self._order, *arguments, workers=[self._address])
-            return asked.result(CALL_TIMEOUT_S)[self._address]
+            answers = answer_within(
+                CALL_TIMEOUT_S,
+                lambda: self._client.run(function, self._order, *arguments, workers=[self._address]),
+            )
+            return answers[self._address]
         except (OSError, RuntimeError, ValueError, KeyError, NoAnswer) as error:
             raise MachineLostError(f"{self._job.machine} gives no answer ({type(error).__name__}).") from None
 
-    def _on_done(self, future: "Future[bytes]") -> None:
+    def _on_done(self, future: "DaskFuture[bytes]") -> None:
         self._job.on_result(self._fetch)
 
     def _fetch(self) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import signal
 import socket
 import warnings
@@ -9,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets
 from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, why_unreachable
@@ -27,8 +27,13 @@ START_TIMEOUT_S = 120.0  # seconds to join; with less, a busy machine joins and 
 _machine: Machine | None = None  # of this process; set before Dask may send an order
 
 
-def train(order: str, config: str) -> bytes:
-    """The task: train and return the packed run; messages go to the topic. Runs in a thread of the Dask worker."""
+def work(order: str, content: str) -> bytes:
+    """The task: do what is ordered and return it packed; messages go to the topic. Runs in a thread of the worker.
+
+    Args:
+        order: Name of the order.
+        content: As `dmlviz.fleet.orders.content_of` has it, as JSON.
+    """
     from distributed import get_worker
 
     worker = get_worker()
@@ -42,7 +47,7 @@ def train(order: str, config: str) -> bytes:
         task = worker.state.tasks.get(order)
         return task is not None and task.state == "executing"
 
-    return _machine.train(order, TrainConfig.from_json(config), send, wanted)
+    return _machine.work(order, json.loads(content), send, wanted)
 
 
 def message_from(order: str, first: int) -> dict[str, Any] | None:

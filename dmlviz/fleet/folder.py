@@ -2,8 +2,8 @@
 
     machines/NAME.json          written by a machine every second: who it is, and a number that grows
     servers/NAME.json           the same of a server
-    orders/MACHINE/ORDER/       one training; made by the server, which also deletes it
-        order.json              the settings, and the server's name
+    orders/MACHINE/ORDER/       one training or trial; made by the server, which also deletes it
+        order.json              what to do, and the server's name
         stop, kill              empty files: stop between two batches, or at once
         messages/000000.json    what the machine says, as `dmlviz.fleet.machine` has it
         run.zip                 the packed run, at the end; or

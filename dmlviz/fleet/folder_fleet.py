@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import itertools
-import json
 import logging
 import shutil
 import socket
@@ -25,11 +24,11 @@ from dmlviz.fleet.folder import (
     check_folder,
     read_message,
 )
+from dmlviz.fleet.orders import Record, content_of, dataset_of, order_id
 from dmlviz.fleet.placing import best_machine
 from dmlviz.fleet.remote_job import RemoteJob
 from dmlviz.fleet.versions import refusal, versions
 from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo
-from dmlviz.runs.run import Run
 from dmlviz.storage.files import ensure_dir, read_json, write_json
 
 log = logging.getLogger(__name__)
@@ -102,15 +101,15 @@ class FolderFleet:
             not machines and dataset in DATASETS.builtin  # one will come
         )
 
-    def dispatch(self, run: Run, only: str = "") -> JobWorker | None:
-        """Give a training to a machine with a free slot, or to the one named `only`; None when there is none."""
+    def dispatch(self, record: Record, only: str = "") -> JobWorker | None:
+        """Give a job to a machine with a free slot, or to the one named `only`; None when there is none."""
         with self._change:
-            machine = best_machine(self._machines.values(), Counter(self._jobs.values()), run.config.dataset, only)
+            machine = best_machine(self._machines.values(), Counter(self._jobs.values()), dataset_of(record), only)
             if machine is None or self._closing.is_set():
                 return None
-            path = self.folder / "orders" / machine.name / f"{self._name}-{next(self._numbers)}-{run.id}"
+            path = self.folder / "orders" / machine.name / f"{self._name}-{next(self._numbers)}-{order_id(record)}"
             job = RemoteJob(
-                run,
+                record,
                 machine.name,
                 self._events,
                 connect=lambda job: self._connect(path, job),
@@ -196,7 +195,7 @@ class _FolderLink:
         self._path, self._job = path, job
         self._next = 0
         self._over = False
-        order = {"server": server, "config": json.loads(job.run.config.to_json())}
+        order = {"server": server, **content_of(job.record)}
         try:
             ensure_dir(path / "messages")
             write_json(path / "order.json", order)

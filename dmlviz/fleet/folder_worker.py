@@ -1,7 +1,6 @@
 """A machine of a fleet that shares a folder: it does what it finds there, and comes back after every fault."""
 
 import contextlib
-import re
 import shutil
 import signal
 import socket
@@ -10,17 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import FleetError, MachineLostError
 from dmlviz.fleet.folder import POLL_S, STALE_S, Beat, Pulse, check_folder, check_name, write_message
 from dmlviz.fleet.machine import Machine
+from dmlviz.fleet.orders import ORDER_NAME
 from dmlviz.fleet.resources import gpu_count
 from dmlviz.fleet.versions import versions
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_json
-
-_ORDER = re.compile(r"[0-9a-f]{8}-[0-9]{1,9}-[0-9a-f]{16}")
 
 
 class FolderWorker:
@@ -108,7 +105,7 @@ class FolderWorker:
         self._beat.write(datasets=available_datasets(self._data), busy=len(self._orders))
         self._living = {*self._servers.living()}
         for path in sorted(self._orders_folder.iterdir()):
-            if path.name in self._orders or not _ORDER.fullmatch(path.name):
+            if path.name in self._orders or not ORDER_NAME.fullmatch(path.name):
                 continue
             order = read_json(path / "order.json")
             if isinstance(order, dict):
@@ -133,7 +130,7 @@ class FolderWorker:
             return server in self._living and path.is_dir()
 
         try:
-            packed = self._machine.train(path.name, _config(order), send, wanted)
+            packed = self._machine.work(path.name, order, send, wanted)
             with atomic_write(path / "run.zip") as file:
                 file.write(packed)
         except MachineLostError:
@@ -149,10 +146,3 @@ class FolderWorker:
                 pass  # the same order must not be begun once more
             shutil.rmtree(path, ignore_errors=True)
             self._orders.pop(path.name, None)
-
-
-def _config(order: dict[str, Any]) -> TrainConfig:
-    config = order.get("config")
-    if not isinstance(config, dict):
-        raise UserError("The order names no settings.")
-    return TrainConfig(**config)

@@ -18,8 +18,12 @@ from typing import Any
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
+from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet.orders import ORDER_NAME, Record
+from dmlviz.fleet.trials import pack_trial
 from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.runs.archive import export_run
 from dmlviz.runs.event_log_dir import FINAL_STATES
 from dmlviz.runs.run import Run
@@ -56,8 +60,67 @@ class Machine:
         self.jobs = JobScheduler(Runs(self.scratch / "runs"), slots=slots, data_root=data, inference=False)
         self._change = threading.Lock()
         self._orders: dict[str, str] = {}  # the run of each order
+        self._trials: dict[str, TrialRecord] = {}  # the trial of each order that is one
         self._abandoned: set[str] = set()  # orders whose server cannot be reached
         self._kept: dict[str, threading.Timer] = {}  # runs that nobody waits for now, and what deletes them
+
+    def work(
+        self,
+        order: str,
+        content: dict[str, Any],
+        send: Callable[[dict[str, Any]], object],
+        wanted: Callable[[], bool],
+    ) -> bytes:
+        """Do what is ordered, a training or a trial, and return it packed.
+
+        Args:
+            order: The name of the order.
+            content: What to do, as `dmlviz.fleet.orders.content_of` has it.
+            send: Gets each message.
+            wanted: Whether anybody still waits for the result; asked all the time.
+
+        Raises:
+            UserError: If it cannot do this.
+            MachineLostError: If the result is not wanted any more.
+        """
+        if isinstance(content.get("config"), dict):
+            return self.train(order, TrainConfig(**content["config"]), send, wanted)
+        if isinstance(content.get("trial"), dict) and isinstance(content.get("lab"), str):
+            return self.try_out(order, {"lab": content["lab"], "trial": content["trial"]}, send, wanted)
+        raise UserError("The order names neither settings nor a trial.")
+
+    def try_out(
+        self,
+        order: str,
+        trial: dict[str, Any],
+        send: Callable[[dict[str, Any]], object],
+        wanted: Callable[[], bool],
+    ) -> bytes:
+        """Do a trial of a study, and return what it wrote; the rest as `work`."""
+        if not ORDER_NAME.fullmatch(order):
+            raise UserError("The order has no name that can be a folder's.")
+        record = TrialRecord.create(self.scratch / "trials" / order, trial)
+        with self._change:
+            self._trials[order] = record
+        try:
+            self._make_room("")
+            key = self.jobs.try_out(order, record, str(trial["trial"].get("dataset")))
+            follower = record.follow()
+            while True:
+                is_over = not self.jobs.owners_of(key)  # asked first, so that the lines include all before the end
+                _send_new(record, follower, send)
+                if is_over:
+                    return pack_trial(record)
+                if order in self._abandoned or not wanted():
+                    raise MachineLostError("Nobody waits for this trial any more.")
+                time.sleep(POLL_INTERVAL_S)
+        finally:
+            while self.jobs.stop("", trial=order):  # asked a second time it ends at once
+                time.sleep(POLL_INTERVAL_S)
+            with self._change:
+                del self._trials[order]
+                self._abandoned.discard(order)
+            shutil.rmtree(record.path, ignore_errors=True)
 
     def train(
         self, order: str, config: TrainConfig, send: Callable[[dict[str, Any]], object], wanted: Callable[[], bool]
@@ -100,16 +163,22 @@ class Machine:
     def message_from(self, order: str, first: int) -> dict[str, Any] | None:
         """Return the message of the lines from number `first` on once more; None when the order is over."""
         with self._change:
-            run = self._orders.get(order)
-        if run is None:
+            run, trial = self._orders.get(order), self._trials.get(order)
+        if run is None and trial is None:
             return None
-        record = self.jobs.runs.get(run)
+        record = trial or self.jobs.runs.get(str(run))
         return message_of(record, first, [line.decode() for line in record.log.lines(first)[:MAX_LINES]])
 
     def stop(self, order: str, force: bool) -> None:
         """Stop an order between two batches, or at once; nothing when it is over, or others wait for the same run."""
         with self._change:
-            run = self._orders.get(order)
+            run, is_trial = self._orders.get(order), order in self._trials
+        if is_trial:
+            self.jobs.stop("", trial=order)
+            if force:
+                self.jobs.stop("", trial=order)
+            return
+        with self._change:
             if run is None or [*self._orders.values()].count(run) > 1:
                 return
         self.jobs.stop(run)
@@ -119,7 +188,7 @@ class Machine:
     def abandon_all(self) -> None:
         """Note that no server can be reached: each training goes on for a while, in case its server comes back."""
         with self._change:
-            self._abandoned.update(self._orders)
+            self._abandoned.update(self._orders, self._trials)
 
     def close(self) -> None:
         """End every worker, and delete what they wrote."""
@@ -178,18 +247,18 @@ class Machine:
             time.sleep(POLL_INTERVAL_S)
 
 
-def _send_new(run: Run, follower: LogFollower, send: Callable[[dict[str, Any]], object]) -> None:
+def _send_new(run: Record, follower: LogFollower, send: Callable[[dict[str, Any]], object]) -> None:
     new = follower.read_new()
     for start in range(0, len(new), MAX_LINES):
         part = new[start : start + MAX_LINES]
         send(message_of(run, part[0][0], [line for _, line in part]))
 
 
-def message_of(run: Run, first: int, lines: list[str]) -> dict[str, Any]:
+def message_of(run: Record, first: int, lines: list[str]) -> dict[str, Any]:
     """Return the message of these lines of a run's log, `first` being the number of the first."""
     files: dict[str, bytes] = {}
     info: dict[str, Any] = {}
-    for line in lines:
+    for line in lines if isinstance(run, Run) else []:
         event = json.loads(line)
         if event["event"] == "started":
             written = Run(run.path).info

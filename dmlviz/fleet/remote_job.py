@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.live_record import LiveRecord
+from dmlviz.fleet.orders import Record
+from dmlviz.fleet.trials import LiveTrial
 from dmlviz.jobs.placement import EventQueue, WorkerEvent
 from dmlviz.runs.record_writer import error_message
 from dmlviz.runs.run import Run
@@ -35,10 +37,10 @@ class Link(Protocol):
 
 
 class RemoteJob:
-    """A training on a machine of the fleet.
+    """A training, or a trial of a study, on a machine of the fleet.
 
     Args:
-        run: The run, without events.
+        record: The run or the trial, without events.
         machine: The machine's name.
         events: Where to put its messages and its end.
         connect: Sends the order and returns the link; the link's owner calls `on_message`, `on_result`, `on_lost`.
@@ -47,19 +49,19 @@ class RemoteJob:
 
     def __init__(
         self,
-        run: Run,
+        record: Record,
         machine: str,
         events: EventQueue,
         connect: Callable[["RemoteJob"], Link],
         on_end: Callable[["RemoteJob", bool], object],
     ) -> None:
-        self.run = run
+        self.record = record
         self.machine = machine
         self._events = events
         self._connect = connect
         self._on_end = on_end
         self._notes: SimpleQueue[Note] = SimpleQueue()
-        self._record = LiveRecord(run)
+        self._live = LiveRecord(record) if isinstance(record, Run) else LiveTrial(record)
         self._thread = threading.Thread(target=self._work, name=f"job on {machine}", daemon=True)
 
     def start(self) -> None:
@@ -93,9 +95,9 @@ class RemoteJob:
     def _work(self) -> None:
         why, lost, link = "", False, None
         try:
-            if not self.run.lock.acquire():
-                raise UserError(f"Another process is writing {self.run.id}; wait until it ends, or stop it.")
-            self._record.update_info(machine=self.machine)
+            if not self.record.lock.acquire():
+                raise UserError(f"Another process is writing {self.record.id}; wait until it ends, or stop it.")
+            self._live.update_info(machine=self.machine)
             link = self._connect(self)
             self._follow(link)
         except MachineLostError as error:
@@ -106,7 +108,7 @@ class RemoteJob:
             logging.getLogger(__name__).exception("a job of the fleet failed")
             why = error_message(error)
         finally:
-            self.run.lock.release()
+            self.record.lock.release()
             if link is not None:
                 link.close()
             self._on_end(self, lost)
@@ -124,13 +126,13 @@ class RemoteJob:
                 raise MachineLostError(f"{self.machine} did not end the job in {KILL_TIMEOUT_S:.0f} seconds.")
             match kind:
                 case "message":
-                    if value is not None and self._record.write(value):
+                    if value is not None and self._live.write(value):
                         heard = time.monotonic()
                     elif value is not None or time.monotonic() - heard >= SILENCE_S:
                         self._catch_up(link)
                         heard = time.monotonic()
                 case "result":
-                    self._record.finish(value())
+                    self._live.finish(value())
                     return
                 case "lost":
                     raise MachineLostError(value)
@@ -146,8 +148,8 @@ class RemoteJob:
     def _catch_up(self, link: Link) -> None:
         """Ask for lines that have not come; those that still cannot be had come with the packed run."""
         with contextlib.suppress(MachineLostError):
-            while (missed := link.message_from(self._record.lines)) is not None and missed["lines"]:
-                before = self._record.lines
-                self._record.write(missed)
-                if self._record.lines == before:
+            while (missed := link.message_from(self._live.lines)) is not None and missed["lines"]:
+                before = self._live.lines
+                self._live.write(missed)
+                if self._live.lines == before:
                     return

@@ -17,6 +17,7 @@ from dmlviz.jobs.job_end import is_over, worker_name, write_end
 from dmlviz.jobs.job_report import JobListener, JobReport
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
+from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.jobs.turns import in_turn
 from dmlviz.jobs.worker_process import worker_arguments
 from dmlviz.runs.run import Run
@@ -145,6 +146,12 @@ class JobQueue:
             worker = self.pool.idle_worker
             return worker is not None and worker.ready.is_set() and worker.alive
 
+    @property
+    def all_slots(self) -> int:
+        """How many jobs may run at a time, here and on the machines of the fleet."""
+        machines = [] if self.fleet is None else self.fleet.machines
+        return max(1, self.slots + sum(machine.slots for machine in machines if not machine.refused))
+
     def prestart(self) -> None:
         """Start a warm worker for the next job, unless there is one or none is wanted."""
         with self._change:
@@ -218,7 +225,7 @@ class JobQueue:
     def _place(self, job: Job) -> JobWorker | None:
         """Give a job to a machine of the fleet, or else to a worker of this one; None when there is no room."""
         slots = self.slots
-        if self.fleet is not None and isinstance(job.record, Run):
+        if self.fleet is not None and isinstance(job.record, Run | TrialRecord):
             if job.machine and time.monotonic() < job.patience:
                 return self.fleet.dispatch(job.record, only=job.machine)
             worker = self.fleet.dispatch(job.record)
@@ -282,7 +289,10 @@ class JobQueue:
             write_end(job, "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
         else:
             try:
-                job.record = self.runs.begin_again(job.key.run, event.why)
+                if isinstance(job.record, TrialRecord):
+                    job.record = TrialRecord.create(job.record.path, job.record.order)
+                else:
+                    job.record = self.runs.begin_again(job.key.run, event.why)
             except UserError as error:
                 write_end(job, "failed", f"{event.why} It could not be begun again: {error}")
                 return

@@ -6,6 +6,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.runs.run import Run
 
 
@@ -81,8 +82,8 @@ class Fleet(Protocol):
     def can_train(self, dataset: str) -> bool:
         """Whether a machine, now free or not, could train on this data set."""
 
-    def dispatch(self, run: Run, only: str = "") -> JobWorker | None:
-        """Give a training to a machine with a free slot, or to the one named `only`; None when there is none."""
+    def dispatch(self, record: Run | TrialRecord, only: str = "") -> JobWorker | None:
+        """Give a training or a trial to a machine with a free slot, or to the one named `only`; None without one."""
 
     def close(self) -> None:
         """Leave the fleet; its machines keep the trainings under way for a while, for when this server is back."""

@@ -173,7 +173,7 @@ class JobScheduler(JobQueue):
         return [(job.key, self._status(job.key)) for job in jobs if owner is None or owner in job.owners]
 
     def embed(
-        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, way: bool = False
+        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, trajectory: bool = False
     ) -> dict[str, Any]:
         """Embed images with a run's net, and place them on its maps.
 
@@ -181,11 +181,11 @@ class JobScheduler(JobQueue):
             run: Id of the run.
             images: uint8, n × h × w (× 3), prepared as those of the data set.
             views: The maps to place them on: "live" or ids of finished projections; None for all.
-            way: Embed them by every checkpoint too.
+            trajectory: Embed them by every checkpoint too.
 
         Returns:
-            {"embeddings": n lists of d numbers, "places": {view: n positions}}, and with `way` also
-            {"way": {"steps", "embeddings", "places"}}.
+            {"embeddings": n lists of d numbers, "places": {view: n positions}}, and with `trajectory` also
+            {"trajectory": {"steps", "embeddings", "places"}}.
 
         Raises:
             UserError: Before the run's end, or for images of another size.
@@ -198,7 +198,7 @@ class JobScheduler(JobQueue):
             "images": b64encode(images.tobytes()).decode(),
             "shape": list(images.shape),
             "views": None if views is None else list(views),
-            "way": way,
+            "trajectory": trajectory,
         }
         return self.inference_worker.call(question)
 

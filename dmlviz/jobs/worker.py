@@ -2,8 +2,8 @@
 
 With --wait it imports everything first, prints {"ready":true}, and reads its job as one line of JSON from standard
 input. With --serve it stays and answers one question after another: {"job":"embed",…}, {"loss":"curve",…},
-{"batch":STEP,…} or {"logits":ITEM,…}. It has a low priority and one thread, stops after the current batch on SIGTERM,
-and ends with the process that holds the other end of its standard input.
+{"batch":STEP,…}, {"logits":ITEM,…} or {"lab":NAME,…}. It works at a low priority on one thread, stops after the current
+batch on SIGTERM, and ends with the process that holds the other end of its standard input.
 """
 
 import argparse
@@ -15,20 +15,28 @@ import signal
 import stat
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.jobs.trial_record import ORDER_FILE
+from dmlviz.ops.squared_distances import available_cores, use_threads
 from dmlviz.plugins import load_plugins
 from dmlviz.process_setup import exit_when_closed, limit_to_one_thread, lower_priority
 from dmlviz.runs.run import Run
+
+if TYPE_CHECKING:
+    from dmlviz.training.events import Event
+
+SCORING_THREADS = 4  # of a training that was stopped; more would take the cores from other people's trainings
 
 
 class StopFlag:
@@ -92,50 +100,80 @@ def main(arguments: list[str] | None = None) -> None:
     if (options.folder is not None) + options.wait + options.serve != 1:
         parser.error("give a folder, --wait or --serve")
     parent = ParentChannel()
-    lower_priority()
     try:
         load_plugins()
     except UserError as error:
         sys.exit(str(error))
     if options.data is not None:
         DATASETS.add_search_path(options.data)
+    # On Linux each thread has its own priority, and this one keeps the usual one, for the end of a stopped training.
+    background = ThreadPoolExecutor(1, initializer=_work_in_background)
     if options.serve:
-        _serve(parent)
+        background.submit(_serve, parent).result()
     elif options.wait:
-        datasets = _warm_up(parent, options.data, options.likely)
+        datasets = background.submit(_warm_up, parent, options.data, options.likely).result()
         parent.send(ready=True)
         order = parent.orders.get()
         root = Path(order["data"]) if order.get("data") else options.data
         if root is not None:
             DATASETS.add_search_path(root)
-        _work(parent, Path(order["folder"]), root, datasets)
+        _work(parent, background, Path(order["folder"]), root, datasets)
     else:
-        _work(parent, options.folder.resolve(), options.data, {})
+        _work(parent, background, options.folder.resolve(), options.data, {})
 
 
-def _work(parent: ParentChannel, folder: Path, data_root: Path | None, datasets: dict[str, Any]) -> None:
+def _work_in_background() -> None:
+    lower_priority()
+    limit_to_one_thread()
+
+
+def _work(
+    parent: ParentChannel,
+    background: ThreadPoolExecutor,
+    folder: Path,
+    data_root: Path | None,
+    datasets: dict[str, Any],
+) -> None:
     stop = StopFlag(lambda: parent.send(stopping=True))
     signal.signal(signal.SIGTERM, stop.on_signal)
     exit_when_closed(0)
-    limit_to_one_thread()
     try:
         if folder.parent.name == "projections":
             from dmlviz.runs.projection_run import run_projection
 
-            run_projection(folder, stop=stop)
+            background.submit(run_projection, folder, stop=stop).result()
         elif (folder / ORDER_FILE).exists():
             # By its name: the room of the labs is above this one, and only a worker that does a trial loads it.
-            import_module("dmlviz.labs.trial_worker").run_trial(folder, data_root=data_root, stop=stop)
+            run_trial = import_module("dmlviz.labs.trial_worker").run_trial
+            background.submit(run_trial, folder, data_root=data_root, stop=stop).result()
         else:
-            from dmlviz.runs.training_run import train_and_record
-
-            run = Run(folder)
-            for _ in train_and_record(run, data_root=data_root, data=datasets.get(run.config.dataset), stop=stop):
-                pass
+            _train(Run(folder), background, data_root, datasets, stop)
     except UserError as error:  # a folder that holds no job, or that somebody else is writing
         sys.exit(str(error))
     parent.send(done=True)
     os._exit(0)  # everything is on disk; taking torch down in good order would cost the next job half a second
+
+
+def _train(
+    run: Run, background: ThreadPoolExecutor, data_root: Path | None, datasets: dict[str, Any], stop: StopFlag
+) -> None:
+    """Train in the background; after SIGTERM somebody waits, so embed and score the test images in this thread."""
+
+    def train_until_stopped() -> "Iterator[Event]":
+        from dmlviz.runs.training_run import train_and_record
+        from dmlviz.training.events import Stopping
+
+        data = datasets.get(run.config.dataset)
+        events = train_and_record(run, data_root=data_root, data=data, stop=stop)
+        for event in events:
+            if isinstance(event, Stopping) and stop.requested:
+                break
+        return events
+
+    rest = background.submit(train_until_stopped).result()
+    limit_to_one_thread()  # threads of torch cost more than they bring on busy cores; those of the scores do not
+    with use_threads(min(available_cores(), SCORING_THREADS)):
+        deque(rest, maxlen=0)
 
 
 def _serve(parent: ParentChannel) -> None:
@@ -153,6 +191,9 @@ def _serve(parent: ParentChannel) -> None:
             return asdict(batch_terms(run.config, run.batch(order["batch"])))
         if "logits" in order:
             return logits(Run(order["run"]), order["logits"])
+        if "lab" in order:  # by its name, as a trial's worker
+            reply: dict[str, Any] = import_module("dmlviz.labs.playground").answer(order)
+            return reply
         return handle_request(order)
 
     limit_to_one_thread()

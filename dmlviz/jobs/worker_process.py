@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from dmlviz.jobs import fork_server
+from dmlviz.jobs import fork_client
 from dmlviz.jobs.placement import EventQueue, WorkerEvent
 
 
@@ -27,7 +27,7 @@ class WorkerProcess:
         self.ready = threading.Event()  # set when it has imported everything
         self._events = events
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (the thread closes it)
-        self._process = fork_server.start(arguments, self._errors)
+        self._process = fork_client.start(arguments, self._errors)
         self._thread = threading.Thread(target=self._read_messages, name="worker", daemon=True)
         self._thread.start()
 
@@ -62,7 +62,7 @@ class WorkerProcess:
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until its end is in the queue; one that has not even been forked is not waited for."""
-        is_pending = isinstance(self._process, fork_server.ForkedProcess) and not self._process.started
+        is_pending = isinstance(self._process, fork_client.ForkedProcess) and not self._process.started
         if not is_pending:
             self._thread.join(timeout)
 

@@ -31,7 +31,7 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
     for row in own:
         series.setdefault(row.series, []).append(row)
     if spec.kind == "cells":
-        traces: list[Any] = [_cells(spec, series, theme)] if series else []
+        traces: list[Any] = [_cells(spec, series, theme), _cells_to_click(spec, series)] if series else []
     else:
         colors = class_colors(len(series), theme)
         traces = [
@@ -116,12 +116,36 @@ def _cells(spec: FigureSpec, series: dict[str, list[FigureRow]], theme: Theme) -
         x=[str(x) for x in columns],
         y=list(series),
         z=[[None if cell is None else cell.y for cell in line] for line in cells],
-        customdata=[[[name, x] for x in columns] for name in series],
-        text=[["" if cell is None else _hover(cell) for cell in line] for line in cells],
-        texttemplate="%{z:.3g}" if labeled else None,
+        customdata=[[["" if cell is None else _hover(cell)] for cell in line] for line in cells],
+        text=[["" if cell is None else _label(spec, cell) for cell in line] for line in cells],
+        texttemplate="%{text}" if labeled else None,
         colorscale=[[0, GROUND[theme]], [1, ACCENT[theme]]],
         colorbar={"title": {"text": spec.y_title, "side": "right"}, "thickness": 12},
         hoverongaps=False,
         hovertemplate=f"<b>%{{y}}</b><br>{spec.x_title or 'x'}: %{{x}}<br>{spec.y_title}: "
-        "%{z:.4g}%{text}<extra></extra>",
+        "%{z:.4g}%{customdata[0]}<extra></extra>",
     )
+
+
+def _cells_to_click(spec: FigureSpec, series: dict[str, list[FigureRow]]) -> Any:
+    """Return a point without ink on each cell: Plotly selects points, and no cells of a heat map."""
+    rows = [row for part in series.values() for row in part]
+    across = max(len(series), len({row.x for row in rows}))
+    return go.Scatter(
+        x=[str(row.x) for row in rows],
+        y=[row.series for row in rows],
+        customdata=[[row.series, str(row.x)] for row in rows],
+        text=[f"{row.y:.4g}{_hover(row)}" for row in rows],
+        mode="markers",
+        marker={"symbol": "square", "size": max(6, 240 // across), "opacity": 0},
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+        hovertemplate=f"<b>%{{y}}</b><br>{spec.x_title or 'x'}: %{{x}}<br>{spec.y_title}: %{{text}}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def _label(spec: FigureSpec, cell: FigureRow) -> str:
+    """Return what stands in a cell: three digits, and a star where the figure has them."""
+    is_starred = spec.star_below is not None and cell.y < spec.star_below
+    return (f"{cell.y:.3g}" if abs(cell.y) >= 0.01 else f"{cell.y:.3f}") + "*" * is_starred

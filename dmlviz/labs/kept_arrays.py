@@ -7,6 +7,7 @@ from dmlviz.studies.trial import TrialResult
 
 PICTURES = "pictures.npz"  # whatever shows images of a data set
 MAP = "map.npz"  # places of points
+NET = "net.npz"  # the weights of a net, for the page's playground
 PLAYGROUND = "playground.npz"  # what the page's playground needs, without pictures
 
 

@@ -2,10 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from dmlviz.catalog.parameters import Spec
 from dmlviz.studies.trial import Size, Trial, TrialResult
+
+if TYPE_CHECKING:
+    from dmlviz.data import Dataset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +50,7 @@ class FigureSpec:
         y_title: Title of the second axis, or of the color.
         log_x: Whether the first axis is logarithmic.
         log_y: Whether the second axis is logarithmic.
+        star_below: Cells below this value get a star; None for no stars.
     """
 
     name: str
@@ -55,6 +61,7 @@ class FigureSpec:
     y_title: str
     log_x: bool = False
     log_y: bool = False
+    star_below: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +100,55 @@ class PicturePair:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Plane:
+    """A net's plane, as a map of its own beside others of the same images.
+
+    Attributes:
+        title: Which net it is.
+        note: How it did, in a few words.
+        points: Where each image is, n × 2.
+        centers: A template for each class, k × 2, where only directions count; None otherwise.
+    """
+
+    title: str
+    note: str
+    points: np.ndarray
+    centers: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkedPlanes:
+    """Maps of the same images, drawn side by side.
+
+    Attributes:
+        planes: The maps; point i is the same image in all of them.
+        labels: Class of each image, n, from 0.
+        tests: How many of the images, the first ones, are test images; the others are training images.
+        classes: Which class of the data set each label is.
+    """
+
+    planes: tuple[Plane, ...]
+    labels: np.ndarray
+    tests: int
+    classes: tuple[int, ...]
+
+
+Activity = Literal[
+    "",
+    "pairs",
+    "gallery",
+    "places",
+    "metric",
+    "video",
+    "planes",
+    "sketch",
+    "tricks",
+    "episodes",
+    "gallery size",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lab(Spec):
     """An experiment: a question, trials that answer it, figures.
 
@@ -113,7 +169,13 @@ class Lab(Spec):
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
-            "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane; "" for nothing.
+            "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, follow a thing through
+            a "video", point at an image in all of several "planes", search by a "sketch", compare losses with the
+            "tricks" of papers, go through "episodes", choose a "gallery size"; "" for nothing.
+        planes: The maps for that, from any part of the results; None as long as there is none.
+        plane_images: Their images, n × h × w, made from the data set.
+        playground: "module:function" that answers what the activity asks a net that a trial kept, in a worker; "" where
+            the browser needs no help. It takes the question as a JSON object, returns one, and may load torch.
     """
 
     question: str
@@ -129,4 +191,7 @@ class Lab(Spec):
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
-    activity: Literal["", "pairs", "gallery", "places", "metric"] = ""
+    activity: Activity = ""
+    planes: Callable[[Sequence[TrialResult]], LinkedPlanes | None] | None = None
+    plane_images: "Callable[[Dataset], np.ndarray] | None" = None
+    playground: str = ""

@@ -2,3 +2,4 @@
 
 RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
 GALLERY_SIZES = (100, 200, 400, 751)  # identities
+COLLAPSED_MAP = 0.01  # below it, all embeddings lie in one point

@@ -1,11 +1,12 @@
 """The test images behind the figures of a lab: kept as numbers of images, shown where the same data set is on disk."""
 
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from dmlviz.data import Dataset, load
+from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.errors import UserError
 
 
@@ -22,3 +23,17 @@ def find_images(dataset: str, wanted: str) -> np.ndarray | None:
     except UserError:
         return None
     return data.test.images if images_id(data) == wanted else None
+
+
+def test_and_train(data: Dataset, count: int) -> tuple[Split, int]:
+    """Return so many test images and, behind them, as many training images; and how many are test images."""
+    parts = [split.select(stratified_subset(split.labels, count)) for split in (data.test, data.train)]
+    both = Split(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("images", "labels")))
+    return both, len(parts[0])
+
+
+def some_test_images(data: Dataset, classes: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of so many test images of some classes, in random order; the same ones at every call."""
+    indices = np.flatnonzero(np.isin(data.test.labels, classes))
+    chosen: np.ndarray = indices[np.random.default_rng(0).permutation(len(indices))[:count]]
+    return chosen

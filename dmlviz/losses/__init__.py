@@ -39,7 +39,16 @@ def build(
 
 def _implementations() -> Mapping[str, Callable[..., Any]]:
     """The code of every loss by name; the first call imports the families, and torch with them."""
-    from dmlviz.losses import clusters, hierarchical, pairs, proxies, structured, triplets, weighted_sum  # noqa: F401
+    from dmlviz.losses import (  # noqa: F401
+        clusters,
+        hierarchical,
+        pairs,
+        proxies,
+        structured,
+        triplets,
+        views,
+        weighted_sum,
+    )
     from dmlviz.losses.registry import REGISTRY
 
     return REGISTRY

@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dmlviz.losses.base import Batch, SummedTerms
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import SummedTerms
 from dmlviz.ops.pairwise import differentiable_gradients
 from dmlviz.ops.reductions import softplus
 from dmlviz.ops.sorted_negatives import PairTable, pair_table, sort_negatives

@@ -1,192 +1,19 @@
 """The one mechanism behind every loss: a checked batch in, terms and a mask out, reduced to a scalar."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
-from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, as_pairs, pair_masks
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import LossParts, SummedTerms, Terms
+from dmlviz.miners.tuples import Pairs, Triplets, as_pairs
 from dmlviz.ops.labeled_batch import LabeledBatch
-from dmlviz.ops.pairwise import clamp_range, without_autocast
-from dmlviz.ops.reductions import keep_graph, reduce
-
-Numbers = Mapping[str, Tensor | float]
-"""What stands in the formula of a term, by its symbol in LaTeX; tensors can be broadcast to the values of the terms."""
-
-
-class Terms(NamedTuple):
-    """Values of any shape, the mask (broadcastable to it; None: all) of those that count, and how they become a number.
-
-    A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1 % of its pull
-    is left. Other terms are active when they are not 0.
-
-    `numbers` fills the formula of a term (`LossSpec.term`); it is called only when somebody looks at a batch.
-    `term_of` (n) says which term an image takes part in, −1 for none, where the shape of the values does not: they are
-    n × n for pairs, n for images, as long as the tuples that a miner listed.
-    """
-
-    values: Tensor
-    mask: Tensor | None
-    reduction: str = "mean"
-    smooth: bool = False
-    numbers: Callable[[], Numbers] | None = None
-    term_of: Tensor | None = None
-
-    def reduce(self) -> Tensor:
-        """Return the loss that these terms make."""
-        return reduce(self.values, self.mask, self.reduction)
-
-    def detach(self) -> "Terms":
-        """Return the terms without their graph, which the numbers would keep alive."""
-        return self._replace(values=self.values.detach(), numbers=None)
-
-
-class SummedTerms(NamedTuple):
-    """Terms too many to be listed: their sum, how many there are, how many of them are active, how many not 0.
-
-    `nonzero` is left out where the active terms are those.
-    """
-
-    sum: Tensor
-    terms: Tensor
-    active: Tensor
-    reduction: str = "mean"
-    nonzero: Tensor | None = None
-
-    def reduce(self) -> Tensor:
-        """Return the loss that these terms make; raise UserError for a reduction that needs each of them."""
-        if self.reduction == "none":
-            raise UserError("Only listed terms come unreduced, all triplets of a batch are too many: use a miner.")
-        if self.reduction == "sum":
-            return self.sum
-        nonzero = self.active if self.nonzero is None else self.nonzero
-        return self.sum / (self.terms if self.reduction == "mean" else nonzero).clamp_min(1)
-
-    def detach(self) -> "SummedTerms":
-        """Return the sum without its graph."""
-        return self._replace(sum=self.sum.detach())
-
-
-LossParts = Terms | SummedTerms | Sequence[Terms | SummedTerms | Tensor]
-"""What a formula returns: terms, or several terms and scalars (regularizers) that are summed."""
-
-
-class Batch:
-    """What a formula sees: embeddings, labels, and which pairs count: all of the batch, or those of a miner."""
-
-    def __init__(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> None:
-        self.shared = shared
-        self.embeddings = shared.embeddings
-        self.labels = shared.labels
-        self.tuples = tuples
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @cached_property
-    def x(self) -> Tensor:
-        """The embeddings in float32 (or float64), held within the range in which losses add up."""
-        return clamp_range(self.embeddings)
-
-    @property
-    def same_class(self) -> Tensor:
-        """Which images are of one class (n × n), each with itself included."""
-        return self.shared.same_class
-
-    @property
-    def off_diagonal(self) -> Tensor:
-        """Every pair but of an image with itself (n × n)."""
-        return self.shared.off_diagonal
-
-    @cached_property
-    def _masks(self) -> tuple[Tensor, Tensor]:
-        if isinstance(self.tuples, Pairs):
-            return pair_masks(self.tuples, len(self))
-        return self.same_class & self.off_diagonal, ~self.same_class
-
-    @property
-    def positive(self) -> Tensor:
-        """The positives P(a) of each anchor, in row a (n × n)."""
-        return self._masks[0]
-
-    @property
-    def negative(self) -> Tensor:
-        """The negatives N(a) of each anchor, in row a (n × n)."""
-        return self._masks[1]
-
-    @property
-    def has_both(self) -> Tensor:
-        """Which anchors have a positive and a negative (n)."""
-        return self.positive.any(dim=1) & self.negative.any(dim=1)
-
-    @property
-    def unique_positive_pairs(self) -> Tensor:
-        """The positive pairs (n × n), each once unless the miner gave it a direction."""
-        return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
-
-    def terms(
-        self,
-        values: Tensor,
-        mask: Tensor | None = None,
-        reduction: str = "mean",
-        *,
-        smooth: bool = False,
-        numbers: Callable[[], Numbers] | None = None,
-    ) -> Terms:
-        """Return `Terms`, for a plug-in: its file need not import torch, which the server does without."""
-        return Terms(values, mask, reduction, smooth, numbers)
-
-    def counts(self) -> Numbers:
-        """Return how many positives and negatives each anchor has (n), for the sentence below a formula."""
-        return {"positives": self.positive.sum(dim=1), "negatives": self.negative.sum(dim=1)}
-
-    def class_indices(self, count: int) -> Tensor:
-        """Return the labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
-        low, high = (int(label) for label in self.labels.aminmax()) if len(self) else (0, 0)
-        if not 0 <= low <= high < count:
-            raise UserError(
-                f"Labels number the class weights, 0 to {count - 1}; got {low} to {high}: "
-                "renumber the classes, or build with more num_classes."
-            )
-        return self.labels
-
-    def distances(self, kind: str) -> Tensor:
-        """Return "euclidean", "sqeuclidean" or "cosine" distances (n × n): a shared matrix, not to be written into."""
-        return self.shared.distances(kind)
-
-    def cosine(self) -> Tensor:
-        """Return the cosines s_ij (n × n): the shared matrix, not to be written into."""
-        return self.shared.cosine()
-
-    def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what a pair loss runs over: values of the matrix, which of them are positive, which of them count.
-
-        All three are n × n when every pair counts, and vectors when a miner listed pairs. A pair counts once, and both
-        ways round when its value depends on which image is the anchor (`directed`).
-        """
-        if not isinstance(self.tuples, Pairs):
-            return matrix, self.same_class, self.off_diagonal if directed else self.off_diagonal.triu()
-        rows, columns, same = self._mined_pairs(directed)
-        # One index into the row of all numbers takes a third of the time of two, there and back.
-        listed = matrix.reshape(-1).index_select(0, rows * len(self) + columns)
-        return listed, same, torch.ones_like(same)
-
-    def anchors(self, values: Tensor) -> Tensor:
-        """Return `values` (one an image) of each anchor, shaped to go with the directed `pairs`."""
-        return values[self._mined_pairs(True)[0]] if isinstance(self.tuples, Pairs) else values[:, None]
-
-    def _mined_pairs(self, directed: bool) -> tuple[Tensor, Tensor, Tensor]:
-        assert isinstance(self.tuples, Pairs)
-        a, p, b, n = self.tuples
-        rows, columns = torch.cat([a, b]), torch.cat([p, n])
-        same = torch.arange(len(rows), device=rows.device) < len(a)
-        if directed and not isinstance(self.tuples, AnchoredPairs):
-            return torch.cat([rows, columns]), torch.cat([columns, rows]), same.repeat(2)
-        return rows, columns, same
+from dmlviz.ops.pairwise import without_autocast
+from dmlviz.ops.reductions import keep_graph
 
 
 class Loss(nn.Module):

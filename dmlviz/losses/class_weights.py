@@ -9,7 +9,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from dmlviz.errors import UserError
-from dmlviz.losses.base import Batch, Loss, Numbers, Terms
+from dmlviz.losses.base import Loss
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import Numbers, Terms
 from dmlviz.ops.pairwise import safe_sqrt
 from dmlviz.ops.reductions import strongest_and_rest
 

@@ -4,8 +4,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dmlviz.losses.base import Batch, Numbers, Terms
+from dmlviz.losses.batch import Batch
 from dmlviz.losses.registry import register_loss
+from dmlviz.losses.terms import Numbers, Terms
 from dmlviz.ops.pairwise import cross_distance, distance_matrix
 from dmlviz.ops.reductions import masked_max, masked_min
 

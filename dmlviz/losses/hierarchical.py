@@ -5,8 +5,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.base import Batch, Loss, Numbers, SummedTerms, Terms
+from dmlviz.losses.base import Loss
+from dmlviz.losses.batch import Batch
 from dmlviz.losses.registry import REGISTRY
+from dmlviz.losses.terms import Numbers, SummedTerms, Terms
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import l2_normalize
 

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from dmlviz.errors import UserError
-from dmlviz.losses.base import Batch, Loss, LossParts, Numbers, Terms
+from dmlviz.losses.base import Loss
+from dmlviz.losses.batch import Batch
 from dmlviz.losses.registry import REGISTRY, register_loss
+from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.ops.pairwise import distance_matrix
 from dmlviz.ops.reductions import masked_logsumexp, masked_mean, softplus
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from dmlviz.losses.base import Batch, Numbers, Terms
+from dmlviz.losses.batch import Batch
 from dmlviz.losses.class_weights import (
     ClassWeights,
     cos_with_margin,
@@ -17,6 +17,7 @@ from dmlviz.losses.class_weights import (
     replace_at_label,
 )
 from dmlviz.losses.registry import REGISTRY, register_loss
+from dmlviz.losses.terms import Numbers, Terms
 from dmlviz.ops.pairwise import clamp_range, cross_cosine, cross_distance, safe_norm
 
 implements = REGISTRY.register

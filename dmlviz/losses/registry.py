@@ -11,7 +11,9 @@ from typing import Any
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.registry import Registry
-from dmlviz.losses.base import Batch, FunctionLoss, LossParts
+from dmlviz.losses.base import FunctionLoss
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import LossParts
 
 Formula = Callable[..., LossParts]
 

@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dmlviz.losses.base import Batch, LossParts, Numbers, Terms
+from dmlviz.losses.batch import Batch
 from dmlviz.losses.registry import register_loss
+from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.miners.tuples import Pairs
 from dmlviz.ops.pairwise import safe_sqrt
 from dmlviz.ops.reductions import (

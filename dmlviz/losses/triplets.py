@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.base import Batch, Numbers, SummedTerms, Terms
+from dmlviz.losses.batch import Batch
 from dmlviz.losses.registry import register_loss
+from dmlviz.losses.terms import Numbers, SummedTerms, Terms
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.reductions import masked_max, masked_min, softplus
 

@@ -13,6 +13,7 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.metrics import clustering as _clustering
 from dmlviz.metrics import embedding_geometry, retrieval
+from dmlviz.metrics import first_hits as _first_hits
 from dmlviz.metrics import verification as _verification
 from dmlviz.metrics.classification import nearest_class_mean
 from dmlviz.metrics.inputs import LabeledEmbeddings, read_query_and_gallery
@@ -121,8 +122,8 @@ def confusion(
     counts = np.zeros((len(queries.class_ids), len(queries.class_ids)), np.int64)
     if queries.finite and (others is None or others.finite):
         with single_threaded_blas():
-            used, _, nearest = retrieval.first_hits(queries, others)
-        np.add.at(counts, (queries.classes[used], (others or queries).classes[nearest]), 1)
+            hits = _first_hits.first_hits(queries, others)
+        np.add.at(counts, (queries.classes[hits.queries], hits.nearest_class), 1)
     return queries.class_ids, counts
 
 

@@ -1,25 +1,19 @@
-"""Curves behind the metrics: recall@k, ROC, precision–recall, distance histogram; conventions as in `evaluate`."""
+"""Curves behind the metrics: recall@k, ROC, precision–recall; conventions as in `evaluate`."""
 
-import threading
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.metrics import retrieval
-from dmlviz.metrics.inputs import LabeledEmbeddings, read
+from dmlviz.metrics.first_hits import first_hits
+from dmlviz.metrics.inputs import read_finite
 from dmlviz.metrics.verification import MAX_PAIRS, area, operating_points, pair_distances, pairs
-from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
+from dmlviz.ops.squared_distances import single_threaded_blas
 
 MAX_RANKS = 1000
-BINS = 80
-_FINE_BINS = 4096  # counted first, then merged to at most BINS
-_BLOCK_ROWS = 1000
 
 Pair = tuple[int, int]
-PairKind = Literal["same", "different"]
 
 
 @dataclass(frozen=True)
@@ -88,21 +82,6 @@ class PrecisionRecall:
     of: Pair
 
 
-@dataclass(frozen=True)
-class DistanceHistogram:
-    """Numbers of all pairs by Euclidean distance, without sampling.
-
-    Attributes:
-        edges: Bin i is [edges[i], edges[i + 1]); all bins have the same width.
-        same: Same-class pairs in each bin.
-        different: Different-class pairs in each bin.
-    """
-
-    edges: np.ndarray
-    same: np.ndarray
-    different: np.ndarray
-
-
 def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAtK:
     """Compute recall@k of embeddings against themselves.
 
@@ -118,14 +97,13 @@ def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAt
     """
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
         raise UserError(f"most is the largest k, a whole number from 1; got {most!r}.")
-    points = _finite(embeddings, labels)
-    with single_threaded_blas():
-        used, first_hit, _ = retrieval.first_hits(points)
-    queries, n = len(used), len(points.points)
+    points = read_finite(embeddings, labels)
+    hits = first_hits(points)
+    queries, n = len(hits.queries), len(points.points)
     if not queries:
         raise UserError("Recall@k needs a class with two images; every image here is alone in its class.")
-    hits = np.bincount(np.minimum(first_hit, most + 1), minlength=most + 2)[1 : min(most, n - 1) + 1]
-    return RecallAtK(np.cumsum(hits) / queries, queries, n - queries, used, first_hit)
+    at_k = np.bincount(np.minimum(hits.rank, most + 1), minlength=most + 2)[1 : min(most, n - 1) + 1]
+    return RecallAtK(np.cumsum(at_k) / queries, queries, n - queries, hits.queries, hits.rank)
 
 
 def roc(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: int = 0) -> Roc:
@@ -154,33 +132,6 @@ def precision_recall(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: 
     return PrecisionRecall(precision, recall, thresholds, float((steps * precision).sum()), int(same.sum()), of)
 
 
-def distance_histogram(embeddings: Any, labels: Any, bins: int = BINS) -> DistanceHistogram:
-    """Count all pairs of embeddings by distance.
-
-    Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
-        bins: Maximum number of bins, from 0 on.
-
-    Raises:
-        UserError: For a wrong shape, or embeddings that are not finite.
-    """
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= _FINE_BINS:
-        raise UserError(f"bins is a whole number from 1 to {_FINE_BINS}; got {bins!r}.")
-    points = _finite(embeddings, labels)
-    scaled, _, unit = rescale(points.points, points.points)
-    widest = 2 * float(np.sqrt(np.einsum("nd,nd->n", scaled, scaled).max())) * (1 + 1e-5)
-    fine = _fine_histogram(scaled, points.classes, widest, points.points.dtype)
-    last = int(np.flatnonzero(fine.any(axis=0)).max(initial=0)) + 1
-    merged = -(-last // bins)  # fine bins in one bin
-    count = -(-last // merged)
-    coarse = np.zeros((2, count * merged), np.int64)
-    coarse[:, :last] = fine[:, :last]
-    different, same = coarse.reshape(2, count, merged).sum(axis=2)
-    width = merged * (widest or 1.0) * unit / _FINE_BINS
-    return DistanceHistogram(np.arange(count + 1) * width, same, different)
-
-
 def false_positives(
     embeddings: Any, labels: Any, threshold: float, most: int, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -196,43 +147,13 @@ def false_positives(
     Returns:
         Indices of the first and of the second images.
     """
-    points = _finite(embeddings, labels)
+    points = read_finite(embeddings, labels)
     with single_threaded_blas():
         distances, same, unit = pair_distances(points, MAX_PAIRS, seed)
     first, second, _ = pairs(points.classes, MAX_PAIRS, seed)
     accepted = np.flatnonzero(~same & (distances * unit <= threshold))
     closest = accepted[np.argsort(distances[accepted], kind="stable")][:most]
     return first[closest], second[closest]
-
-
-def pairs_per_image(embeddings: Any, labels: Any, low: float, high: float, kind: PairKind) -> np.ndarray:
-    """Count, for each image, its pairs with a distance in [low, high).
-
-    Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
-        low: The smallest distance.
-        high: The distance that ends the range.
-        kind: Pairs of the "same" class or of "different" classes.
-
-    Returns:
-        n counts.
-    """
-    points = _finite(embeddings, labels)
-    scaled, _, unit = rescale(points.points, points.points)
-    counts = np.zeros(len(scaled), np.int64)
-    least, end = (low / unit) ** 2, (high / unit) ** 2
-
-    def visit(rows: slice, squared: np.ndarray) -> None:
-        within = (squared >= least) & (squared < end)
-        within &= (points.classes[rows, None] == points.classes) == (kind == "same")
-        index = np.arange(rows.start, rows.stop)
-        within[index - rows.start, index] = False
-        counts[rows] = np.count_nonzero(within, axis=1)
-
-    with single_threaded_blas():
-        for_each_distance_chunk(scaled, scaled, points.points.dtype, visit)
-    return counts
 
 
 def outline(x: np.ndarray, y: np.ndarray, tolerance: float = 1 / 2000, even: int = 200) -> np.ndarray:
@@ -269,33 +190,9 @@ def outline(x: np.ndarray, y: np.ndarray, tolerance: float = 1 / 2000, even: int
     return np.flatnonzero(selected)
 
 
-def _fine_histogram(points: np.ndarray, classes: np.ndarray, widest: float, kind: np.dtype) -> np.ndarray:
-    """Count pairs by distance up to `widest` (2 × _FINE_BINS): a row of different-class, a row of same-class pairs."""
-    ignored = _FINE_BINS  # the bin for an image with itself, and for pairs counted already
-    counts = np.zeros(2 * (_FINE_BINS + 1), np.int64)
-    scale = kind.type(_FINE_BINS / widest if widest > 0 else 0)
-    lock = threading.Lock()
-
-    def count(start: int, rows: slice, squared: np.ndarray) -> None:
-        scaled = np.sqrt(squared[:, rows.start :])
-        scaled *= scale
-        codes = scaled.astype(np.int16)
-        codes[np.tril_indices(len(codes))] = ignored
-        row_classes, column_classes = classes[start:][rows], classes[start + rows.start :]
-        codes += (row_classes[:, None] == column_classes) * np.int16(_FINE_BINS + 1)
-        chunk_counts = np.bincount(codes.ravel(), minlength=len(counts))
-        with lock:
-            counts[:] += chunk_counts
-
-    with single_threaded_blas():
-        for start in range(0, len(points), _BLOCK_ROWS):  # only the upper triangle: each pair once
-            for_each_distance_chunk(points[start : start + _BLOCK_ROWS], points[start:], kind, partial(count, start))
-    return counts.reshape(2, _FINE_BINS + 1)[:, :_FINE_BINS]
-
-
 def _sampled_pairs(embeddings: Any, labels: Any, most: int, seed: int) -> tuple[np.ndarray, np.ndarray, Pair]:
     """Return distances of pairs, whether each is same-class, and the numbers of all same- and different-class pairs."""
-    points = _finite(embeddings, labels)
+    points = read_finite(embeddings, labels)
     num_same = int((points.counts * (points.counts - 1) // 2).sum())
     of = num_same, len(points.points) * (len(points.points) - 1) // 2 - num_same
     if not all(of):
@@ -306,10 +203,3 @@ def _sampled_pairs(embeddings: Any, labels: Any, most: int, seed: int) -> tuple[
     with single_threaded_blas():
         distances, same, unit = pair_distances(points, most, seed)
     return distances * unit, same, of
-
-
-def _finite(embeddings: Any, labels: Any) -> LabeledEmbeddings:
-    points = read(embeddings, labels)
-    if not points.finite:
-        raise UserError("Curves need finite embeddings; got NaN or infinity: the training diverged.")
-    return points

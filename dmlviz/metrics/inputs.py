@@ -76,6 +76,18 @@ def read(embeddings: Any, labels: Any, cameras: Any = None) -> LabeledEmbeddings
     return LabeledEmbeddings(points, classes, class_ids, _cameras(cameras, len(points), "cameras"))
 
 
+def read_finite(embeddings: Any, labels: Any) -> LabeledEmbeddings:
+    """Validate n embeddings and their labels for a curve.
+
+    Raises:
+        UserError: For a wrong shape, or embeddings that are not finite.
+    """
+    points = read(embeddings, labels)
+    if not points.finite:
+        raise UserError("Curves need finite embeddings; got NaN or infinity: the training diverged.")
+    return points
+
+
 def read_query_and_gallery(
     embeddings: Any,
     labels: Any,

@@ -84,13 +84,13 @@ class Ranker:
             head.sort(axis=1)
         hits, relevant = (head & 1).astype(bool), self.relevant[rows]
         within = hits & (np.arange(self.depth) < relevant[:, None])
-        self.first_hit[rows] = _first_hits(hits, keys)
+        self.first_hit[rows] = ranks_of_first_hits(hits, keys)
         self.hits_in_r[rows] = np.count_nonzero(within, axis=1)
         self.average_precision_at_r[rows] = _precision_at_hits(within) / relevant
         k = self.nearest.shape[1]
         self.nearest[rows] = k_smallest(keys, k, limit=head[:, k - 1])
 
-    def keys(self, rows: slice, squared: np.ndarray) -> np.ndarray:
+    def keys(self, rows: slice | np.ndarray, squared: np.ndarray) -> np.ndarray:
         """Return packed distance and relevance (rows × gallery); images that are not searched sort last."""
         keys: np.ndarray = np.bitwise_and(squared.view(self.integer), self.last)
         np.bitwise_or(keys, self.small_classes[self.queries[rows], None] == self.small_gallery, out=keys)
@@ -121,27 +121,6 @@ def rank_gallery(
     points, others, _ = rescale(queries.points, queries.points if gallery is None else gallery.points)
     for_each_distance_chunk(points[ranker.queries], others, queries.points.dtype, ranker.visit)
     return ranker.ranking()
-
-
-def first_hits(
-    queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return only query indices, first hit and nearest item (m each) of `rank_gallery`, in two thirds of its time.
-
-    It sorts a few nearest items, not as many as a class has images.
-    """
-    ranker = Ranker(queries, gallery)
-    nearest, depth = np.zeros(len(ranker.queries), np.int64), ranker.nearest.shape[1]
-
-    def visit(rows: slice, squared: np.ndarray) -> None:
-        keys = ranker.keys(rows, squared)
-        hits = (np.sort(np.partition(keys, depth - 1, axis=1)[:, :depth], axis=1) & 1).astype(bool)
-        ranker.first_hit[rows] = _first_hits(hits, keys)
-        nearest[rows] = keys.argmin(axis=1)
-
-    points, others, _ = rescale(queries.points, queries.points if gallery is None else gallery.points)
-    for_each_distance_chunk(points[ranker.queries], others, queries.points.dtype, visit)
-    return ranker.queries, ranker.first_hit, nearest
 
 
 def scores(
@@ -179,7 +158,13 @@ def mean(values: np.ndarray) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
-def _first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
+def ranks_of_first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return the rank (from 1) of the first hit of each row.
+
+    Args:
+        hits: Whether each of the nearest items is a hit, nearest first (m × depth).
+        keys: The keys of all items (m × n), for rows without a hit among the nearest.
+    """
     first: np.ndarray = hits.argmax(axis=1) + 1
     missed = ~hits.any(axis=1)
     if missed.any():

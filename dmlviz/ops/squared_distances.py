@@ -7,9 +7,10 @@ near distances are right too, 0.2 s more.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 import numpy as np
@@ -77,17 +78,29 @@ def for_each_distance_chunk(
         visit: Called as `visit(rows, squared)`, with a slice of the queries and their squared distances (rows × n).
         threads: Number of threads; by default that of torch if it is loaded, else one per core.
     """
-    step = max(1, min(_CHUNK_ROWS, _MAX_CHUNK_ENTRIES // len(gallery)))
-    chunks = [slice(start, min(start + step, len(queries))) for start in range(0, len(queries), step)]
     distances = SquaredDistances(queries, gallery, kind)
+    for_each_chunk(len(queries), len(gallery), lambda rows: visit(rows, distances.of(rows)), threads)
+
+
+def for_each_chunk(m: int, n: int, visit: Callable[[slice], None], threads: int | None = None) -> None:
+    """Call `visit` for every slice of the rows of an m × n matrix, in any order, from several threads.
+
+    Args:
+        m: Number of rows.
+        n: Number of columns.
+        visit: Called with a slice so small that its part of the matrix stays in the cache.
+        threads: Number of threads; by default that of torch if it is loaded, else one per core.
+    """
+    step = max(1, min(_CHUNK_ROWS, _MAX_CHUNK_ENTRIES // n))
+    chunks = [slice(start, min(start + step, m)) for start in range(0, m, step)]
     workers = min(threads or available_threads(), len(chunks))
     with single_threaded_blas():
         if workers <= 1:
             for rows in chunks:
-                visit(rows, distances.of(rows))
+                visit(rows)
         else:
             with ThreadPoolExecutor(workers) as pool:
-                for _ in pool.map(lambda rows: visit(rows, distances.of(rows)), chunks):
+                for _ in pool.map(visit, chunks):
                     pass
 
 
@@ -153,11 +166,34 @@ def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.nd
     return queries, gallery, unit
 
 
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def use_threads(count: int) -> Iterator[None]:
+    """Let `available_threads` return `count` inside, whatever torch's number of threads is."""
+    token = _threads.set(count)
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
 def available_threads() -> int:
-    """Return torch's number of threads if torch is loaded, else the number of cores available to this process."""
+    """Return the number of threads to compute distances with.
+
+    It is that of `use_threads`, else torch's if torch is loaded, else the number of cores available to this process.
+    """
+    if (count := _threads.get()) is not None:
+        return count
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "get_num_threads"):
         return int(torch.get_num_threads())
+    return available_cores()
+
+
+def available_cores() -> int:
+    """Return the number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

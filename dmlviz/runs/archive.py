@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +21,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import EventLogDir, Run
-from dmlviz.runs.store import Runs
+from dmlviz.runs.store import Runs, run_id
 from dmlviz.storage.files import ensure_dir, write_json
 from dmlviz.storage.run_schema.descriptions import METRICS, PROJECTION, RUN
 from dmlviz.storage.run_schema.validation import OBJECT, read
@@ -168,16 +167,16 @@ def _validate(folder: Path, holder: str) -> Path:
     info = _validate_config(folder / "run.json", RUN)
     config = TrainConfig(**info["config"])
     # The ID follows from the settings, whatever the file says: equal settings are one run.
-    run_id = sha256(f"{config.id} {holder}".encode()).hexdigest()[:16] if holder else config.id
+    new_id = run_id(config, info.get("recording", ""), holder)
     tags = [one_line(tag, 30) for tag in info.get("tags", [])]
     overrides = {
-        "id": run_id,
+        "id": new_id,
         "title": one_line(info["title"]) or "Run",
         "pinned": False,
         "tags": [*filter(None, tags)],
     }
     write_json(folder / "run.json", info | overrides | {"config": config.model_dump(mode="json")})
-    renamed = folder.with_name(run_id)
+    renamed = folder.with_name(new_id)
     folder.rename(renamed)
     run = Run(renamed)
     for described in sorted(renamed.glob("projections/*")):

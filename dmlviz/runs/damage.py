@@ -107,7 +107,7 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
     weights = run.path / "weights.safetensors"
     if weights.exists():
         yield from _damage_of(_check_safetensors, weights)
-    elif complete and run.config.steps > 0 and DATASETS[run.config.dataset].size > 0:
+    elif complete and DATASETS[run.config.dataset].trainable:
         yield DamagedFileError(weights, MISSING)
 
 

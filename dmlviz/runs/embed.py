@@ -3,7 +3,7 @@
 from base64 import b64decode
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +15,9 @@ from dmlviz.nets import build
 from dmlviz.projection import place_on
 from dmlviz.runs.run import Run
 
+if TYPE_CHECKING:
+    from dmlviz.nets.models import EmbeddingNet
+
 MAX_IMAGES = 1000
 CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
 
@@ -24,10 +27,10 @@ def handle_request(question: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         question: {"run": folder, "images": base64 of uint8 (n × h × w or n × h × w × 3), "shape": its shape},
-            optionally "views": projection IDs, and "way": True for the trajectory over the checkpoints.
+            optionally "views": projection IDs, and "trajectory": True for the trajectory over the checkpoints.
 
     Returns:
-        {"embeddings": n × d, "places": {view: n × dims}}, with "way" also {"way": {"steps": […],
+        {"embeddings": n × d, "places": {view: n × dims}}, with "trajectory" also {"trajectory": {"steps": […],
         "embeddings": steps × n × d, "places": steps × n × dims}}.
 
     Raises:
@@ -40,7 +43,7 @@ def handle_request(question: dict[str, Any]) -> dict[str, Any]:
     images = np.frombuffer(pixels, np.uint8).reshape(shape)
     embeddings = embed(run, images)
     reply = {"embeddings": embeddings.tolist(), "places": project_onto_maps(run, embeddings, question.get("views"))}
-    return reply | ({"way": trajectory(run, images)} if question.get("way") else {})
+    return reply | ({"trajectory": trajectory(run, images)} if question.get("trajectory") else {})
 
 
 def trajectory(run: Run, images: np.ndarray) -> dict[str, Any]:
@@ -70,14 +73,19 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     if images.shape[1:3] != (declared.size, declared.size):
         got = " × ".join(map(str, images.shape[1:3]))
         raise UserError(f"Expected images of {size} pixels; got {got}.")
-    path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
-    if not path.exists():
-        raise UserError(f"{run.title} has no model yet: wait until training has finished.")
-    net = _net(run.path, path, path.stat().st_mtime_ns)
+    net = trained_net(run, step)
     with torch.inference_mode():
         x = torch.from_numpy(images.astype(np.float32)).reshape(len(images), *images.shape[1:3], -1).permute(0, 3, 1, 2)
         embeddings: np.ndarray = net((x / 255 - declared.mean) / declared.std).numpy()
     return embeddings
+
+
+def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet":
+    """Return a run's net with its final weights or those of a checkpoint, in evaluation mode; it may be shared."""
+    path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
+    if not path.exists():
+        raise UserError(f"{run.title} has no model yet: wait until training has finished.")
+    return _net(run.path, path, path.stat().st_mtime_ns)
 
 
 def embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
@@ -112,7 +120,7 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
 
 
 @lru_cache(maxsize=40)  # checkpoints of a few runs included
-def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
+def _net(run: Path, weights: Path, stamp: int) -> "EmbeddingNet":
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -124,7 +132,7 @@ def _net(run: Path, weights: Path, stamp: int) -> torch.nn.Module:
     return net.eval()
 
 
-def _new_net(config: TrainConfig, seed: int | None = None) -> torch.nn.Module:
+def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":
     declared = DATASETS[config.dataset]
     return build(
         config.net,

@@ -69,6 +69,7 @@ def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
         summary=f"Your own: {n:,} precomputed embeddings, {d}-d, {len(vectors.classes)} classes.",
         classes=vectors.classes,
         size=0,
+        trainable=False,
         mean=0.0,
         std=1.0,
     )

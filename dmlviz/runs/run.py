@@ -3,12 +3,14 @@
 import contextlib
 from datetime import datetime
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
@@ -23,6 +25,11 @@ from dmlviz.storage.run_schema.fields import MAX_IMAGES
 from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
 from dmlviz.training.batch_record import BatchRecord
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from dmlviz.notebook.widget import MapWidget
 
 __all__ = [
     "FINAL_STATES",
@@ -72,6 +79,19 @@ class Run(NeighborSearch):
     def pinned(self) -> bool:
         """Whether the run is never evicted."""
         return bool(self.info.get("pinned"))
+
+    @property
+    def recorded(self) -> bool:
+        """Whether another program trained, and `dmlviz.record` followed it."""
+        return "recording" in self.info
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole training; of a recorded one those so far."""
+        if not self.recorded:
+            return self.config.steps
+        end = self.end
+        return int(end["step"]) if end and "step" in end else max(self.snapshot_steps, default=0)
 
     @property
     def created(self) -> datetime:
@@ -187,13 +207,33 @@ class Run(NeighborSearch):
             raise RunNotFoundError(f"Run {self.id} has no batch of step {step}.")
         batch = BatchRecord.load(path)
         check_array(
-            path, batch.embeddings_before.shape, batch.embeddings_before.dtype, "f", (None, self.config.embedding_dim)
+            path, batch.embeddings_before.shape, batch.embeddings_before.dtype, "f", (None, self.config.loss_dim)
         )
         if batch.step != step:
             raise DamagedFileError(path, f"it holds the batch of step {batch.step}")
         if not np.isin(batch.labels, self.config.train_classes).all():
             raise DamagedFileError(path, "it holds classes that the run was not trained on")
         return batch
+
+    def figure(self, name: str, **options: Any) -> "Figure":
+        """Draw a figure of the run, as in the drawer Curves.
+
+        Args:
+            name: name of the figure, as listed in `dmlviz.catalog.figures.FIGURES`: "roc", "recall_at_k", …
+            **options: options of that function of `dmlviz.figures`, as step=100 or dark=True.
+
+        Raises:
+            UserError: for an unknown figure, or if there is no data yet.
+        """
+        _ = FIGURES[name]
+        # By its name: figures are a room above runs, and Plotly is not loaded before it is asked for.
+        figure: Figure = getattr(import_module("dmlviz.figures"), name)(self, **options)
+        return figure
+
+    def show(self, **options: Any) -> "MapWidget":
+        """Return the map of the run for a notebook, live while the run is on: see `dmlviz.show`."""
+        widget: MapWidget = import_module("dmlviz.notebook").show(self, **options)  # a room above runs
+        return widget
 
     def _count(self, name: str) -> int | None:
         """Return the length of a 1-D array of the run; None if it does not exist."""
@@ -238,7 +278,7 @@ class Run(NeighborSearch):
         if step not in steps:
             nearest = min(steps, key=lambda other: abs(other - step), default=0)
             raise RunNotFoundError(f"{self.title} has no snapshot at step {step}; the nearest is at step {nearest}.")
-        if embeddings is not None and step == steps[-1]:
+        if embeddings is not None and step == (self.end or {}).get("step"):
             return embeddings[tracked], labels[tracked]
         return self.snapshot(step), labels[tracked]
 

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.config import TrainConfig
-from dmlviz.ops.linear_projection import default_kind, default_projection, display_dims
+from dmlviz.ops.linear_projection import LinearProjection, default_kind, default_projection, display_dims
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor
-from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
 from dmlviz.training.suggestions import suggestions
 
 QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
@@ -25,17 +24,25 @@ MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
 class RunRecorder:
     """Writes the files of a run from the events of its training."""
 
-    def __init__(self, writer: RecordWriter, run: Run, labels: np.ndarray, save_checkpoints: bool = True) -> None:
+    def __init__(
+        self,
+        writer: RecordWriter,
+        run: Run,
+        labels: np.ndarray,
+        save_checkpoints: bool = True,
+        means: "StepAverager | None" = None,
+    ) -> None:
         self.writer = writer
         self.run = run
         self.labels = labels
         self.view = LiveProjector()
-        self.means = StepAverager(run.config)
+        self.means = means or StepAverager(run.config.steps)
         self.monitor = TrainingMonitor(run.config)
         self.save_checkpoints = save_checkpoints
         self.scored_on = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, dict[str, Any]] = {}
+        self.is_embedded = False  # the test images are, after the last batch
 
     def write(self, event: Event) -> None:
         """Write one event: alarms, then arrays, then the event, so that its readers find the arrays."""
@@ -51,8 +58,12 @@ class RunRecorder:
                 self._write_batch(event)
             case Snapshot():
                 self._snapshot(event)
+            case Stopping():
+                self.writer.event("stopping", step=event.step)
             case Finished():  # Stopped too
                 self._ended(event)
+            case Embedded():
+                self._embedded(event)
             case Failed():
                 self.writer.event("failed", step=event.step, reason=event.reason)
 
@@ -115,16 +126,12 @@ class RunRecorder:
 
     def _ended(self, event: Finished) -> None:
         path = self.run.path
-        write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
-        if event.net_weights:
-            write_weights(path / "weights.safetensors", event.net_weights)
-        if event.loss_weights:
-            write_weights(path / LOSS_WEIGHTS, event.loss_weights)
+        if not self.is_embedded:
+            self._embedded(event)
         metrics = {name: float(value) for name, value in event.metrics.items()}
         validation = {name: float(value) for name, value in event.validation_metrics.items()}
         kept = metrics | {VALIDATION + name: value for name, value in validation.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in kept.items()})
-        self._render_replay(event)
         self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         self.writer.event(
             "stopped" if isinstance(event, Stopped) else "finished",
@@ -134,12 +141,23 @@ class RunRecorder:
             train_metrics=event.train_metrics,
             test_images=len(event.embeddings),
             usual_distance=_distance_p99(event.embeddings),
+            faithfulness=_projection_quality(event.embeddings, self.run.linear_projection),
             seconds=event.seconds,
             cpu_seconds=event.cpu_seconds,
             reason=event.reason,
         )
 
-    def _render_replay(self, event: Finished) -> None:
+    def _embedded(self, event: Embedded) -> None:
+        path = self.run.path
+        write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
+        if event.net_weights:
+            write_weights(path / "weights.safetensors", event.net_weights)
+        if event.loss_weights:
+            write_weights(path / LOSS_WEIGHTS, event.loss_weights)
+        self._render_replay(event)
+        self.is_embedded = True
+
+    def _render_replay(self, event: Embedded) -> None:
         """Project every snapshot on the final basis, rotated onto the last live frame."""
         basis = default_projection(event.embeddings, self.labels)
         if self.last_snapshot is not None and self.view.positions is not None:
@@ -155,7 +173,6 @@ class RunRecorder:
             view=basis.kind,
             basis="last",
             explained=[float(share) for share in basis.explained_variance_ratio],
-            faithfulness=_projection_quality(event.embeddings, basis.project(event.embeddings)),
             frames=[{"step": step, **self.writer.frame(frame), **self.centers.get(step, {})} for step, frame in frames],
         )
 
@@ -172,17 +189,21 @@ def _centers(centers: np.ndarray | None) -> dict[str, Any]:
 
 
 class StepAverager:
-    """Averages Step events, so that a run has at most MAX_CURVE_POINTS of them."""
+    """Averages Step events, so that a run of `steps` steps has at most MAX_CURVE_POINTS of them."""
 
-    def __init__(self, config: TrainConfig) -> None:
-        self.every = -(-config.steps // MAX_CURVE_POINTS)
-        self.steps = config.steps
+    def __init__(self, steps: int) -> None:
+        self.every = -(-steps // MAX_CURVE_POINTS)
+        self.steps = steps
         self.pending: list[dict[str, float]] = []
+
+    def is_due(self, event: Step) -> bool:
+        """Return whether the pending steps are written with this one."""
+        return event.step % self.every == 0 or event.step == self.steps
 
     def add(self, event: Step) -> dict[str, float] | None:
         """Add a step; return the means of the pending steps when they are due."""
         self.pending.append(asdict(event) | {"active": event.active_fraction})
-        if event.step % self.every and event.step != self.steps:
+        if not self.is_due(event):
             return None
         names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second", "terms_per_image")
         means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}
@@ -209,11 +230,14 @@ def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _projection_quality(embeddings: np.ndarray, positions: np.ndarray) -> dict[str, float] | None:
+def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None) -> dict[str, float] | None:
     """Return the quality of the final map, on a sample of 1,000 images to bound the time."""
     from dmlviz.projection import projection_quality
 
     n = len(embeddings)
+    if basis is None:
+        return None
+    positions = basis.project(embeddings)
     if n < 2 or not np.isfinite(positions).all():
         return None
     return projection_quality(embeddings, positions, largest=int((QUALITY_SAMPLE * n) ** 0.5)).summary

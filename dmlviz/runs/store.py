@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
@@ -34,6 +35,19 @@ def runs_folder(folder: str | Path | None = None) -> Path:
     """Return the runs folder: `folder`, else the environment variable DMLVIZ_RUNS, else the user's cache folder."""
     path = folder or os.environ.get("DMLVIZ_RUNS")
     return Path(path).expanduser() if path else cache_dir() / "runs"
+
+
+def run_id(config: TrainConfig, recording: str = "", holder: str = "") -> str:
+    """Return the ID of a run: equal settings are one run, but each training of another program is one of its own.
+
+    Args:
+        config: the settings.
+        recording: what tells recordings of other programs apart, 16 hexadecimal digits; empty for a training of ours.
+        holder: the person who imported the run; empty if it was trained here.
+    """
+    parts = filter(None, (recording, holder))
+    text = " ".join([config.id, *parts])
+    return config.id if text == config.id else sha256(text.encode()).hexdigest()[:16]
 
 
 def run_not_found(run: str) -> RunNotFoundError:
@@ -119,19 +133,20 @@ class Runs:
         """Return whether a run is ready-made (read-only)."""
         return run.path.parent == self.bundled
 
-    def create(self, config: TrainConfig, title: str | None = None) -> Run:
+    def create(self, config: TrainConfig, title: str | None = None, recording: str = "") -> Run:
         """Create the folder of a training, replacing an earlier run of the same settings.
 
         Args:
             config: the settings.
             title: title of the run; by default data set, loss and miner.
+            recording: of a training that another program does: see `run_id`.
 
         Returns:
             The run, without events.
         """
         info = {
             "version": 1,
-            "id": config.id,
+            "id": run_id(config, recording),
             "title": one_line(title or "", 200) or default_title(config),
             "config": config.model_dump(mode="json"),
             "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -140,7 +155,9 @@ class Runs:
         }
         if is_custom(config.dataset):
             info["dataset"] = DATASETS[config.dataset].to_dict()
-        return Run(_new_run_dir(ensure_dir(self.folder) / config.id, "run.json", info))
+        if recording:
+            info["recording"] = recording
+        return Run(_new_run_dir(ensure_dir(self.folder) / run_id(config, recording), "run.json", info))
 
     def begin_again(self, run: str, reason: str) -> Run:
         """Empty the folder of a training whose machine was lost, and note why; title, tags and pin stay."""

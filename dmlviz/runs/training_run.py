@@ -49,7 +49,7 @@ def train_and_record(
                 run.config.dataset, data_root, progress=_DownloadProgress(writer, run.config.dataset, stop)
             )
             recorder = RunRecorder(writer, run, data.test.labels, save_checkpoints)
-            for event in train(run.config, data=data, stop=stop):
+            for event in train(run.config, data=data, stop=stop, root=data_root):
                 step = getattr(event, "step", step)
                 recorder.write(event)
                 yield event

@@ -47,8 +47,10 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_array(path: Path, array: np.ndarray) -> None:
     """Write an npy file, atomically and without pickle."""
+    whole = np.ascontiguousarray(array)
     with atomic_write(path) as file:
-        np.save(file, array, allow_pickle=False)
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(whole))
+        file.write(whole.reshape(-1).view(np.uint8).data)  # np.save would hide that a disk is full
 
 
 def read_json(path: Path) -> Any:

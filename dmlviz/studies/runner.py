@@ -72,12 +72,12 @@ class StudyRunner:
         with self._change:
             if self._closed:
                 raise UserError("The server is shutting down: try again when it is back.")
-            study = create_study(path, lab, size, dataset, owner, max(1, self.scheduler.slots))
+            study = create_study(path, lab, size, dataset, owner, self.scheduler.all_slots)
             if path in self._sittings and self._sittings[path].is_alive():
                 return study
             if afresh:
                 study.delete()
-                study = create_study(path, lab, size, dataset, owner, max(1, self.scheduler.slots))
+                study = create_study(path, lab, size, dataset, owner, self.scheduler.all_slots)
             elif study.info["state"] == "finished":
                 return study
             lock = study.lock
@@ -178,7 +178,7 @@ class _Sitting(threading.Thread):
             missing = [trial for trial in wanted if trial.name not in self._under_way]
             if not missing and not self._under_way:
                 return "finished"
-            room = (1 if self._info["owner"] else max(1, self.scheduler.slots)) - len(self._under_way)
+            room = (1 if self._info["owner"] else self.scheduler.all_slots) - len(self._under_way)
             if all(self._hand_out(trial) for trial in missing[: max(0, room)]):
                 self._news.wait(STOP_CHECK_S)
             else:  # the owner has enough under way

@@ -7,6 +7,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.storage.arrays import NUMBERS, WHOLE, read_arrays, reading, take
 
@@ -22,10 +23,12 @@ _MIN_SCALE = 1e-37  # about the smallest normal float32
 def recorded_steps(config: TrainConfig) -> list[int]:
     """Return the steps whose batches are recorded: first, last, denser at the start; none if batches are too large.
 
-    A batch of 160 images in 64 dimensions weighs 41 kB before it is compressed.
+    A batch of 160 images in 64 dimensions weighs 41 kB before it is compressed, without augmented pictures.
     """
-    images = config.effective_batch_size
-    weight = images * config.embedding_dim * (12 if config.embedding_dim <= MAX_DIMS_UNCOMPRESSED else 4) + 30 * images
+    images = config.effective_batch_size * config.views
+    weight = images * config.loss_dim * (12 if config.loss_dim <= MAX_DIMS_UNCOMPRESSED else 4) + 30 * images
+    if config.augmentation:
+        weight += images * DATASETS[config.dataset].size ** 2 * DATASETS[config.dataset].channels
     count = min(NUM_RECORDED, MAX_TOTAL_BYTES // weight) if images <= MAX_IMAGES else 0
     if count < 2:
         return [1] * count
@@ -51,6 +54,8 @@ class BatchRecord:
         num_mined: the number of tuples before thinning.
         loss_weights: the loss's parameters by name; one row per class of the config's `train_classes`.
         loss_per_image: the loss of each image (n), for losses that are a sum over images.
+        pixels: the augmented images as the net saw them (uint8, n × h × w or n × h × w × 3); None where they are those
+            of the data set.
     """
 
     step: int
@@ -67,6 +72,11 @@ class BatchRecord:
     num_mined: int = 0
     loss_weights: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
     loss_per_image: np.ndarray | None = field(default=None, repr=False)
+    pixels: np.ndarray | None = field(default=None, repr=False)
+
+    def compared_labels(self, config: TrainConfig) -> np.ndarray:
+        """Return what the loss took for the images' classes (n): without labels, the number of the image itself."""
+        return self.labels if config.use_labels else self.images
 
     def save(self, file: IO[bytes]) -> None:
         """Write a compressed npz without pickle.
@@ -87,6 +97,8 @@ class BatchRecord:
             stored["triplets"] = self.triplets.astype(np.uint8 if len(self.labels) <= 256 else np.int16)
         if self.loss_per_image is not None:
             stored["terms"] = self.loss_per_image.astype(np.float32)
+        if self.pixels is not None:
+            stored["pixels"] = self.pixels
         for name, values in self.loss_weights.items():
             stored |= _quantized(f"learned.{name}", values, np.int16)
         np.savez_compressed(file, **stored)
@@ -123,6 +135,7 @@ class BatchRecord:
             num_mined=int(mined),
             loss_weights={name: _dequantized(f"learned.{name}", stored) for name in names},
             loss_per_image=stored.get("terms"),
+            pixels=take(path, stored, "pixels", "u") if "pixels" in stored else None,
         )
 
     @property
@@ -135,6 +148,7 @@ class BatchRecord:
             and len(self.embeddings_before) == len(self.images) == n
             and (self.loss_per_image is None or self.loss_per_image.shape == (n,))
             and (self.pairs is None or self.pairs.shape == (n, n))
+            and (self.pixels is None or _are_pictures(self.pixels, n))
             and (triplets is None or (triplets.ndim == 2 and triplets.shape[1] == 3 and _all_below(triplets, n)))
             and 0 < n <= MAX_IMAGES
             and _all_below(self.images, 1 << 31)
@@ -153,6 +167,13 @@ def _quantized(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarra
     largest = np.abs(values).max(axis=1, keepdims=True, initial=0.0).astype(np.float64)
     scale = np.maximum(largest / np.iinfo(kind).max, _MIN_SCALE)
     return {name: np.rint(values / scale).astype(kind), f"{name}.scale": scale.astype(np.float32)}
+
+
+def _are_pictures(pixels: np.ndarray, n: int) -> bool:
+    """Whether these are n square gray or color images of one size."""
+    shape = pixels.shape
+    is_picture = pixels.ndim in (3, 4) and shape[1] == shape[2] > 0 and shape[3:] in ((), (3,))
+    return pixels.dtype == np.uint8 and is_picture and shape[0] == n
 
 
 def _all_below(indices: np.ndarray, end: int) -> bool:

@@ -12,29 +12,45 @@ MAX_WEIGHT_VALUES = 1 << 15  # larger loss weights are not recorded
 
 
 class BatchRecorder:
-    """Recorder of one batch: create it after the forward pass, call `finish` after `optimizer.step()`."""
+    """Recorder of one batch: create it after the forward pass, call `finish` after `optimizer.step()`.
+
+    Args:
+        images: indices of the images (n).
+        labels: their classes (n).
+        embeddings: what the loss sees of them (n × d).
+        tuples: the tuples of a miner or sampler.
+        loss: the loss after its call.
+        pixels: the augmented images (uint8); None where they are those of the data set.
+    """
 
     def __init__(
-        self, images: Tensor, labels: Tensor, embeddings: Tensor, tuples: Pairs | Triplets | None, loss: Loss
+        self,
+        images: Tensor,
+        labels: Tensor,
+        embeddings: Tensor,
+        tuples: Pairs | Triplets | None,
+        loss: Loss,
+        pixels: Tensor | None = None,
     ) -> None:
         self.images, self.labels, self.embeddings, self.tuples = images, labels, embeddings, tuples
+        self.pixels = pixels
         embeddings.retain_grad()
         self.loss_per_image = loss.loss_per_image
         self.loss_weights = {
             name: _array(weight) for name, weight in loss.named_parameters() if weight.numel() <= MAX_WEIGHT_VALUES
         }
 
-    def finish(self, step: int, loss: float, active: float, net: nn.Module, pixels: Tensor) -> BatchRecord | None:
+    def finish(self, step: int, loss: float, active: float, net: nn.Module, inputs: Tensor) -> BatchRecord | None:
         """Return the record of the batch, or None if a value is not finite.
 
         Args:
             step: the number of the batch, from 1.
             loss: the value of the loss.
             active: the fraction of active loss terms.
-            net: the net after the update, in training mode.
-            pixels: the images of the batch, as the net takes them.
+            net: the net after the update, in training mode, with its projection head.
+            inputs: the images of the batch, as the net takes them.
         """
-        after = _embed_without_side_effects(net, pixels)
+        after = _embed_without_side_effects(net, inputs)
         gradient = self.embeddings.grad
         before = _array(self.embeddings)
         grad = np.zeros_like(before) if gradient is None else _array(gradient)
@@ -65,6 +81,7 @@ class BatchRecorder:
             num_mined=mined,
             loss_weights=self.loss_weights,
             loss_per_image=None if self.loss_per_image is None else _array(self.loss_per_image),
+            pixels=None if self.pixels is None else self.pixels.cpu().numpy(),
         )
 
 

@@ -9,7 +9,9 @@ from torch import Tensor
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
-from dmlviz.losses.base import Batch, Loss, SummedTerms, Terms
+from dmlviz.losses.base import Loss
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import SummedTerms, Terms
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.ops.pairwise import without_autocast
 from dmlviz.training.batch_record import BatchRecord
@@ -44,6 +46,7 @@ class BatchTerms:
     reason: str = ""
 
 
+NO_TERMS = "This loss is no sum over images or pairs, so that no comparison has a term of its own."
 NOT_RECORDED = "The weights that this loss learns were not recorded with the batch, so its terms are not known."
 
 
@@ -63,9 +66,9 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
     if loss is None:
         return BatchTerms(terms=[[] for _ in seen.indices], reason=NOT_RECORDED)
     x = torch.tensor(batch.embeddings_before).double()  # e^100 is a usual number in a formula, and beyond float32
-    labels = torch.tensor(np.searchsorted(config.train_classes, batch.labels))
+    labels = torch.tensor(_class_numbers(config, batch))
     with torch.no_grad(), without_autocast(x.device):
-        whole = loss.batch(x, labels, _tuples(batch))
+        whole = loss.batch(x, labels, _tuples(config, batch))
         parts = loss.parts(whole)
         count = "" if config.loss != seer.name or _is_thinned(batch) else _count(parts, whole, seer)
         if any(isinstance(part, SummedTerms) for part in parts):  # of all triplets, those that are listed
@@ -73,6 +76,8 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
             parts = loss.parts(whole)
         terms = _terms([part for part in parts if isinstance(part, Terms)], whole, seer, seen)
         arcs = class_arcs(loss, x)
+    if seer.spec.compares_dimensions:
+        return BatchTerms(terms=[[] for _ in seen.indices], reason=NO_TERMS)
     return BatchTerms(
         **terms,
         formula=seer.spec.term_for(seer.params),
@@ -99,13 +104,20 @@ def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss 
     return loss.double()
 
 
-def _tuples(batch: BatchRecord) -> Pairs | Triplets | None:
+def _class_numbers(config: TrainConfig, batch: BatchRecord) -> np.ndarray:
+    """What the loss took for the classes of the images (n), numbered from 0."""
+    compared = batch.compared_labels(config)
+    return np.searchsorted(config.train_classes if config.use_labels else np.unique(compared), compared)
+
+
+def _tuples(config: TrainConfig, batch: BatchRecord) -> Pairs | Triplets | None:
     if batch.triplets is not None:
         return Triplets(*torch.tensor(batch.triplets).T)
     if batch.pairs is None:
         return None
     chosen = batch.pairs if batch.is_anchored else np.triu(batch.pairs)
-    same = batch.labels[:, None] == batch.labels
+    compared = batch.compared_labels(config)
+    same = compared[:, None] == compared
     positive, negative = np.nonzero(chosen & same), np.nonzero(chosen & ~same)
     kind = AnchoredPairs if batch.is_anchored else Pairs
     return kind(*(torch.tensor(part) for part in (*positive, *negative)))

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step
 
@@ -76,7 +77,8 @@ class TrainingMonitor:
         return raised, cleared
 
     def _inactive(self) -> Alarm | None:
-        if len(self.steps) < WINDOW_STEPS or max(step.active_fraction for step in self.steps) > 0:
+        # NaN, where nobody counts the terms, is not 0.
+        if len(self.steps) < WINDOW_STEPS or any(step.active_fraction != 0 for step in self.steps):
             return None
         return Alarm(
             "inactive",
@@ -121,7 +123,8 @@ class TrainingMonitor:
         if not now > NORM_GROWTH_FACTOR * before:
             return None
         unit = _margin_scale(self.config)
-        beyond = now > MAX_MARGINS_PER_CLASS * len(self.config.train_classes) * unit
+        is_margin_known = DATASETS[self.config.dataset].trainable
+        beyond = is_margin_known and now > MAX_MARGINS_PER_CLASS * len(self.config.train_classes) * unit
         doubling = len(self.norms) == 3 and now > 2 * self.norms[1] > 4 * self.norms[0] and now > MIN_MARGINS * unit
         growing = doubling or ("exploding" in self.active and now > self.norms[-2])
         if not (beyond or growing):

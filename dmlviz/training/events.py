@@ -12,7 +12,7 @@ class Started:
     """The first event.
 
     Attributes:
-        steps: batches of the whole training.
+        steps: batches of the whole training; None if unknown.
         tracked_indices: the test images that every snapshot embeds.
         train_images: number of images that batches are made of.
         test_images: number of test images.
@@ -22,7 +22,7 @@ class Started:
         scored_indices: those that every snapshot scores, as indices into the data set's training images.
     """
 
-    steps: int
+    steps: int | None
     tracked_indices: np.ndarray
     train_images: int
     test_images: int
@@ -73,24 +73,45 @@ class Snapshot:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finished:
-    """The end: embeddings of all test images (n × d), their scores, the weights of the net and those of the loss.
+class Stopping:
+    """The training ends after `step` batches, before the last one; its test images are embedded and scored next."""
+
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """All test images after the last batch, before they are scored.
+
+    Attributes:
+        step: batches trained.
+        embeddings: embeddings of all test images (n × d, float32).
+        net_weights: the net's weights by name.
+        loss_weights: the learned weights of the loss by name; empty for most losses.
+        class_centers: as in snapshots.
+    """
+
+    step: int
+    embeddings: np.ndarray
+    net_weights: dict[str, np.ndarray] = field(repr=False)
+    loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    class_centers: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished(Embedded):
+    """The end: what `Embedded` has, and the scores of all test images.
 
     `validation_metrics` are the scores of all validation images, to choose by; `train_metrics` are those of training
     images, as in snapshots. Both are empty without validation images.
     """
 
-    step: int
-    embeddings: np.ndarray
     metrics: dict[str, float]
-    net_weights: dict[str, np.ndarray] = field(repr=False)
     cpu_seconds: float
     seconds: float
-    class_centers: np.ndarray | None = None
     reason: str = ""
     validation_metrics: dict[str, float] = field(default_factory=dict)
     train_metrics: dict[str, float] = field(default_factory=dict)
-    loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,4 +127,4 @@ class Failed:
     reason: str
 
 
-Event = Started | Step | BatchRecord | Snapshot | Finished | Stopped | Failed
+Event = Started | Step | BatchRecord | Snapshot | Stopping | Embedded | Finished | Stopped | Failed

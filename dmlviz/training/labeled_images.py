@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from dmlviz.data import Dataset, Split
+from dmlviz.training.augmentation import Augmentation
 
 
 class LabeledImages:
@@ -33,6 +34,14 @@ class LabeledImages:
         return len(self.rows)
 
     def __getitem__(self, indices: Tensor | slice) -> Tensor:
+        return self._normalized(self._pixels[self._rows[indices]])
+
+    def augmented(self, indices: Tensor, augmentation: Augmentation) -> tuple[Tensor, Tensor]:
+        """Return augmented images: as a net takes them, and as uint8 pixels, in the shape of the data set's."""
+        images = self._pixels[self._rows[indices]].permute(0, 3, 1, 2).float().div_(255)
+        pixels = augmentation(images).mul_(255).round_().byte().permute(0, 2, 3, 1).contiguous()
+        return self._normalized(pixels), pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels
+
+    def _normalized(self, pixels: Tensor) -> Tensor:
         # Stored as n × h × w × c, so the permuted view is channels_last without a second copy.
-        pixels = self._pixels[self._rows[indices]]
         return pixels.float().sub_(self._mean).div_(self._std).permute(0, 3, 1, 2)

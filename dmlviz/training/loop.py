@@ -3,15 +3,18 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, Split, load, stratified_subset
+from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
+from dmlviz.data.corrections import corrected
 from dmlviz.training.batch_record import recorded_steps
-from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
+from dmlviz.training.iterator import Training
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
 
@@ -26,12 +29,14 @@ def train(
     data: Dataset | None = None,
     device: str | torch.device | None = None,
     stop: Callable[[], bool] | None = None,
-) -> Iterator[Event]:
+    root: Path | None = None,
+) -> Training:
     """Train an embedding net and yield its events: Started, a Snapshot of the untrained net, Steps, Snapshots, an end.
 
-    Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds) or Failed (the
-    training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped have embeddings of all
-    test images, so that no Snapshot repeats their step. Closing the iterator stops the training.
+    Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds, after a
+    Stopping) or Failed (the training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped
+    come after an Embedded with all test images, so that no Snapshot repeats their step. Closing the iterator stops the
+    training. In a notebook, it shows itself as a live map.
 
     Snapshots are scored on validation images, which are held out of the training images. Test images are scored
     once, at the end; without validation images (`Started.validation_images` is 0) snapshots score test images.
@@ -43,9 +48,10 @@ def train(
         data: the data set; loaded by name when None.
         device: a torch device; by default a GPU if there is one.
         stop: called between batches; True stops the training.
+        root: folder of the data sets and of their corrections; the default one when None.
 
-    Yields:
-        The events of `dmlviz.training.events`, in order.
+    Returns:
+        The events of `dmlviz.training.events`, in order: an iterator.
 
     Raises:
         UserError: if the config does not fit its data, e.g. too few images of a class.
@@ -53,9 +59,20 @@ def train(
     Example:
         >>> config = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50)
         >>> [type(event).__name__ for event in train(config)]
-        ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Finished']
+        ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Embedded', 'Finished']
     """
-    data = load(config.dataset) if data is None else data
+    return Training(_events(config, data, device, stop, root), config, data)
+
+
+def _events(
+    config: TrainConfig,
+    data: Dataset | None,
+    device: str | torch.device | None,
+    stop: Callable[[], bool] | None,
+    root: Path | None,
+) -> Iterator[Event]:
+    data = load(config.dataset, root) if data is None else data
+    data = corrected(data, config.corrections, data_root(root))
     clock = _Clock()
     trainer = Trainer(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)
@@ -123,26 +140,39 @@ def train(
             batch = trainer.record_batch(step, stats)
             if batch is not None:
                 yield batch
+    if reason:
+        yield Stopping(step=step)
     embeddings = trainer.embed(trainer.test_images)
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
         return
+    embedded = Embedded(
+        step=step,
+        embeddings=embeddings,
+        net_weights=trainer.weights(),
+        loss_weights=trainer.loss_weights(),
+        class_centers=trainer.centers(),
+    )
+    yield embedded
     end = Stopped if reason else Finished
     stopped_by_user = reason == STOPPED_BY_USER
+    # What was learned without labels is read out with labels, at the end.
+    probes = {} if config.use_labels else trainer.probe_scores(embeddings, data.test.labels)
     yield end(
         step=step,
         embeddings=embeddings,
         # After Stop a user waits: skip the slowest metrics, which no page shows; `dmlviz evaluate` computes them.
         metrics=trainer.scores(
             embeddings, data.test.labels, full_ranking=not stopped_by_user, verification=not stopped_by_user
-        ),
+        )
+        | probes,
         validation_metrics=_scores_of(trainer, trainer.validation_images),
         train_metrics=_scores_of(trainer, trainer.train_images, trainer.train_scored),
-        net_weights=trainer.weights(),
-        loss_weights=trainer.loss_weights(),
+        net_weights=embedded.net_weights,
+        loss_weights=embedded.loss_weights,
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
-        class_centers=trainer.centers(),
+        class_centers=embedded.class_centers,
         reason=reason,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
@@ -19,7 +20,12 @@ class Suggestion:
 
 
 def suggestions(name: str, config: TrainConfig) -> list[Suggestion]:
-    """Return the remedies for an alarm, most promising first, that give a valid and different config."""
+    """Return the remedies for an alarm, most promising first, that give a valid and different config.
+
+    None for a training of another program, whose settings are not known.
+    """
+    if not DATASETS[config.dataset].trainable:
+        return []
     return [suggestion for suggestion in SUGGESTIONS[name](config) if _is_applicable(suggestion, config)]
 
 

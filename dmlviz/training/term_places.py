@@ -5,7 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from dmlviz.losses.base import Batch, Terms
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import Terms
 from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.training.tuple_difficulty import MinedTuples
 

@@ -8,17 +8,21 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dmlviz import losses, metrics, miners, nets
-from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset
+from dmlviz.data import Dataset, stratified_subset
+from dmlviz.errors import UserError
+from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
+from dmlviz.nets.projection_head import projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
 from dmlviz.training import sampling
+from dmlviz.training.augmentation import Augmentation
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
 from dmlviz.training.head_accuracy import NAME as HEAD_ACCURACY
@@ -58,6 +62,7 @@ class Trainer:
         self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.
         self.labels = torch.from_numpy(np.searchsorted(config.train_classes, self.train_images.labels)).to(device)
+        self.augmentation = self._augmentation(config, data)
         self.classes = np.array(config.train_classes)
         net = nets.build(
             config.net,
@@ -68,22 +73,42 @@ class Trainer:
             seed=config.seed,
         )
         self.net = net.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        # What is trained: the net, with a projection head the loss's way to the embeddings.
+        self.trained: nn.Module = self.net
+        if config.projection_dim:
+            head = projection_head(config.embedding_dim, config.projection_dim, config.seed)
+            self.trained = nn.Sequential(self.net, head.to(device))
         loss = losses.build(
             config.loss,
-            embedding_dim=config.embedding_dim,
+            embedding_dim=config.loss_dim,
             num_classes=len(config.train_classes),
             seed=config.seed,
             **config.loss_params,
         )
         self.loss = loss.to(device)
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
-        self.optimizer = build_optimizer(config, self.net, self.loss)
+        self.optimizer = build_optimizer(config, self.trained, self.loss)
         self.schedule = build_schedule(config, self.optimizer)
         self.steps_per_epoch = max(1, len(self.train_images) // config.effective_batch_size)
         parts: list[object] = [*self.loss.modules(), self.miner]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
+        if self.refreshable and (config.views > 1 or config.projection_dim):
+            name = config.miner if self.miner in self.refreshable else config.loss
+            raise UserError(
+                f"{name} looks at all training images by their class, not at views or behind a projection head: train "
+                "with labels, 1 view and no projection head, or choose another."
+            )
         self.refreshing: list[Iterator[None]] = []
-        self.recorder: BatchRecorder | None = None
+        self.recorder: tuple[BatchRecorder, Tensor] | None = None  # with the inputs of its batch
+
+    @staticmethod
+    def _augmentation(config: TrainConfig, data: Dataset) -> Augmentation | None:
+        if not config.augmentation:
+            return None
+        background = float(DATASETS[config.dataset].dark_on_light)
+        return Augmentation(
+            config.augmentation, size=data.size, background=background, color=data.channels == 3, seed=config.seed
+        )
 
     def train_step(self, step: int, record: bool = False) -> StepStats:
         """Train on one batch; skip the update if the loss is not finite.
@@ -96,9 +121,16 @@ class Trainer:
         rows = next(self.batches)
         if isinstance(self.miner, OfflineHard):
             rows = self.miner.extend_batch(rows)
-        indices = torch.from_numpy(rows).to(self.device)
-        self.net.train()
-        batch = LabeledBatch(self.net(self.train_images[indices]), self.labels[indices])
+        indices = torch.from_numpy(rows).to(self.device).repeat(self.config.views)
+        self.trained.train()
+        pixels = None
+        if self.augmentation is None:
+            inputs = self.train_images[indices]
+        else:
+            inputs, pixels = self.train_images.augmented(indices, self.augmentation)
+        # Without labels each image is a class of its own, of which its views are the members.
+        labels = self.labels[indices] if self.config.use_labels else indices
+        batch = LabeledBatch(self.trained(inputs), labels)
         tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(batch, tuples)
         with torch.no_grad():
@@ -107,7 +139,10 @@ class Trainer:
             within = masked_mean(distances, batch.same_class & batch.off_diagonal)
             stats = (loss.detach(), self.loss.active, within, between, self.loss.num_terms)
             value, active, within, between, terms = torch.stack([each.float() for each in stats]).tolist()
-        self.recorder = BatchRecorder(indices, batch.labels, batch.embeddings, tuples, self.loss) if record else None
+        self.recorder = None
+        if record:
+            recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, tuples, self.loss, pixels)
+            self.recorder = recorder, inputs
         if math.isfinite(value):
             self.optimizer.zero_grad()
             loss.backward()
@@ -117,10 +152,10 @@ class Trainer:
 
     def record_batch(self, step: int, stats: StepStats) -> BatchRecord | None:
         """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""
-        recorder, self.recorder = self.recorder, None
-        if recorder is None:
+        if self.recorder is None:
             return None
-        batch = recorder.finish(step, stats.loss, stats.active, self.net, self.train_images[recorder.images])
+        (recorder, inputs), self.recorder = self.recorder, None
+        batch = recorder.finish(step, stats.loss, stats.active, self.trained, inputs)
         # Back to the indices and class IDs of the data set.
         return batch and replace(batch, images=self.train_images.rows[batch.images], labels=self.classes[batch.labels])
 
@@ -174,6 +209,22 @@ class Trainer:
             if self.config.held_out_classes:
                 scores[f"seen/{HEAD_ACCURACY}"] = accuracy
         return scores
+
+    def probe_scores(self, embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+        """Return what kNN and a linear probe make of embedded images, by embeddings of training images.
+
+        Args:
+            embeddings: embeddings (n × d) of images to classify.
+            labels: their class IDs (n).
+        """
+        train, validation = (self._probed(images) for images in (self.train_images, self.validation_images))
+        assert train is not None
+        return probe_scores(embeddings, labels, train, validation)
+
+    def _probed(self, images: LabeledImages) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return embeddings and labels of some images, of each class in proportion; None where there are none."""
+        rows = stratified_subset(images.labels, MAX_PROBED)
+        return (self.embed(images, rows), images.labels[rows]) if len(rows) else None
 
     def _refresh(self, step: int) -> None:
         """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""

@@ -74,7 +74,7 @@ class ComparingLoss:
 def classify_tuples(config: TrainConfig, batch: BatchRecord) -> MinedTuples:
     """What the run's loss compares in this batch."""
     seer = ComparingLoss.from_config(config, batch)
-    space = _BatchDistances(batch, seer.thresholds)
+    space = _BatchDistances(batch, batch.compared_labels(config), seer.thresholds)
     if batch.triplets is not None:
         return space.listed_triplets(batch.triplets, "selection")
     if batch.pairs is not None:
@@ -94,10 +94,10 @@ def classify_tuples(config: TrainConfig, batch: BatchRecord) -> MinedTuples:
 class _BatchDistances:
     """The distances of a batch, as its loss measures them."""
 
-    def __init__(self, batch: BatchRecord, reach: PairThresholds) -> None:
-        self.labels, self.reach = batch.labels, reach
+    def __init__(self, batch: BatchRecord, labels: np.ndarray, reach: PairThresholds) -> None:
+        self.labels, self.reach = labels, reach
         self.d = distances(batch.embeddings_before, reach.measure)
-        same = batch.labels[:, None] == batch.labels
+        same = labels[:, None] == labels
         self.negative, self.positive = ~same, same & ~np.eye(len(same), dtype=bool)
 
     def pairs(self, chosen: np.ndarray, by: Literal["selection", "all"]) -> MinedTuples:

@@ -170,6 +170,13 @@ export interface PreparingEvent {
   total: number;
 }
 
+/** A training was stopped after `step`; its test images are embedded and scored. */
+export interface StoppingEvent {
+  event: "stopping";
+  time?: number;
+  step: number;
+}
+
 /** How a training or a projection came to its end; `metrics` are those of the test images. */
 export interface EndedEvent {
   event: "finished" | "stopped" | "failed";
@@ -216,7 +223,7 @@ export interface EndEvent {
   state?: string;
 }
 
-export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
+export type RunEvent = StartedEvent | StepEvent | BatchEvent | SnapshotEvent | LayoutEvent | PhaseEvent | AlarmEvent | AlarmOverEvent | ReplayEvent | PreparingEvent | StoppingEvent | EndedEvent | QueueEvent | MachineEvent | BegunEvent | EndEvent;
 
 // ---- maps: Props of the map and of the closer look, and what a projection is called.
 
@@ -240,7 +247,7 @@ export interface PictureInfo {
 /** A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbors. */
 export interface MapQuery {
   xy?: number[];
-  way?: number[][];
+  trajectory?: number[][];
   frames?: Record<string, number[]>;
   neighbors: number[];
 }
@@ -361,7 +368,7 @@ export interface InspectorProps {
   title?: string;
   steps?: CaptionedInk[];
   far?: string | null;
-  way?: number;
+  trajectory_length?: number;
   below?: string;
   logits?: string[];
   sheet?: boolean;
@@ -726,7 +733,7 @@ export interface PairThresholds {
 }
 
 /** What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is. */
-export interface Compared {
+export interface ComparedTuples {
   kind: "pairs" | "triplets" | "classes";
   by: string;
   rows: string;
@@ -758,6 +765,8 @@ export interface BatchAnswer {
   mean_of: string;
   labels: number[];
   images: number[];
+  copy_of: number[] | null;
+  behind_head: boolean;
   classes: string[];
   before: string;
   places: string;
@@ -767,8 +776,8 @@ export interface BatchAnswer {
   origin: number[];
   view: string;
   normalize: boolean;
-  reach: PairThresholds;
-  seen: Compared;
+  thresholds: PairThresholds;
+  tuples: ComparedTuples;
   selected_by: string | null;
   anchored: boolean;
   centers: ClassCenters | null;
@@ -786,7 +795,7 @@ export interface DistancesAnswer {
   different: string;
   images: number;
   tracked: number;
-  reach: PairThresholds;
+  thresholds: PairThresholds;
 }
 
 // ---- classroom: A class: what its event stream says, and the props of the components that show it.
@@ -870,19 +879,39 @@ export interface ClassroomBoardProps {
   lessons: ClassroomLesson[];
 }
 
-// ---- labs: What one plays with in a lab: a picture of places that look alike, and a metric in the plane.
+// ---- labs: What one plays with in a lab: places that look alike, a video, linked maps, a metric in the plane, a threshold.
 
-/** Where the picture of a lab is; `version` changes with the results. */
+/** Where the picture of a lab is; `version` changes with the results. `ask` is where a net embeds a picture of the visitor's own, of `least` to `most` tiles in a row, `cell` pixels each; None where there is none. */
 export interface LabPictureProps {
   url: string;
   version: string;
+  ask: string | null;
+  least: number;
+  most: number;
+  cell: number;
 }
 
-/** How alike the places of a picture are, by one method. Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for each place on the left and each place on the right, row after row, in base64. */
+/** A net that compares two patches, in words. `inputs` go into a tower each, or into the only one; `layers` are those of a tower; `shared`: both towers have the same weights; `end` makes a score of what they give; `weights` are as many as there are. */
+export interface NetDrawing {
+  inputs: string[];
+  layers: string[];
+  shared: boolean;
+  end: string;
+  weights: number;
+}
+
+/** How alike the places of a picture are, by one method. Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for each place on the left and each place on the right, row after row, in base64. `net` is the net that it is; None for one that is not drawn. */
 export interface PlaceScores {
   title: string;
   embeddings: string | null;
   scores: string | null;
+  dimensions: number;
+  net: NetDrawing | null;
+}
+
+/** Where the tiles of a visitor's own picture are, as in `PlaceScores`. */
+export interface EmbeddedTiles {
+  embeddings: string;
   dimensions: number;
 }
 
@@ -904,6 +933,182 @@ export interface LabPicture {
 
 /** A metric in the plane takes nothing from the server. */
 export type MetricPlaygroundProps = Record<string, never>;
+
+/** Where the tracker answers, of what the videos are made, and the numbers that it begins with and may go up to. */
+export interface TrackerProps {
+  url: string;
+  version: string;
+  things: string;
+  video: number;
+  videos: number;
+  distractors: number;
+  most_distractors: number;
+  noise: number;
+  most_noise: number;
+}
+
+/** What one method finds in a video. `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte each, in base64; `overlaps` those of its boxes with the true ones; `kept` the frames until the target is lost. */
+export interface Follower {
+  title: string;
+  boxes: number[][];
+  maps: string;
+  overlaps: number[];
+  kept: number;
+  milliseconds: number;
+}
+
+/** A video of `count` frames, `side` pixels a side, as bytes in base64, and what each method finds in it. A place of a score map is `stride` pixels from the next. `first` is the box that was given. */
+export interface FollowedVideo {
+  frames: string;
+  side: number;
+  count: number;
+  stride: number;
+  first: number[];
+  truth: number[][];
+  followers: Follower[];
+}
+
+/** Where the linked maps of a lab are, and the pictures of their images: a sheet, `columns` tiles in a row. */
+export interface LabPlanesProps {
+  url: string;
+  version: string;
+  sheet: string | null;
+}
+
+/** A map: its points, n × 2 floats (little-endian, 32 bits) in base64; templates where only directions count. */
+export interface PlanePoints {
+  title: string;
+  note: string;
+  points: string;
+  centers: number[][] | null;
+}
+
+/** Maps of the same images: `labels` a byte each, in base64, the number of a name; test images come first. */
+export interface LabPlanes {
+  planes: PlanePoints[];
+  labels: string;
+  names: string[];
+  tests: number;
+  columns: number;
+  tile: number;
+}
+
+/** Where the net of a trial answers, which variant it is, and what was drawn on the pad. */
+export interface SketchSearchProps {
+  url: string;
+  version: string;
+  trial: string;
+  variant: string;
+  drawing: Drawing | null;
+}
+
+/** A photograph that a drawing finds: its class, how far it is, and its number on the map, -1 when not on it. */
+export interface FoundPhotograph {
+  garment: number;
+  distance: number;
+  item: number;
+}
+
+/** What a drawing finds, the best first; `sheet` shows them side by side, `prepared` the drawing as the net sees it. `place` is where the drawing lies on the map. */
+export interface SketchAnswer {
+  found: FoundPhotograph[];
+  sheet: string;
+  place: number[];
+  prepared: string;
+}
+
+/** Photographs and their sketches on one map. `places` are those of the photographs and of the sketches; `photographs` and `sketches` show them side by side, `tile` pixels each; `garments` is the class of each pair by its number in `names`; `count` are all photographs, most of which are not on the map. */
+export interface TwoDomains {
+  places: number[][][];
+  photographs: string;
+  sketches: string;
+  garments: number[];
+  names: string[];
+  tile: number;
+  count: number;
+  answer: SketchAnswer | null;
+}
+
+/** Accuracy of each of ten folds, and the threshold that the other nine gave. */
+export interface ThresholdFolds {
+  accuracy: number[];
+  threshold: number[];
+}
+
+/** Distances of pairs by one net: shares of each kind in bins, and those of the pairs that are shown. */
+export interface ThresholdNet {
+  title: string;
+  edges: number[];
+  same: number[];
+  different: number[];
+  threshold: number;
+  folds: ThresholdFolds;
+  distances: number[];
+}
+
+/** Two pictures as data URLs, whether they show one identity, and the distance of their pixels where it is known. */
+export interface ThresholdPair {
+  images: string[];
+  same: boolean;
+  pixels: number | null;
+}
+
+/** A threshold on the distance: the nets, the pairs that are shown, the visitor's own rates of errors and hits. `best` is the title of the net to begin with; `you` is a false positive rate and a recall. */
+export interface ThresholdProps {
+  best: string;
+  nets: ThresholdNet[];
+  pairs: ThresholdPair[];
+  you: number[] | null;
+}
+
+// ---- cleaning: The review sheet of training data.
+
+/** A training image that a person should look at; `other` is a test image where the kind is "leak". */
+export interface ReviewRow {
+  kind: "suspect" | "duplicate" | "leak" | "outlier";
+  image: number;
+  label: number;
+  score: number;
+  reason: string;
+  suggestion: number | null;
+  other: number | null;
+  other_label: number | null;
+  tile: number;
+  other_tile: number | null;
+}
+
+/** dmlviz/runs/…/cleaning.json: the rows, or that they are being looked for. */
+export interface ReviewAnswer {
+  state: "working" | "found";
+  rows?: ReviewRow[];
+  images?: number;
+  steps?: number[];
+  sheet?: SpriteSheets;
+}
+
+/** What was decided about a training image. */
+export interface Decision {
+  action: "confirm" | "relabel" | "exclude" | "tag";
+  label: number | null;
+  tag: string;
+}
+
+/** Of the component `review_sheet`; `decisions` are by image. */
+export interface ReviewProps {
+  run: string;
+  url: string;
+  classes: string[];
+  decisions: Record<string, Decision>;
+  read_only: boolean;
+}
+
+/** What the review sheet sends: a decision about an image, or that it is taken back. */
+export interface ReviewAction {
+  image: number;
+  action: "confirm" | "relabel" | "exclude" | "tag" | "undo";
+  label: number | null;
+  tag: string | null;
+}
 
 /** What each component is given. */
 export interface Props {
@@ -927,5 +1132,10 @@ export interface Props {
   classroom_bar: ClassroomBarProps;
   classroom_board: ClassroomBoardProps;
   lab_picture: LabPictureProps;
+  lab_planes: LabPlanesProps;
+  sketch_search: SketchSearchProps;
+  tracker: TrackerProps;
   metric_playground: MetricPlaygroundProps;
+  review_sheet: ReviewProps;
+  threshold: ThresholdProps;
 }

@@ -77,7 +77,7 @@ def test_batch_positions_are_those_of_the_runs_own_projection(client, told):
     np.testing.assert_allclose(floats(found["moved"]) - floats(found["places"]), 1, atol=1e-5)
     np.testing.assert_allclose(floats(found["push"]), batch.embeddings_before, atol=1e-6)
     assert found["labels"] == batch.labels.tolist()
-    assert sum(found["seen"]["counts"]) == batch.num_mined
+    assert sum(found["tuples"]["counts"]) == batch.num_mined
     assert found["loss_of"]["formula"]
 
 

@@ -17,13 +17,14 @@ TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
 NAMED = [f"{lesson.name}: {task.title}" for lesson, task in TASKS]
 
 
-def test_there_are_five_lessons_in_order():
+def test_the_lessons_are_in_order():
     assert list(LESSONS) == [
         "why-a-margin",
         "why-mining",
         "what-softmax-lacks",
         "sphere-or-plane",
         "do-not-trust-the-map",
+        "without-labels",
     ]
     for lesson in LESSONS.values():
         assert len(lesson.text) > 500

@@ -1,8 +1,12 @@
 """The pairs that a visitor of a lab is asked about."""
 
 import numpy as np
+import pytest
 
+from app.payloads.threshold import KEPT, SHOWN, threshold_props
 from app.state.pair_game import PairGame
+from dmlviz.labs.lab_study import ready_made
+from dmlviz.storage.arrays import read_arrays
 
 SAME = np.repeat([True, False], 30)
 
@@ -35,3 +39,25 @@ def test_before_the_first_answer_nothing_is_known():
     assert game.operating_point == (0.0, 0.0)
     assert game.right == 0
     assert game.current == game.order[0]
+
+
+def test_a_threshold_is_moved_over_pairs_that_are_not_asked_about():
+    results = ready_made("verification").results()
+    nets = {result.trial.settings["net"]: result for result in results}
+    nets["raw pixels"] = nets.pop("pixels")
+    images = np.zeros((751 * 8, 4, 4), np.uint8)
+    kept = read_arrays(nets["softmax"].folder / KEPT)
+    asked = list(range(20))
+    props = threshold_props(nets, images, asked, you=(0.2, 0.8))
+    free = range(20, 60)
+    rows = [row for kind in (True, False) for row in [row for row in free if kept["same"][row] == kind][:SHOWN]]
+    assert [pair["same"] for pair in props["pairs"]] == [True] * SHOWN + [False] * SHOWN
+    softmax = next(net for net in props["nets"] if net["title"] == "softmax")
+    assert softmax["distances"] == pytest.approx(kept["distance"][rows], abs=1e-4)
+    assert props["pairs"][3]["pixels"] == pytest.approx(
+        read_arrays(nets["raw pixels"].folder / KEPT)["distance"][rows[3]], abs=0.01
+    )
+    assert props["you"] == [0.2, 0.8]
+    assert props["best"] == max(nets, key=lambda net: nets[net].values["accuracy_10_fold"])
+    assert all(sum(net["same"]) == pytest.approx(1) for net in props["nets"])
+    assert threshold_props(nets, None)["pairs"] == []

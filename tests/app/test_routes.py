@@ -232,7 +232,7 @@ def test_api_answers_set_no_cookie(client):
     assert COOKIE not in client.get("/dmlviz/health").cookies
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "weights"])
+@pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if not format.needs_net])
 def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     answer = client.get(f"/dmlviz/runs/{run.id}/export/{name}")
@@ -244,6 +244,12 @@ def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatc
     assert len(answer.content) == len(file.getvalue())
     assert answer.content == file.getvalue() or name in ("projector", "figures"), "only a zip tells the time"
     assert list(tmp_path.glob("dmlviz-export-*")) == [], "what was made for the download is left behind"
+
+
+def test_a_net_is_exported_by_a_process_of_its_own(client):
+    answer = client.get("/dmlviz/runs/476b1d8df4e46879/export/onnx")  # comes with the program
+    assert answer.status_code == 200, answer.text
+    assert b"embeddings" in answer.content
 
 
 @pytest.mark.parametrize(

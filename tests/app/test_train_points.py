@@ -26,10 +26,16 @@ def services() -> Any:
     """The server's services, with the worker's code in this process."""
     from dmlviz.runs.embed import handle_request
 
-    def embed(run: str, images: np.ndarray, views: list[str], way: bool) -> dict[str, Any]:
+    def embed(run: str, images: np.ndarray, views: list[str], trajectory: bool) -> dict[str, Any]:
         pixels = b64encode(images.tobytes()).decode()
         return handle_request(
-            {"run": embed.folder, "images": pixels, "shape": list(images.shape), "views": views, "way": way}
+            {
+                "run": embed.folder,
+                "images": pixels,
+                "shape": list(images.shape),
+                "views": views,
+                "trajectory": trajectory,
+            }
         )
 
     return SimpleNamespace(jobs=SimpleNamespace(embed=embed), data=data_root())

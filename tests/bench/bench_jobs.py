@@ -13,7 +13,7 @@ import numpy as np
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets, load
-from dmlviz.jobs import fork_server
+from dmlviz.jobs import fork_client
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
 
@@ -75,7 +75,7 @@ def main():
                 training.append(max(memory(worker.pid) for worker in jobs._active))
                 ends.append(stopped(jobs, config.replace(seed=seed).id))
                 until(lambda: jobs.pool.idle_worker is not None and jobs.pool.idle_worker.ready.is_set())
-                with mock.patch.object(fork_server, "start", fork_server.launch):
+                with mock.patch.object(fork_client, "start", fork_client.launch):
                     cold_frames.append(first_frames(cold, config.replace(seed=seed)))
                 stopped(cold, config.replace(seed=seed).id)
             for name, index in (("click to the first frame", 0), ("click to the first trained frame", 1)):

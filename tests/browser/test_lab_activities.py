@@ -1,12 +1,33 @@
-"""What a visitor does with their own hands in a lab: guess ten pairs, fill a gallery."""
+"""What a visitor does with their own hands in a lab: guess pairs, fill a gallery, follow, point, draw, use tricks."""
 
 import pytest
 from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
+from dmlviz.labs.few_shot_tasks import EMBEDDED
+from dmlviz.labs.lab_study import ready_made
+from dmlviz.labs.reality_check.claims import claim
+from dmlviz.labs.reality_check.contestants import CONTRASTIVE
+from dmlviz.labs.reid_scores import GALLERY_SIZES
+from dmlviz.labs.specs.reid import size_rows
+from dmlviz.labs.statistics import t_interval
+from dmlviz.metrics.few_shot import episode_accuracies
+from dmlviz.storage.arrays import read_arrays
 
 pytestmark = pytest.mark.browser
 SLOW = 60_000  # milliseconds; the net is trained on two busy cores
+
+
+def drag(page, node, *places):
+    """Press the mouse at the first place of an element, as shares of its size, and let it go at the last."""
+    node.scroll_into_view_if_needed()
+    box = node.bounding_box()
+    at = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in places]
+    page.mouse.move(*at[0])
+    page.mouse.down()
+    for place in at[1:]:
+        page.mouse.move(*place, steps=8)
+    page.mouse.up()
 
 
 @pytest.mark.skipif("fashion_mnist" not in available_datasets(), reason="the ready-made pairs are of Fashion-MNIST")
@@ -18,6 +39,18 @@ def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
         page.get_by_role("button", name="The same", exact=True).click()
     expect(page.get_by_text("You were right for 5 of 10 pairs")).to_be_visible()
     expect(page.get_by_text("you, 10 pairs")).to_be_visible()
+    view = page.locator(".threshold[data-ready]")
+    expect(view.locator("text.you")).to_have_text("you")
+    expect(view.locator("figure")).to_have_count(16)  # pairs that are not asked about
+    assert 0 < int(view.get_attribute("data-accepted")) < 16
+    histogram, roc = view.locator("svg").all()
+    size = histogram.bounding_box()
+    histogram.click(position={"x": 0.97 * size["width"], "y": 0.5 * size["height"]})
+    expect(view).to_have_attribute("data-accepted", "16")  # all are nearer than that
+    expect(view.locator("figure.wrong")).to_have_count(8)  # and half of them are of two identities
+    roc.click(position={"x": 0.1 * size["width"], "y": 0.84 * size["height"]})
+    expect(view.locator(".reading")).to_contain_text(" 0.0 % of those of two accepted")
+    expect(view.locator("td")).to_have_count(33)  # ten folds and their mean
     page.get_by_role("button", name="Ten other pairs").click()
     expect(page.get_by_text("Pair 1 of 10")).to_be_visible()
 
@@ -32,14 +65,7 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
     page.get_by_role("button", name="Add three test pictures of 7").click()
     expect(page.get_by_text("7 (3)")).to_be_visible()
 
-    pad = page.locator("canvas").last
-    pad.scroll_into_view_if_needed()
-    box = pad.bounding_box()
-    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.2 * box["height"])
-    page.mouse.down()
-    for x, y in ((0.7, 0.2), (0.45, 0.85)):
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)
-    page.mouse.up()
+    drag(page, page.locator("canvas").last, (0.3, 0.2), (0.7, 0.2), (0.45, 0.85))
     answer = page.get_by_text("the nearest, ")
     expect(answer).to_be_visible()
     page.get_by_label("Name", exact=True).fill("my sign")
@@ -50,3 +76,126 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
     page.locator("[class*=st-key-lab-shelf-of-my-sign]").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("my sign (1)")).to_have_count(0)
     expect(answer).not_to_contain_text("my sign")
+
+
+def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=tracking&guess=1")
+    tracker = page.locator(".tracker")
+    expect(tracker).to_have_attribute("data-ready", "true")
+    expect(tracker).to_have_attribute("data-own", "false")
+    means = tracker.get_attribute("data-means").split()
+    assert len(means) == 3
+    for name, frame in (("Next frame", "1"), ("Next frame", "2"), ("Previous frame", "1")):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(tracker).to_have_attribute("data-frame", frame)
+    page.get_by_role("slider", name="Frame").fill("20")
+    expect(tracker).to_have_attribute("data-frame", "20")
+    page.get_by_role("radio", name="pixel correlation").click()
+    expect(tracker).to_have_attribute("data-method", "pixel correlation")
+    expect(page.get_by_text("Score map, pixel correlation")).to_be_visible()
+
+    drag(page, page.get_by_role("img", name="The video"), (0.1, 0.1), (0.4, 0.4))
+    expect(tracker).to_have_attribute("data-own", "true")
+    assert tracker.get_attribute("data-means").split() != means
+    page.get_by_role("button", name="Back to the true first box").click()
+    expect(tracker).to_have_attribute("data-means", " ".join(means))
+    page.get_by_role("slider", name="Noise, gray levels").fill("60")
+    expect(tracker).not_to_have_attribute("data-means", " ".join(means))
+
+
+def test_an_image_is_marked_in_every_map(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=classical-or-mined")
+    page.get_by_role("button", name="Show the answer without a guess").click()
+    planes = page.locator(".lab-planes[data-ready]")
+    first, last = (planes.locator("canvas").nth(number) for number in (0, 3))
+    before = last.evaluate("canvas => canvas.toDataURL()")
+    first.scroll_into_view_if_needed()
+    item = first.evaluate(POINT_AT_SOMETHING)
+    expect(planes).to_have_attribute("data-item", item)
+    expect(planes.locator(".reading")).to_contain_text("a test image: marked in all 4 maps")
+    assert last.evaluate("canvas => canvas.toDataURL()") != before
+    planes.get_by_role("radio", name="Training images").click()
+    expect(planes).to_have_attribute("data-part", "Training images")
+    assert int(first.evaluate(POINT_AT_SOMETHING)) >= 2000
+    expect(planes.locator(".reading")).to_contain_text("a training image")
+
+
+# Moves a pointer over a canvas until an image is marked, and returns the image's number.
+POINT_AT_SOMETHING = """canvas => {
+    const box = canvas.getBoundingClientRect(), root = canvas.closest(".lab-planes");
+    for (let share = 0.1; share < 0.9; share += 0.02) {
+        const clientX = box.left + share * box.width, clientY = box.top + (1 - share) * box.height;
+        canvas.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY }));
+        if (root.dataset.item !== "-1") return root.dataset.item;
+    }
+}"""
+
+
+@pytest.mark.skipif("fashion_mnist" not in available_datasets(), reason="the ready-made nets know Fashion-MNIST")
+def test_a_drawing_finds_photographs_and_lies_on_the_map(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=two-domains&guess=1")
+    search = page.locator(".sketch-search")
+    expect(search).to_have_attribute("data-ready", "true")
+    expect(search).to_have_attribute("data-pairs", "150")
+    shirt = ((0.25, 0.15), (0.5, 0.2), (0.75, 0.15), (0.95, 0.35), (0.82, 0.45), (0.73, 0.38), (0.73, 0.92))
+    shirt += ((0.27, 0.92), (0.27, 0.38), (0.18, 0.45), (0.05, 0.35), (0.25, 0.15))
+    drag(page, page.locator(".query-pad canvas"), *shirt)
+    expect(search.locator(".found li")).to_have_count(13)
+    assert (search.get_attribute("data-kinds") or "").count("T-shirt") >= 3
+    page.get_by_test_id("stButtonGroup").get_by_text("class", exact=True).click()
+    expect(search).to_have_attribute("data-variant", "class")
+    expect(search.locator(".found li")).to_have_count(13)
+
+
+def test_a_loss_beats_itself_by_tricks(person):
+    page, results = person.page, ready_made("reality-check").results()
+    page.goto(f"{person.url}/labs?lab=reality-check")
+    expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
+    expect(page.get_by_text("Be the author")).to_have_count(0)  # it gives the answer away
+    page.goto(f"{person.url}/labs?lab=reality-check&guess=1")
+    expect(page.get_by_text("No trick in use.")).to_be_visible()
+    favorite = page.get_by_role("combobox", name="Your favorite loss")
+    favorite.click()
+    favorite.fill("Contrastive")
+    page.get_by_role("option", name="Contrastive (2006)").click()
+    expect(page.get_by_role("heading", name="“Contrastive is as good as the contrastive loss.”")).to_be_visible()
+    page.get_by_text("Leave it at its recommended settings").click()
+    expect(page.get_by_text("1 trick in use")).to_be_visible()
+    page.get_by_text("Put its four nets side by side").click()
+    gain = claim(results, CONTRASTIVE, {"untuned", "four_nets"}).gain
+    assert gain > 20
+    words = f"“Contrastive is {gain:.0f} % better than the contrastive loss.”"
+    expect(page.get_by_role("heading", name=words)).to_be_visible()
+    expect(page.get_by_role("switch", name="Take the best step of the test curve")).to_be_disabled()
+
+
+def test_episodes_follow_each_other_and_the_interval_shrinks(person):
+    page = person.page
+    page.goto(f"{person.url}/labs?lab=few-shot&guess=1")
+    expect(page.get_by_text("One episode has no interval.")).to_be_visible()
+    panel = page.locator(".st-key-lab-episodes-map")
+    # Three kinds of marks for each way, and lines: all of them to the right prototype.
+    expect(panel.locator(".scatterlayer .trace")).to_have_count(3 * 5 + 1)
+    page.get_by_role("button", name="Next episode").click()
+    expect(page.get_by_text("All 2 so far: ")).to_be_visible()
+    page.get_by_role("button", name="50 more").click()
+    kept = read_arrays(ready_made("few-shot").path / "trials" / "prototypical_60-seed_0" / EMBEDDED)
+    mean, low, _ = t_interval(episode_accuracies(kept["embeddings"], kept["labels"], 5, 1, 5, 52).tolist())
+    expect(page.get_by_text(f"All 52 so far: {mean:.1%}, 95 % t-interval over the episodes {low:.1%}")).to_be_visible()
+
+
+def test_a_larger_gallery_is_harder_and_a_cell_shows_its_queries(person):
+    page, results = person.page, ready_made("reid").results()
+    page.goto(f"{person.url}/labs?lab=reid&guess=1&figure=table")
+    cells = page.locator(".st-key-lab-open .main-svg text")
+    expect(cells.filter(has_text="0.001*")).to_have_count(5)  # batch hard in free space collapsed with every margin
+    best = {size: max(row.y for row in size_rows(results, size) if row.series == "rank-1") for size in GALLERY_SIZES}
+    words = page.get_by_text("The best here, ")
+    expect(words).to_contain_text(f"finds {best[751]:.1%} at rank 1")
+    page.get_by_role("slider", name="Identities in the gallery").press("Home")
+    expect(words).to_contain_text(f"finds {best[100]:.1%} at rank 1")
+    page.locator(".st-key-lab-open .scatterlayer .point").last.click(force=True)
+    expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("batch hard · soft")

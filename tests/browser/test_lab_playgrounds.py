@@ -1,6 +1,10 @@
 """What one plays with in the labs: a metric in the plane, and a picture whose places look alike."""
 
+import io
+
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
@@ -37,3 +41,34 @@ def test_a_metric_is_learned_and_a_click_finds_what_is_alike(visit):
     expect(view).not_to_have_attribute("data-place", str(before))
     expect(view.locator(".strip canvas")).to_have_count(51)
     expect(view.locator(".reading")).to_contain_text("of the 50 most alike are of its kind")
+
+    visitor_picture = np.random.default_rng(0).integers(0, 256, (400, 500), np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(visitor_picture).save(file, "PNG")
+    view.get_by_label("A picture of your own").set_input_files(
+        {"name": "noise.png", "mimeType": "image/png", "buffer": file.getvalue()}
+    )
+    expect(view).to_have_attribute("data-own", "14")  # 400 pixels hold 14 tiles of 28
+    expect(view.locator(".reading")).to_contain_text("The 50 tiles that are most like this one, of 196")
+    view.get_by_role("button", name="Back to the town").click()
+    expect(view.locator(".reading")).to_contain_text("of the 50 most alike are of its kind")
+
+
+def test_the_towers_of_the_chosen_net_are_drawn(visit):
+    study = ready_made("patches")
+    assert study is not None
+    if study.info["dataset"] not in available_datasets():
+        pytest.skip("the scene is made of its images")
+    visitor = visit()
+    page = visitor.page
+    page.goto(f"{visitor.url}/labs?lab=patches&guess=1&figure=table")
+    view = page.locator(".lab-picture[data-ready]")
+    view.get_by_label("Compared by").select_option("pseudo-siam")
+    towers = view.locator(".towers")
+    expect(towers).to_contain_text("pseudo-siam: two towers, 226,945 weights in all.")
+    expect(towers.locator("rect.own")).to_have_count(8)
+    view.get_by_label("Compared by").select_option("siam")
+    expect(towers.locator("rect.shared")).to_have_count(4)
+    view.get_by_label("Compared by").select_option("pixels")
+    expect(towers).to_be_hidden()
+    expect(page.get_by_text("MNIST → Fashion-MNIST").first).to_be_visible()

@@ -7,6 +7,7 @@ import numpy as np
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
+from dmlviz.metrics.probes import probe_scores
 from dmlviz.training.head_accuracy import head_accuracy
 
 COUNTS = {"queries", "queries_left_out"}
@@ -19,7 +20,8 @@ def measured():
     embeddings = centers[labels] + rng.normal(size=(60, 3)) / 2
     config = TrainConfig(dataset="digits", loss="arcface")
     head = head_accuracy(config, embeddings, labels, {"weight": rng.normal(size=(10, 3))})
-    return evaluate(embeddings, labels) | {"head_accuracy": head}
+    probes = probe_scores(embeddings, labels, (embeddings, labels))
+    return evaluate(embeddings, labels) | probes | {"head_accuracy": head}
 
 
 def declared_name(key):

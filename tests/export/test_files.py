@@ -101,7 +101,7 @@ def test_file_names_are_plain(kept, kept_drawing):
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("python", "command")])
 def test_an_unfinished_run_cannot_be_exported(name, runs):
     begun = runs.create(RunExport(runs.list()[0]).run.config.replace(seed=44))
-    with pytest.raises(UserError, match=r"has no (embeddings|weights)"):
+    with pytest.raises(UserError, match=r"has no (embeddings|weights|model)"):
         write(name, RunExport(begun), io.BytesIO())
     runs.delete(begun.id)
 

@@ -1,10 +1,11 @@
-"""Faults of a fleet, on loopback: `python tests/faults/fleet.py kills|cuts|memory [COUNT] [SEED]`.
+"""Faults of a fleet, on loopback: `python tests/faults/fleet.py kills|cuts|memory --times COUNT`.
 
 - `kills`: kill −9 of a training, a fork server, a machine or the scheduler at random moments.
 - `cuts`: the network between machine and scheduler is away for 5 s and for 60 s; a machine is frozen for 60 s.
 - `memory`: many short jobs; the memory of the scheduler before and after.
 """
 
+import contextlib
 import os
 import random
 import signal
@@ -14,9 +15,11 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
+sys.path.insert(0, str(Path(__file__).parent))
 
 from cluster import Worker, alive, descendants, free_port
 from relay import Relay
+from table import Table, options
 
 from dmlviz.config import TrainConfig
 from dmlviz.fleet.certificates import make_certificates
@@ -27,6 +30,9 @@ from dmlviz.runs.run import Run
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
 LONG = SHORT.replace(steps=500_000)
+TINY = SHORT.replace(steps=1, num_snapshots=1, eval_subset_size=20, embedding_dim=2)
+FLAT_MB = 10.0  # more memory of the scheduler after all jobs than after the first tenth of them, at most
+LEFT_S = 3.0  # until when no process of a killed machine may be left
 
 
 class Fleet:
@@ -97,42 +103,50 @@ class Fleet:
             self.relay.close()
 
 
-def kills(count, seed):
+def kills(table, count, seed):
     """Kill something at a random moment of a training, then let the next job run."""
-    chance, fleet, gone = random.Random(seed), Fleet(), []
+    chance, fleet = random.Random(seed), Fleet()
     try:
         for number in range(count):
-            run = fleet.jobs.submit(LONG.replace(seed=1000 + number))
-            time.sleep(chance.random() * 3)
-            what = chance.choice(["training", "fork server", "machine", "scheduler"])
-            name = fleet.jobs.status(run).machine or "near"
-            worker = fleet.machines[name].process.pid
-            children = descendants(worker)
-            pids = {
-                "training": [pid for pid in children if _named(pid, "dmlviz worker")],
-                "fork server": [pid for pid in children if not _named(pid, "dmlviz worker")][:1],
-                "machine": [worker],
-                "scheduler": [fleet.jobs.fleet._scheduler.pid] if fleet.jobs.fleet._scheduler is not None else [],
-            }[what]
-            for pid in pids:
-                os.kill(pid, signal.SIGKILL)
-            if what == "machine":
-                fleet.machines[name].kill()
-                gone.append(fleet.until(lambda pids=children: not any(map(alive, pids)), 20))
-                fleet.start(name)
-            fleet.until(lambda run=run: _settled(fleet, run), 120)
-            status = fleet.jobs.status(run)
-            assert status.phase == "running" or status.reason, status
-            fleet.whole(run)
-            fleet.stop_all()
-            following = fleet.jobs.submit(SHORT.replace(seed=number))
-            fleet.until(lambda run=following: fleet.jobs.status(run).phase == "finished", 120)
-            fleet.whole(following)
-            restarts = fleet.jobs.runs.get(run).info.get("restarts", [])
-            print(f"{number + 1}: killed {what} of {name}: {status.phase}, {status.reason or restarts}", flush=True)
+            if table.over:
+                break
+            what = ("training", "machine", "scheduler", "fork server")[number % 4]
+            try:
+                table.add(f"a {what} of the fleet killed", **_kill(fleet, what, number, chance.random() * 3))
+            except AssertionError as error:
+                table.add(f"a {what} of the fleet killed", str(error) or "a promise")
     finally:
         fleet.close()
-    print(f"{count} kills; the processes of a killed machine were gone after at most {max(gone, default=0):.1f} s")
+
+
+def _kill(fleet, what, number, moment):
+    """Kill one of them during a training; return the seconds that it took until all was well."""
+    run = fleet.jobs.submit(LONG.replace(seed=1000 + number))
+    time.sleep(moment)
+    name = fleet.jobs.status(run).machine or "near"
+    worker, figures = fleet.machines[name].process.pid, {}
+    children = descendants(worker)
+    pids = {
+        "training": [pid for pid in children if _named(pid, "dmlviz worker")],
+        "fork server": [pid for pid in children if not _named(pid, "dmlviz worker")][:1],
+        "machine": [worker],
+        "scheduler": [fleet.jobs.fleet._scheduler.pid] if fleet.jobs.fleet._scheduler is not None else [],
+    }[what]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    if what == "machine":
+        fleet.machines[name].kill()
+        figures["s until gone"] = fleet.until(lambda: not any(map(alive, children)), LEFT_S)
+        fleet.start(name)
+    figures["s until it trains or has ended"] = fleet.until(lambda: _settled(fleet, run), 120)
+    status = fleet.jobs.status(run)
+    assert status.phase == "running" or status.reason, f"it is {status.phase} without a reason"
+    fleet.whole(run)
+    fleet.stop_all()
+    following = fleet.jobs.submit(TINY.replace(seed=number))
+    figures["s to the next job's end"] = fleet.until(lambda: fleet.jobs.status(following).phase == "finished", 120)
+    fleet.whole(following)
+    return figures
 
 
 def _settled(fleet, run):
@@ -150,7 +164,7 @@ def _named(pid, name):
         return False
 
 
-def cuts(count, seed):
+def cuts(table, count, seed):
     """Cut the network of a machine that trains, and freeze it."""
     fleet = Fleet(with_relay=True)
     try:
@@ -162,8 +176,8 @@ def cuts(count, seed):
             before = len(fleet.jobs.runs.get(run).log.lines())
             seconds = fleet.until(lambda run=run, n=before: len(fleet.jobs.runs.get(run).log.lines()) > n, 60)
             restarts = fleet.jobs.runs.get(run).info.get("restarts", [])
-            print(f"cut for 5 s: begun again {len(restarts)} times, the next line {seconds:.1f} s after", flush=True)
-            assert not restarts
+            figures = {"s to the next line": seconds}
+            table.add("the network is away for 5 s", "it was begun again" if restarts else "", **figures)
             fleet.stop(run)
             for what in ("cut", "frozen"):
                 run = fleet.train_on("far", seed + 10 * number + 3)
@@ -178,25 +192,32 @@ def cuts(count, seed):
                 started = [event["event"] for event in fleet.jobs.runs.get(run).events()].count("started")
                 fleet.stop(run)
                 fleet.whole(run)
-                assert started == 1
-                print(f"{what} for 60 s: elsewhere after {seconds:.1f} s, whole; back after {back:.1f} s", flush=True)
+                case = "the network is away for 60 s" if what == "cut" else "a machine is frozen for 60 s"
+                figures = {"s until it trains elsewhere": seconds, "s until the machine is back": back}
+                table.add(case, "" if started == 1 else f"begun {started} times in one log", **figures)
     finally:
         fleet.close()
 
 
-def memory(count, seed):
-    """Run many short jobs; print the scheduler's memory on the way."""
-    fleet = Fleet()
+def memory(table, count, seed):
+    """Run many short jobs; look at the scheduler's memory on the way."""
+    fleet, first = Fleet(), 0.0
     try:
-        began = time.monotonic()
         for number in range(count):
-            run = fleet.jobs.submit(SHORT.replace(seed=seed + number, steps=2))
-            fleet.until(lambda run=run: fleet.jobs.status(run).phase == "finished", 60)
-            if number % max(1, count // 10) == 0 or number == count - 1:
-                print(f"{number + 1} jobs: scheduler {_memory(fleet.jobs.fleet._scheduler.pid):.0f} MB", flush=True)
+            if table.over:
+                break
+            run = fleet.jobs.submit(TINY.replace(seed=seed + number))
+            seconds = fleet.until(lambda run=run: fleet.jobs.status(run).phase in ("finished", "failed"), 600)
+            status = fleet.jobs.status(run)
+            now = _memory(fleet.jobs.fleet._scheduler.pid)
+            if number + 1 == max(1, count // 10):
+                first = now
+            broken = f"the scheduler has {now:.0f} MB after {first:.0f}" if first and now > first + FLAT_MB else ""
+            broken += "" if status.phase == "finished" else f"{status.phase}: {status.reason}"
+            figures = {f"MB after {number + 1}": now} if number + 1 in (count // 10, count // 2, count) else {}
+            table.add("a short job", broken, **figures, **{"s for a job": seconds})
             fleet.jobs.runs.delete(run)
             fleet.jobs.runs.trash.remove(run)
-        print(f"{count} jobs in {time.monotonic() - began:.0f} s")
     finally:
         fleet.close()
 
@@ -206,14 +227,24 @@ def _memory(pid):
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
-def main():
-    what, *numbers = sys.argv[1:] or [""]
-    commands = {"kills": (kills, 20), "cuts": (cuts, 1), "memory": (memory, 1000)}
-    if what not in commands:
-        sys.exit(__doc__)
-    command, count = commands[what]
-    command(int(numbers[0]) if numbers else count, int(numbers[1]) if len(numbers) > 1 else 0)
+COMMANDS = {
+    "kills": (
+        kills,
+        40,
+        "R1, fleet",
+        "killed processes of a fleet",
+        "as R1; the run is begun again, or says why it is over.",
+    ),
+    "cuts": (cuts, 1, "R8, network", "networks between machines", "the run goes on or is begun again, never half."),
+    "memory": (memory, 1000, "R8, jobs", "many short jobs", f"the scheduler's memory grows by at most {FLAT_MB:g} MB."),
+}
 
 
 if __name__ == "__main__":
-    main()
+    chosen = options(__doc__, 0, [*COMMANDS])
+    command, count, row, title, promise = COMMANDS[chosen.what]
+    faults = Table(row, title, promise, f"python tests/faults/fleet.py {chosen.what} --times {count}")
+    faults.seconds = chosen.seconds
+    with contextlib.suppress(KeyboardInterrupt):  # what was done until then is told
+        command(faults, chosen.times or count, chosen.seed)
+    sys.exit(faults.finish(chosen.write))

@@ -16,6 +16,7 @@ from app.api import routes
 from app.payloads.protocol.common import ROUTES
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.export import FORMATS
+from dmlviz.labs.registry import LABS
 
 PARTS = [
     *(OTHER, "0" * 16, "live", "center", "faithfulness", "digits", "mnist", "curve", "forces", "ground", "terms"),
@@ -32,6 +33,8 @@ QUERIES = [
     "?metric=x",
     "?view=../..",
     "?after=x",
+    "?figure=x",
+    "?figure=..%2f..&dark=1",
 ]
 BODIES: list[object] = [
     *(None, 5, [], {}, "text", {"params": 5}, {"params": {"margin": "x"}}, {"held": []}, {"points": [[0, 0]]}),
@@ -84,10 +87,11 @@ def _ends(path: str) -> bool:
 
 def _part(draw: random.Random, name: str) -> str:
     likely = {"run": [OTHER], "a": [OTHER], "b": [OTHER], "loss": [*LOSSES], "picture": ["curve", "forces", "ground"]}
+    likely |= {"lab": [*LABS], "source": ["ready", "quick", "full"]}
     likely |= {
         "step": ["0", "150", "7"],
         "item": ["0", "5"],
-        "dataset": ["digits"],
+        "dataset": ["digits", "mnist", "numbers", "identities"],
         "format": [*FORMATS],
         "view": ["live"],
     }

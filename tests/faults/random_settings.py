@@ -19,6 +19,7 @@ from table import Table, options
 
 from app.state.compare import CompareState
 from app.state.explore import UIState
+from app.state.labs import LabsState
 from app.state.learn import LearnState
 from app.state.run_list import RunListState
 from dmlviz.catalog.losses import LOSSES
@@ -29,6 +30,7 @@ from dmlviz.cli.options import read_option
 from dmlviz.config import ProjectionConfig, TrainConfig, flag
 from dmlviz.config.base import Config
 from dmlviz.errors import UserError
+from dmlviz.labs.registry import LABS
 
 LONGEST = 900  # characters of what is said about one mistake
 TEXTS = [
@@ -68,6 +70,11 @@ SENSIBLE: dict[str, list[Any]] = {
     "dims": [2, 3],
     "engine": ["dmlviz", "reference"],
     "all_epochs": [True, False],
+    "lab": [*LABS],
+    "size": ["quick", "full"],
+    "results": ["own", "ready"],
+    "data": ["digits", "mnist", "identities"],
+    "figure": [figure.name for lab in LABS.values() for figure in lab.figures],
 }
 
 
@@ -96,6 +103,7 @@ def _params(draw: random.Random) -> Any:
 def query(draw: random.Random) -> dict[str, str]:
     """The parameters of an address."""
     fixed = ["run", "view", "pin", "select", "color", "metric", "step", "curves", "lesson", "task", "guess", "search"]
+    fixed += ["lab", "size", "data", "results", "figure"]
     fixed += ["a", "b", "sort", "loss", "miner", "topic", "projection", "utm_source", "map.engine", "map.dims"]
     roles = [f"{role}.{parameter.name}" for role, specs in _ROLES.items() for s in specs for parameter in s.parameters]
     names = [*fixed, *fixed, *TrainConfig.model_fields, *(f"map.{name}" for name in ProjectionConfig.model_fields)]
@@ -229,11 +237,17 @@ def run(table: Table, times: int, seed: int) -> None:
         elif kind == 5:
             table.add("options of the command line", try_option(draw))
         else:
-            page = draw.choice([UIState, UIState, UIState, CompareState, LearnState, RunListState])
+            page = draw.choice([UIState, UIState, UIState, CompareState, LearnState, LabsState, RunListState])
             table.add(f"addresses of {PAGES[page]}", try_address(page.from_query, query(draw)))
 
 
-PAGES: dict[type, str] = {UIState: "Explore", CompareState: "Compare", LearnState: "Learn", RunListState: "Runs"}
+PAGES: dict[type, str] = {
+    UIState: "Explore",
+    CompareState: "Compare",
+    LearnState: "Learn",
+    LabsState: "Labs",
+    RunListState: "Runs",
+}
 
 
 def new_table() -> Table:

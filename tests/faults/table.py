@@ -7,6 +7,7 @@ import argparse
 import os
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,11 +102,24 @@ class Table:
             path.write_text(f"{text.rstrip()}\n\n{block}")
 
 
-def options(description: str, times: int) -> argparse.Namespace:
-    """Read the command line that all commands of this folder have: --times, --seconds, --seed, --write."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--times", type=int, default=times, help=f"how many faults ({times})")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same faults (0)")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/FAULTS.md")
-    parser.add_argument("--seconds", type=float, default=1800, help="make no more faults after that (1800)")
-    return parser.parse_args()
+def options(description: str, times: int, what: Sequence[str] = ()) -> argparse.Namespace:
+    """Read the command line that all commands of this folder have, as `parser` makes it."""
+    return parser(description, times, what).parse_args()
+
+
+def parser(description: str, times: int, what: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Make the parser of --times, --seconds, --seed and --write.
+
+    Args:
+        description: What the command does.
+        times: How many faults it makes by default; 0 where it is not asked.
+        what: Names of the parts that it has, one of which is to be chosen; empty for a command without parts.
+    """
+    made = argparse.ArgumentParser(description=description)
+    if what:
+        made.add_argument("what", choices=what)
+    made.add_argument("--times", type=int, default=times, help=f"how many faults ({times})")
+    made.add_argument("--seed", type=int, default=0, help="the same seed makes the same faults (0)")
+    made.add_argument("--write", action="store_true", help="put the table into docs/FAULTS.md")
+    made.add_argument("--seconds", type=float, default=1800, help="make no more faults after that (1800)")
+    return made

@@ -9,7 +9,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.figures import baselines, images_behind
 from dmlviz.figures.data import Images, Measured
+from dmlviz.figures.retrieval import draw_confusion_matrix
 from dmlviz.metrics import curves
+from dmlviz.metrics.distance_histograms import distance_histogram, pairs_per_image
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
@@ -57,15 +59,32 @@ def test_a_threshold_has_the_images_of_the_pairs_that_it_lets_in(images):
     assert "no pair" in nothing.text
 
 
+def test_a_cell_has_the_images_of_its_row_whose_nearest_is_of_its_column(images):
+    d = distances(images) + np.where(np.eye(60), np.inf, 0)
+    nearest = images.labels[d.argmin(axis=1)]
+    measured = Measured(metrics.confusion(images.embeddings, images.labels), ("a", "b", "c", "d"), "")
+    clickable = draw_confusion_matrix(measured).data[2]
+    seen = 0
+    for cell, x, y in zip(clickable.customdata, clickable.x, clickable.y, strict=True):
+        row, column = "abcd".index(y), "abcd".index(x)
+        assert cell == 4 * row + column
+        behind = images_behind.images_behind("confusion_matrix", images, measured, cell)
+        expected = 3 * np.flatnonzero((images.labels == row) & (nearest == column))
+        assert behind.items.tolist() == expected.tolist()
+        assert f" of {y} whose nearest neighbor is one of " in behind.text
+        seen += len(expected)
+    assert seen == 60
+
+
 @pytest.mark.parametrize("kind", ["same", "different"])
 def test_a_bar_has_the_images_of_its_pairs(images, kind):
-    d, counted = distances(images), curves.distance_histogram(images.embeddings, images.labels, bins=30)
+    d, counted = distances(images), distance_histogram(images.embeddings, images.labels, bins=30)
     bar = 6
     low, high = counted.edges[bar : bar + 2]
     of_kind = (images.labels[:, None] == images.labels) == (kind == "same")
     within = of_kind & (d >= low) & (d < high) & ~np.eye(60, dtype=bool)
     assert within.sum() == 2 * getattr(counted, kind)[bar]
-    counts = curves.pairs_per_image(images.embeddings, images.labels, low, high, kind)
+    counts = pairs_per_image(images.embeddings, images.labels, low, high, kind)
     assert counts.tolist() == within.sum(axis=1).tolist()
     behind = images_behind.images_behind(
         "distance_histogram", images, Measured(counted, (), ""), (low + high) / 2, kind

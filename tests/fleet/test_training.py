@@ -2,9 +2,16 @@
 
 import os
 import signal
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
+import pytest
 
+from dmlviz.fleet.dask_fleet import DaskFleet, answer_within
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
@@ -117,3 +124,54 @@ def test_a_scheduler_that_dies_comes_back_and_the_run_begins_again(jobs, until, 
     until(lambda: jobs.status(run).phase == "running")
     assert jobs.runs.get(run).info["restarts"] == ["The fleet was lost."]
     assert [event["event"] for event in jobs.runs.get(run).events()].count("started") == 1
+
+
+SERVER = """
+import sys, time
+from pathlib import Path
+from dmlviz.config import TrainConfig
+from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.jobs.scheduler import JobScheduler
+jobs = JobScheduler(Path(sys.argv[1]), slots=0, warm=False, fleet=DaskFleet(sys.argv[2], Path(sys.argv[3])))
+print(jobs.submit(TrainConfig.from_json(sys.argv[4])), flush=True)
+time.sleep(120)
+"""
+
+
+def test_a_server_that_was_killed_gets_the_training_that_went_on(
+    certificates, free_address, start_worker, until, long, tmp_path
+):
+    address = free_address()
+    machine = start_worker(address, "gpu-9")
+    command = [sys.executable, "-c", SERVER, str(tmp_path), address, str(certificates), long.to_json()]
+    again = None
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            run = server.stdout.readline().strip()
+            until(lambda: len(Run(tmp_path / run).log.lines()) > 5, 240)  # three programs start
+            server.kill()  # and with it the fleet's scheduler, which it has started
+        lines = Run(tmp_path / run).log.lines()
+        assert Run(tmp_path / run).state == "interrupted"
+        again = JobScheduler(tmp_path, slots=0, warm=False, fleet=DaskFleet(address, certificates))
+        assert again.resume_fleet_jobs() == [run]
+        until(lambda: len(again.runs.get(run).log.lines()) > len(lines), 120)
+        assert again.status(run).machine == "gpu-9"
+        assert again.runs.get(run).log.lines()[: len(lines)] == lines  # the same training: its times are in the lines
+        assert again.stop(run)
+        until(lambda: again.status(run).phase == "stopped")
+        assert not [*check(Run(tmp_path / run), thorough=True)]
+    finally:
+        if again is not None:
+            again.close()
+        machine.said()
+
+
+def test_a_machine_that_never_answers_is_not_waited_for_nor_at_the_end_of_the_program():
+    ask = "import time; from dmlviz.fleet.dask_fleet import answer_within; answer_within(0.1, lambda: time.sleep(99))"
+    began = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
+    assert "TimeoutError" in ended.stderr
+    assert time.monotonic() - began < 30
+    with pytest.raises(ZeroDivisionError):
+        answer_within(5, lambda: 1 / 0)
+    assert answer_within(5, threading.get_ident) != threading.get_ident()

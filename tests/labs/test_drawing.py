@@ -52,6 +52,15 @@ def test_cells_have_a_hole_where_nothing_was_measured():
     assert list(cells.y) == ["a", "b"]
 
 
+def test_cells_below_a_limit_have_a_star_and_each_can_be_clicked():
+    cells, clickable = draw(spec("cells", star_below=0.55), ROWS).data
+    assert [list(line) for line in cells.text] == [["0.5*", "0.6"], ["0.2*", ""]]
+    assert cells.texttemplate == "%{text}"
+    assert [list(point) for point in clickable.customdata] == [["a", "1"], ["a", "10"], ["b", "1"]]
+    assert clickable.marker.opacity == 0
+    assert [list(line) for line in draw(spec("cells"), ROWS).data[0].text] == [["0.5", "0.6"], ["0.2", ""]]
+
+
 def test_a_figure_without_rows_is_empty():
     assert not draw(spec("line"), []).data
     assert not draw(spec("cells"), []).data

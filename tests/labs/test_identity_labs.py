@@ -13,11 +13,15 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.labs import shown_images
+from dmlviz.labs.episode_map import draw_episode, episode_map
 from dmlviz.labs.lab_study import check_dataset, ready_made
 from dmlviz.labs.measures import few_shot, gallery, reid, verification
 from dmlviz.labs.measures.embedding import embed, train_net
 from dmlviz.labs.registry import LABS
+from dmlviz.labs.reid_scores import GALLERY_SIZES
+from dmlviz.labs.specs.reid import size_rows
 from dmlviz.labs.trial_worker import measurement
+from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult, TrialStoppedError
 
 OURS = ("verification", "reid", "gallery", "few-shot")
@@ -161,4 +165,40 @@ def test_ready_made_results_are_those_of_the_plan_and_hold_no_pictures(name: str
     for path in study.path.rglob("*.npz"):
         with np.load(path) as arrays:
             assert max(arrays[key].ndim for key in arrays) <= 3
-            assert all(arrays[key].size < 10_000 for key in arrays), "indices and distances, no images"
+            assert all(arrays[key].size < 10_000 for key in arrays if key != "embeddings"), "no images"
+            assert arrays.get("embeddings", np.zeros((1, 1))).shape[1] <= 64
+
+
+def test_an_episode_on_the_map_is_the_one_that_is_scored():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(6), 8)
+    embeddings = rng.normal(size=(6, 5))[labels] + 0.4 * rng.normal(size=(48, 5))
+    accuracies = episode_accuracies(embeddings, labels, 3, 2, 4, count=5)
+    for number in range(5):
+        drawn = episode_map(embeddings, labels, 3, 2, 4, number)
+        assert drawn.accuracy == accuracies[number]
+        # PCA is linear: the prototype is the mean on the map, too, and no two of its distances grow.
+        np.testing.assert_allclose(drawn.prototypes, drawn.support.mean(axis=1))
+        prototypes = embeddings[drawn.episode.support].mean(axis=1)
+        for way in range(3):
+            far = np.linalg.norm(embeddings[drawn.episode.queries[way]] - prototypes[way], axis=1)
+            assert (np.linalg.norm(drawn.queries[way] - drawn.prototypes[way], axis=1) <= far + 1e-9).all()
+    figure = draw_episode(drawn, ["a", "b", "c"])
+    right, wrong = (int(trace.name.partition(": ")[2]) for trace in figure.data[:2])
+    assert (right, right + wrong) == (round(12 * drawn.accuracy), 12)
+    lines = np.column_stack([figure.data[0].x, figure.data[0].y]).reshape(-1, 3, 2)
+    assert len(lines) == right
+    for line in lines:
+        assert np.abs(drawn.queries - line[0]).sum(axis=2).min() < 1e-9
+        assert np.abs(drawn.prototypes - line[1]).sum(axis=1).min() < 1e-9
+
+
+def test_a_gallery_of_some_size_has_the_scores_that_were_measured_there():
+    results = ready_made("reid").results()
+    pixels = next(result for result in results if result.trial.settings.get("net") == "pixels")
+    for at, size in enumerate(GALLERY_SIZES):
+        rows = {(row.series, row.x): row.y for row in size_rows(results, size)}
+        assert rows["rank-1", "raw pixels"] == pixels.values["gallery"]["rank1"][at]
+        assert rows["mAP", "raw pixels"] == pixels.values["gallery"]["map"][at]
+        assert len(rows) == 2 * 5
+    assert size_rows([], 100) == []

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from dmlviz import losses
-from dmlviz.losses.base import Batch, Terms
+from dmlviz.losses.batch import Batch
+from dmlviz.losses.terms import Terms
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.labeled_batch import LabeledBatch
 

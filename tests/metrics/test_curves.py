@@ -7,6 +7,7 @@ from sklearn import metrics as sklearn
 from dmlviz import metrics
 from dmlviz.errors import UserError
 from dmlviz.metrics import curves, verification
+from dmlviz.metrics.distance_histograms import distance_histogram
 from dmlviz.metrics.inputs import read
 from dmlviz.metrics.verification import pair_distances
 
@@ -85,7 +86,7 @@ def test_precision_over_recall_is_that_of_scikit_learn(grid):
 @pytest.mark.parametrize(("n", "classes", "offset"), [(150, 4, 0), (90, 1, 0), (150, 4, 1000), (1100, 3, 0)])
 def test_every_pair_is_counted_once_in_the_bin_of_its_distance(n, classes, offset):
     points, labels = embedded(n=n, classes=classes, grid=1)
-    got = curves.distance_histogram(points + offset, labels, bins=37)
+    got = distance_histogram(points + offset, labels, bins=37)
     assert len(got.same) <= 37
     assert np.diff(got.edges) == pytest.approx(np.full(len(got.same), got.edges[1]))
     first, second = np.triu_indices(n, 1)
@@ -97,7 +98,7 @@ def test_every_pair_is_counted_once_in_the_bin_of_its_distance(n, classes, offse
 
 
 def test_a_collapsed_space_has_all_pairs_in_the_first_bin():
-    got = curves.distance_histogram(np.ones((5, 2)), [0, 0, 0, 1, 1])
+    got = distance_histogram(np.ones((5, 2)), [0, 0, 0, 1, 1])
     assert (got.same.tolist(), got.different.tolist()) == ([4], [6])
     assert got.edges[1] > 0
 
@@ -107,7 +108,7 @@ def test_a_collapsed_space_recalls_nothing_before_all_others_are_seen():
     assert got.recall.tolist() == [0, 0, 3 / 5, 1]
 
 
-@pytest.mark.parametrize("curve", [curves.recall_at_k, curves.roc, curves.precision_recall, curves.distance_histogram])
+@pytest.mark.parametrize("curve", [curves.recall_at_k, curves.roc, curves.precision_recall, distance_histogram])
 def test_what_has_no_curve_is_refused_in_a_sentence(curve):
     with pytest.raises(UserError, match="finite"):
         curve([[0.0], [np.nan]], [0, 0])

@@ -188,7 +188,7 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
     assert events["snapshot"]["frame"]["dims"] == events["started"]["dims"] == 3
     last = events["replay"]["frames"][-1]
     np.testing.assert_allclose(np.linalg.norm(last["centers"], axis=1), 1, atol=1e-3)
-    assert events["replay"]["faithfulness"]["neighbors_kept"] == 1
+    assert events["finished"]["faithfulness"]["neighbors_kept"] == 1
     positions = dequantize(run.frame(last["id"]), 3, Box(tuple(last["center"]), last["scale"]))
     np.testing.assert_allclose(positions, run.embeddings, atol=1e-3)
 

@@ -10,7 +10,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
 from dmlviz.nets import build
 from dmlviz.ops.pairwise import distance_matrix
-from dmlviz.training.events import Failed, Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.events import Embedded, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
 from dmlviz.training.loop import checkpoint_steps, snapshot_steps, train
 
 
@@ -81,7 +81,7 @@ def test_stop_ends_between_batches_and_embeds_all_test_images(digits: Dataset, q
 
 def test_stop_before_the_first_batch_returns_the_untrained_net(digits: Dataset, quick) -> None:
     events = list(train(quick(), data=digits, stop=lambda: True))
-    assert [type(event) for event in events] == [Started, Snapshot, Stopped]
+    assert [type(event) for event in events] == [Started, Snapshot, Stopping, Embedded, Stopped]
     assert events[-1].step == 0
 
 

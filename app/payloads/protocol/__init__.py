@@ -8,6 +8,7 @@ other in Python 3.11.
 from app.payloads.protocol import (
     batches,
     classroom,
+    cleaning,
     common,
     compare,
     events,
@@ -37,6 +38,7 @@ MODULES = (
     batches,
     classroom,
     labs,
+    cleaning,
 )
 
 PROPS: dict[str, type] = {
@@ -60,5 +62,10 @@ PROPS: dict[str, type] = {
     "classroom_bar": classroom.ClassroomBarProps,
     "classroom_board": classroom.ClassroomBoardProps,
     "lab_picture": labs.LabPictureProps,
+    "lab_planes": labs.LabPlanesProps,
+    "sketch_search": labs.SketchSearchProps,
+    "tracker": labs.TrackerProps,
     "metric_playground": labs.MetricPlaygroundProps,
+    "review_sheet": cleaning.ReviewProps,
+    "threshold": labs.ThresholdProps,
 }

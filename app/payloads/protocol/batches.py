@@ -40,7 +40,7 @@ class PairThresholds(TypedDict):
     is_hinge: bool
 
 
-class Compared(TypedDict):
+class ComparedTuples(TypedDict):
     """What a loss compared: base64 of rows of images (or image, class, class) and of how hard each is."""
 
     kind: Literal["pairs", "triplets", "classes"]
@@ -77,6 +77,8 @@ class BatchAnswer(TypedDict):
     mean_of: str
     labels: list[int]
     images: list[int]
+    copy_of: list[int] | None
+    behind_head: bool
     classes: list[str]
     before: str
     places: str
@@ -86,8 +88,8 @@ class BatchAnswer(TypedDict):
     origin: list[float]
     view: str
     normalize: bool
-    reach: PairThresholds
-    seen: Compared
+    thresholds: PairThresholds
+    tuples: ComparedTuples
     selected_by: str | None
     anchored: bool
     centers: ClassCenters | None
@@ -106,4 +108,4 @@ class DistancesAnswer(TypedDict):
     different: str
     images: int
     tracked: int
-    reach: PairThresholds
+    thresholds: PairThresholds

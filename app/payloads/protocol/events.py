@@ -159,6 +159,14 @@ class PreparingEvent(TypedDict):
     total: int
 
 
+class StoppingEvent(TypedDict):
+    """A training was stopped after `step`; its test images are embedded and scored."""
+
+    event: Literal["stopping"]
+    time: NotRequired[float]
+    step: int
+
+
 class EndedEvent(TypedDict):
     """How a training or a projection came to its end; `metrics` are those of the test images."""
 
@@ -221,6 +229,7 @@ RunEvent = (
     | AlarmOverEvent
     | ReplayEvent
     | PreparingEvent
+    | StoppingEvent
     | EndedEvent
     | QueueEvent
     | MachineEvent

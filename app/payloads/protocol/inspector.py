@@ -64,7 +64,7 @@ class InspectorProps(TypedDict, total=False):
     title: str
     steps: list[CaptionedInk]
     far: str | None
-    way: int
+    trajectory_length: int
     below: str
     logits: list[str]
     sheet: bool

@@ -1,25 +1,58 @@
-"""What one plays with in a lab: a picture of places that look alike, and a metric in the plane."""
+"""What one plays with in a lab: places that look alike, a video, linked maps, a metric in the plane, a threshold."""
 
 from typing_extensions import TypedDict
 
+from app.payloads.protocol.query import Drawing
+
 
 class LabPictureProps(TypedDict):
-    """Where the picture of a lab is; `version` changes with the results."""
+    """Where the picture of a lab is; `version` changes with the results.
+
+    `ask` is where a net embeds a picture of the visitor's own, of `least` to `most` tiles in a row, `cell` pixels each;
+    None where there is none.
+    """
 
     url: str
     version: str
+    ask: str | None
+    least: int
+    most: int
+    cell: int
+
+
+class NetDrawing(TypedDict):
+    """A net that compares two patches, in words.
+
+    `inputs` go into a tower each, or into the only one; `layers` are those of a tower; `shared`: both towers have the
+    same weights; `end` makes a score of what they give; `weights` are as many as there are.
+    """
+
+    inputs: list[str]
+    layers: list[str]
+    shared: bool
+    end: str
+    weights: int
 
 
 class PlaceScores(TypedDict):
     """How alike the places of a picture are, by one method.
 
     Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for
-    each place on the left and each place on the right, row after row, in base64.
+    each place on the left and each place on the right, row after row, in base64. `net` is the net that it is; None for
+    one that is not drawn.
     """
 
     title: str
     embeddings: str | None
     scores: str | None
+    dimensions: int
+    net: NetDrawing | None
+
+
+class EmbeddedTiles(TypedDict):
+    """Where the tiles of a visitor's own picture are, as in `PlaceScores`."""
+
+    embeddings: str
     dimensions: int
 
 
@@ -46,3 +79,162 @@ class LabPicture(TypedDict):
 
 class MetricPlaygroundProps(TypedDict):
     """A metric in the plane takes nothing from the server."""
+
+
+class TrackerProps(TypedDict):
+    """Where the tracker answers, of what the videos are made, and the numbers that it begins with and may go up to."""
+
+    url: str
+    version: str
+    things: str
+    video: int
+    videos: int
+    distractors: int
+    most_distractors: int
+    noise: float
+    most_noise: float
+
+
+class Follower(TypedDict):
+    """What one method finds in a video.
+
+    `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte
+    each, in base64; `overlaps` those of its boxes with the true ones; `kept` the frames until the target is lost.
+    """
+
+    title: str
+    boxes: list[list[float]]
+    maps: str
+    overlaps: list[float]
+    kept: int
+    milliseconds: float
+
+
+class FollowedVideo(TypedDict):
+    """A video of `count` frames, `side` pixels a side, as bytes in base64, and what each method finds in it.
+
+    A place of a score map is `stride` pixels from the next. `first` is the box that was given.
+    """
+
+    frames: str
+    side: int
+    count: int
+    stride: int
+    first: list[float]
+    truth: list[list[float]]
+    followers: list[Follower]
+
+
+class LabPlanesProps(TypedDict):
+    """Where the linked maps of a lab are, and the pictures of their images: a sheet, `columns` tiles in a row."""
+
+    url: str
+    version: str
+    sheet: str | None
+
+
+class PlanePoints(TypedDict):
+    """A map: its points, n × 2 floats (little-endian, 32 bits) in base64; templates where only directions count."""
+
+    title: str
+    note: str
+    points: str
+    centers: list[list[float]] | None
+
+
+class LabPlanes(TypedDict):
+    """Maps of the same images: `labels` a byte each, in base64, the number of a name; test images come first."""
+
+    planes: list[PlanePoints]
+    labels: str
+    names: list[str]
+    tests: int
+    columns: int
+    tile: int
+
+
+class SketchSearchProps(TypedDict):
+    """Where the net of a trial answers, which variant it is, and what was drawn on the pad."""
+
+    url: str
+    version: str
+    trial: str
+    variant: str
+    drawing: Drawing | None
+
+
+class FoundPhotograph(TypedDict):
+    """A photograph that a drawing finds: its class, how far it is, and its number on the map, -1 when not on it."""
+
+    garment: int
+    distance: float
+    item: int
+
+
+class SketchAnswer(TypedDict):
+    """What a drawing finds, the best first; `sheet` shows them side by side, `prepared` the drawing as the net sees it.
+
+    `place` is where the drawing lies on the map.
+    """
+
+    found: list[FoundPhotograph]
+    sheet: str
+    place: list[float]
+    prepared: str
+
+
+class TwoDomains(TypedDict):
+    """Photographs and their sketches on one map.
+
+    `places` are those of the photographs and of the sketches; `photographs` and `sketches` show them side by side,
+    `tile` pixels each; `garments` is the class of each pair by its number in `names`; `count` are all photographs, most
+    of which are not on the map.
+    """
+
+    places: list[list[list[float]]]
+    photographs: str
+    sketches: str
+    garments: list[int]
+    names: list[str]
+    tile: int
+    count: int
+    answer: SketchAnswer | None
+
+
+class ThresholdFolds(TypedDict):
+    """Accuracy of each of ten folds, and the threshold that the other nine gave."""
+
+    accuracy: list[float]
+    threshold: list[float]
+
+
+class ThresholdNet(TypedDict):
+    """Distances of pairs by one net: shares of each kind in bins, and those of the pairs that are shown."""
+
+    title: str
+    edges: list[float]
+    same: list[float]
+    different: list[float]
+    threshold: float
+    folds: ThresholdFolds
+    distances: list[float]
+
+
+class ThresholdPair(TypedDict):
+    """Two pictures as data URLs, whether they show one identity, and the distance of their pixels where it is known."""
+
+    images: list[str]
+    same: bool
+    pixels: float | None
+
+
+class ThresholdProps(TypedDict):
+    """A threshold on the distance: the nets, the pairs that are shown, the visitor's own rates of errors and hits.
+
+    `best` is the title of the net to begin with; `you` is a false positive rate and a recall.
+    """
+
+    best: str
+    nets: list[ThresholdNet]
+    pairs: list[ThresholdPair]
+    you: list[float] | None

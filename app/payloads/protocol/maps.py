@@ -30,7 +30,7 @@ class MapQuery(TypedDict):
     """A person's own picture: where it lies at the end and on the way (step, then coordinates), and its neighbors."""
 
     xy: NotRequired[list[float]]
-    way: NotRequired[list[tuple[float, ...]]]
+    trajectory: NotRequired[list[tuple[float, ...]]]
     frames: NotRequired[dict[str, list[float]]]
     neighbors: list[int]
 

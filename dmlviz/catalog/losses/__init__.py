@@ -8,6 +8,7 @@ from dmlviz.catalog.losses.proxies import PROXIES
 from dmlviz.catalog.losses.structured import STRUCTURED
 from dmlviz.catalog.losses.sums import WeightedSumSpec, sums
 from dmlviz.catalog.losses.triplets import TRIPLETS
+from dmlviz.catalog.losses.views import VIEWS
 from dmlviz.catalog.parameters import Catalog, LossSpec
 
 
@@ -32,4 +33,4 @@ class Losses(Catalog[LossSpec]):
         self._entries.update({spec.name: spec for spec in sums(single)})
 
 
-LOSSES = Losses([*PAIRS, *TRIPLETS, *STRUCTURED, *PROXIES])
+LOSSES = Losses([*PAIRS, *TRIPLETS, *STRUCTURED, *VIEWS, *PROXIES])

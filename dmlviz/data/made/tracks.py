@@ -31,11 +31,13 @@ class Videos:
         frames: uint8, videos × frames × SIDE × SIDE.
         boxes: Middle (row, column) and side of the target's square, in pixels, videos × frames × 3.
         labels: Class of each target.
+        distractors: Middle and side of the squares of the things beside it, videos × distractors × frames × 3.
     """
 
     frames: np.ndarray
     boxes: np.ndarray
     labels: np.ndarray
+    distractors: np.ndarray
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -58,7 +60,12 @@ def make_train_and_test(source: Dataset) -> tuple[Videos, Videos]:
 
 
 def make_videos(
-    things: Split, count: int, rng: np.random.Generator, distractors: int = DISTRACTORS, noise_level: float = NOISE
+    things: Split,
+    count: int,
+    rng: np.random.Generator,
+    distractors: int = DISTRACTORS,
+    noise_level: float = NOISE,
+    drawn: int | None = None,
 ) -> Videos:
     """Let things wander over a textured ground, the target of each video above the others.
 
@@ -68,8 +75,10 @@ def make_videos(
         rng: Source of the random numbers.
         distractors: Things of each video beside the target.
         noise_level: Standard deviation of the noise, in gray levels.
+        drawn: Distractors to draw random numbers for, of which the first are shown: videos of the same seed with more
+            of them or fewer are then alike in everything else. As many as are shown by default.
     """
-    kinds = distractors + 1
+    kinds = 1 + (distractors if drawn is None else drawn)
     chosen = rng.choice(len(things), (count, kinds))
     places, sides, turns = _paths(count, kinds, rng)
     brightness = rng.uniform(0.7, 1.0, (count, kinds))
@@ -78,7 +87,7 @@ def make_videos(
     frames = np.empty((count, FRAMES, SIDE, SIDE), np.uint8)
     for frame in range(FRAMES):
         canvas = np.clip(50 + grounds, 0, 255)
-        for kind in reversed(range(kinds)):  # the target, kind 0, last
+        for kind in reversed(range(distractors + 1)):  # the target, kind 0, last
             corner = np.floor(places[:, kind, frame]).astype(int) - square // 2
             to_thing = things.images.shape[1] / sides[:, kind, frame]
             matrices = affine_matrices(turns[:, kind, frame], to_thing)
@@ -87,8 +96,8 @@ def make_videos(
             thing = sample(things.images, chosen[:, kind], centers, matrices, square)
             _lay_over(canvas, thing * brightness[:, kind, None, None], corner)
         frames[:, frame] = to_bytes(canvas + noise(canvas.shape, noise_level, rng))
-    boxes = np.concatenate([places[:, 0], sides[:, 0, :, None]], axis=2).astype(np.float32)
-    return Videos(frames, boxes, things.labels[chosen[:, 0]])
+    boxes = np.concatenate([places, sides[..., None]], axis=3).astype(np.float32)
+    return Videos(frames, boxes[:, 0], things.labels[chosen[:, 0]], boxes[:, 1 : distractors + 1])
 
 
 def crop(frames: np.ndarray, boxes: np.ndarray, size: int, context: float = CONTEXT) -> np.ndarray:

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from dmlviz.config import TrainConfig
-from dmlviz.data import Split, load, stratified_subset
+from dmlviz.data import load
 from dmlviz.labs.measures.training import train_to_the_end
+from dmlviz.labs.shown_images import test_and_train
+from dmlviz.labs.specs.classical_or_mined import SCORED
 from dmlviz.metrics import evaluate
 from dmlviz.studies.trial import Trial, TrialContext
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.events import Event, Snapshot, Started, Step
 
-SCORED = 2000  # test images, and as many training images
 FOLLOWED = 1000  # of both together, at each snapshot
 SNAPSHOTS = 12
 SCORES = ("precision_at_1", "map_at_r")
@@ -24,28 +25,27 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     """Train one net in the plane; keep its points.
 
     Returns:
-        `curve`, a list of [images seen, processor seconds, MAP@R, share of active terms since the last point]; `test`
-        and `train`, the scores of each at the end; `tuples`, pairs or triplets compared in a batch, and `images` of it.
+        `curve`, a list of [images seen, processor seconds, MAP@R, share of active terms since the last point];
+        `losses`, a list of [images seen, mean loss since the last point]; `test` and `train`, the scores of each at the
+        end; `tuples`, pairs or triplets compared in a batch, and `images` of it.
     """
     data = load(trial.dataset, context.data_root)
     config = TrainConfig(
         dataset=trial.dataset, num_snapshots=SNAPSHOTS, eval_subset_size=FOLLOWED, **dict(trial.settings)
     )
-    test = data.test.select(stratified_subset(data.test.labels, SCORED))
-    train = data.train.select(stratified_subset(data.train.labels, SCORED))
-    both = Split(np.concatenate([test.images, train.images]), np.concatenate([test.labels, train.labels]))
-    follower = _Follower(config, both.labels, len(test))
+    both, tests = test_and_train(data, SCORED)
+    follower = _Follower(config, both.labels, tests)
     end = train_to_the_end(
         config, replace(data, test=both), context, lambda snapshot: follower.values(), on_event=follower.on_event
     )
-    parts = {"test": slice(None, len(test)), "train": slice(len(test), None)}
+    parts = {"test": slice(None, tests), "train": slice(tests, None)}
     scores = {name: _scores(end.embeddings[part], both.labels[part]) for name, part in parts.items()}
     follower.add(end.step, end.cpu_seconds, scores["test"][SCORES[-1]])
     np.savez(
         context.folder / "points.npz",
         embeddings=end.embeddings.astype(np.float16),
         labels=both.labels.astype(np.uint8),
-        tests=len(test),
+        tests=tests,
     )
     return {**follower.values(), **scores}
 
@@ -58,7 +58,9 @@ class _Follower:
         self._labels, self._tests = labels, tests
         self._tracked = np.array([], int)
         self._curve: list[list[float]] = []
+        self._losses: list[list[float]] = []
         self._active: list[float] = []
+        self._recent_losses: list[float] = []
         self._tuples: list[int] = []
         self._cpu_seconds = 0.0
 
@@ -67,6 +69,7 @@ class _Follower:
             self._tracked = event.tracked_indices
         elif isinstance(event, Step):
             self._active.append(event.active_fraction)
+            self._recent_losses.append(event.loss)
             self._cpu_seconds = event.cpu_seconds
         elif isinstance(event, BatchRecord):
             self._tuples.append(event.num_mined)
@@ -78,13 +81,16 @@ class _Follower:
     def add(self, step: int, cpu_seconds: float, score: float) -> None:
         """Add a point of the curve."""
         active = float(np.mean(self._active)) if self._active else 1.0
+        if self._recent_losses:
+            self._losses.append([step * self._images, float(np.mean(self._recent_losses))])
         self._active.clear()
+        self._recent_losses.clear()
         self._curve.append([step * self._images, round(cpu_seconds, 2), score, active])
 
     def values(self) -> dict[str, Any]:
         """Return the curve so far, and the tuples of a batch."""
         tuples = float(np.mean(self._tuples)) if self._tuples else 0.0
-        return {"curve": [*self._curve], "tuples": tuples, "images": self._images}
+        return {"curve": [*self._curve], "losses": [*self._losses], "tuples": tuples, "images": self._images}
 
 
 def _scores(embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:

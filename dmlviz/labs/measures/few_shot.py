@@ -8,7 +8,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.labs.few_shot_tasks import EPISODES, GROWTH, QUERIES, SHOTS, TASKS, TEST_WAYS
+from dmlviz.labs.few_shot_tasks import EMBEDDED, EPISODES, GROWTH, QUERIES, SHOTS, TASKS, TEST_WAYS
 from dmlviz.labs.measures.embedding import embed, train_net
 from dmlviz.labs.shown_images import images_id
 from dmlviz.metrics.few_shot import episode_accuracies, episodes, nearest_prototype
@@ -45,6 +45,9 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     accuracies = {name: _accuracies(embeddings, labels, *task, EPISODES) for name, task in TASKS.items()}
     first = accuracies[next(iter(TASKS))]
     _keep_episodes(embeddings, labels, rows, context)
+    if fields:  # pixels are those of the images
+        kept = {"embeddings": embeddings.astype(np.float16), "labels": labels.astype(np.uint8)}
+        np.savez_compressed(context.folder / EMBEDDED, **kept)  # type: ignore[arg-type]
     return {
         "tasks": {name: _interval(values) for name, values in accuracies.items()},
         "growth": [_interval(first[:count]) for count in GROWTH],

@@ -4,15 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from dmlviz.config import TrainConfig
-from dmlviz.data import load
+from dmlviz.data import Dataset, load
+from dmlviz.labs.measures.embedding import embed
 from dmlviz.labs.measures.training import train_to_the_end
+from dmlviz.labs.shown_images import some_test_images
+from dmlviz.labs.specs.margins import KEPT_POINTS
 from dmlviz.metrics import evaluate
+from dmlviz.nets import build
 from dmlviz.studies.trial import Trial, TrialContext
 from dmlviz.training.events import Event, Step
 
-KEPT_POINTS = 1500  # test images whose embeddings are kept for the pictures
 SNAPSHOTS = 12
 SCORES = ("precision_at_1",)
 
@@ -37,11 +41,12 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     end = train_to_the_end(config, data, context, on_event=on_event)
     assert end.class_centers is not None
     embeddings, labels = end.embeddings[kept], np.searchsorted(seen, data.test.labels[kept])
-    some = np.random.default_rng(0).permutation(len(kept))[:KEPT_POINTS]
+    some = some_test_images(data, seen, KEPT_POINTS)
     np.savez(
         context.folder / "points.npz",
-        embeddings=embeddings[some].astype(np.float16),
-        labels=labels[some].astype(np.uint8),
+        features=_features(end.net_weights, config, data, data.test.images[some]).astype(np.float16),
+        embeddings=end.embeddings[some].astype(np.float16),
+        labels=np.searchsorted(seen, data.test.labels[some]).astype(np.uint8),
         centers=end.class_centers.astype(np.float32),
     )
     last = losses[-max(1, len(losses) // 10) :]
@@ -51,6 +56,15 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         **{name: scores[name] for name in SCORES},
         "loss": float(np.mean(last)),
     }
+
+
+def _features(weights: Mapping[str, np.ndarray], config: TrainConfig, data: Dataset, images: np.ndarray) -> np.ndarray:
+    """Return what the net gives before it is scaled to length 1."""
+    net = build(
+        config.net, embedding_dim=config.embedding_dim, normalize=False, channels=data.channels, size=data.size
+    ).eval()
+    net.load_state_dict({name: torch.from_numpy(np.array(values)) for name, values in weights.items()})
+    return embed(net, images, data)
 
 
 def angles(embeddings: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> dict[str, float]:

@@ -8,14 +8,13 @@ import numpy as np
 from dmlviz.data import load
 from dmlviz.data.dataset import Split
 from dmlviz.labs.measures.identity_embeddings import embed_test_images
-from dmlviz.labs.reid_scores import GALLERY_SIZES, RANKS
+from dmlviz.labs.reid_scores import COLLAPSED_MAP, GALLERY_SIZES, RANKS
 from dmlviz.labs.shown_images import images_id
 from dmlviz.metrics import evaluate
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.studies.trial import Trial, TrialContext
 
 SHOWN_QUERIES, SHOWN_NEIGHBORS = 12, 10
-COLLAPSED_MAP = 0.01  # below it, all embeddings lie in one point
 
 
 def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
@@ -12,6 +13,7 @@ from dmlviz.data.dataset import Split
 from dmlviz.data.made.pixels import enlarged
 from dmlviz.data.made.town import build_town
 from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
+from dmlviz.labs.measures.kept_net import keep_net
 from dmlviz.labs.measures.pair_training import in_chunks, normalized
 from dmlviz.labs.measures.training import train_to_the_end
 from dmlviz.nets import build
@@ -34,7 +36,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     if settings["method"] == "pixels":
         embedded = town.tiles.reshape(len(town.tiles), -1) / np.float32(255)
     else:
-        net = build("small", embedding_dim=DIMENSIONS, size=town.tiles.shape[1], seed=settings["seed"])
+        net = build_net(town.tiles.shape[1], settings["seed"])
         if settings["steps"]:
             train, test = enlarged(source)
             few = Split(test.images[:500], test.labels[:500])  # the scores of this training are not shown
@@ -50,6 +52,8 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
             )
             end = train_to_the_end(config, data, context, share=(0.0, 0.8))
             net.load_state_dict({name: torch.from_numpy(np.array(values)) for name, values in end.net_weights.items()})
+            if not settings["seed"]:
+                keep_net(net, context.folder)
         net.eval()
         embedded = in_chunks(net, normalized(town.tiles, source.mean, source.std))
     neighbors = others_of_another_image(embedded, town.image, max(KS))
@@ -64,6 +68,17 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         ],
         "tiles": len(town.tiles),
     }
+
+
+def build_net(size: int, seed: int) -> nn.Module:
+    """Create the net that embeds tiles of `size` pixels a side."""
+    return build("small", embedding_dim=DIMENSIONS, size=size, seed=seed)
+
+
+def directions(embedded: np.ndarray) -> np.ndarray:
+    """Return the directions of embeddings (n × d) as signed bytes, from which the page computes who is alike."""
+    unit = embedded / np.linalg.norm(embedded, axis=1, keepdims=True).clip(1e-9)
+    return np.rint(127 * unit).astype(np.int8)
 
 
 def others_of_another_image(embedded: np.ndarray, image: np.ndarray, k: int) -> np.ndarray:
@@ -81,11 +96,9 @@ def others_of_another_image(embedded: np.ndarray, image: np.ndarray, k: int) -> 
 
 
 def _keep_for_playground(context: TrialContext, embedded: np.ndarray) -> None:
-    """Keep directions as signed bytes, from which the page computes who is alike; none of the pixels themselves."""
-    if embedded.shape[1] > DIMENSIONS:
-        return
-    unit = embedded / np.linalg.norm(embedded, axis=1, keepdims=True).clip(1e-9)
-    np.savez_compressed(context.folder / PLAYGROUND, embeddings=np.rint(127 * unit).astype(np.int8))
+    """Keep where the tiles are; none of the pixels themselves."""
+    if embedded.shape[1] <= DIMENSIONS:
+        np.savez_compressed(context.folder / PLAYGROUND, embeddings=directions(embedded))
 
 
 def _keep(context: TrialContext, tiles: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from dmlviz.data import load
 from dmlviz.data.made.pixels import enlarged
 from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, TEST_VIDEOS, Videos, make_train_and_test, make_videos
 from dmlviz.labs.kept_arrays import PICTURES
+from dmlviz.labs.measures.kept_net import keep_net
 from dmlviz.labs.measures.pair_training import seeded, train_steps
 from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
 
@@ -84,6 +85,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     if settings["steps"]:
         train, _ = make_train_and_test(source)
         seconds = _train(tracker, train, settings, context)
+        keep_net(tracker, context.folder)
     tracker.eval()
     tests, begun, frames = [], time.process_time(), 0
     things = enlarged(source)[1].select_classes(TEST_CLASSES)
@@ -148,17 +150,33 @@ def _exemplars(frames: torch.Tensor, boxes: np.ndarray, video: np.ndarray, frame
 
 def follow(tracker: Correlation, videos: Videos) -> np.ndarray:
     """Return the boxes that a tracker finds, given the first: videos × frames × 3 (row, column, side)."""
+    return follow_from(tracker, videos.frames, videos.boxes[:, 0])[0]
+
+
+def follow_from(tracker: Correlation, videos: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Follow what a box of the first frame holds.
+
+    Args:
+        tracker: What compares it with the places of a frame.
+        videos: Frames, uint8, n × frames × SIDE × SIDE.
+        first: Row, column and side of a square in each first frame, n × 3.
+
+    Returns:
+        The boxes, n × frames × 3, whose side stays that of the first; the score maps, n × frames × h × w, whose place
+        (i, j) is pixel (STRIDE · i, STRIDE · j).
+    """
     n = len(videos)
-    frames = _normalized(videos.frames)
-    found = np.repeat(videos.boxes[:, :1], FRAMES, axis=1)  # the side stays that of the first frame
+    frames = _normalized(videos)
+    found = np.repeat(first[:, None], FRAMES, axis=1).astype(np.float32)
     rows = np.arange(0, SIDE, STRIDE)
+    maps = np.empty((n, FRAMES, len(rows), len(rows)), np.float32)
     with torch.inference_mode():
-        templates = tracker.template(_exemplars(frames, videos.boxes, np.arange(n), np.zeros(n, int)))
-        for frame in range(1, FRAMES):
-            scores = tracker(templates, frames[:, frame, None]).numpy()
-            best = damped_peak(scores, found[:, frame - 1, :2], rows)
-            found[:, frame, :2] = best
-    return found
+        templates = tracker.template(_exemplars(frames, found, np.arange(n), np.zeros(n, int)))
+        for frame in range(FRAMES):
+            maps[:, frame] = tracker(templates, frames[:, frame, None]).numpy()
+            if frame:
+                found[:, frame, :2] = damped_peak(maps[:, frame], found[:, frame - 1, :2], rows)
+    return found, maps
 
 
 def damped_peak(scores: np.ndarray, before: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -11,7 +11,9 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import made
 from dmlviz.data.dataset import Split
 from dmlviz.labs.kept_arrays import MAP, PICTURES
+from dmlviz.labs.measures.kept_net import keep_net
 from dmlviz.labs.measures.pair_training import in_chunks, normalized, seeded, train_steps
+from dmlviz.labs.specs.two_domains import ASKED
 from dmlviz.nets import PairNet, build
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.pairwise import l2_normalize
@@ -33,14 +35,14 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     """
     settings = trial.settings
     data = made.load(DATASETS["sketches"], trial.dataset, data_root(context.data_root))
-    photographs, sketches = _domains(data.test, data.mean, data.std)
+    photographs, sketches = domains(data.test, data.mean, data.std)
     if settings["learns"] == "nothing":
         embedded, seconds = [images.flatten(1).numpy() for images in (photographs, sketches)], 0.0
     else:
         net, seconds = _train(data.train, data.mean, data.std, settings, context)
-        embedded = [in_chunks(net.a, photographs), in_chunks(net.b, sketches)]
-        if settings["learns"] == "class":  # as in retrieval by features of a classifier
-            embedded = [l2_normalize(torch.from_numpy(values)).numpy() for values in embedded]
+        if settings["variant"] in ASKED and not settings["seed"]:
+            keep_net(net, context.folder)
+        embedded = [embed(net.a, photographs, settings), embed(net.b, sketches, settings)]
     gallery, queries = (values.astype(np.float32) for values in embedded)
     garments = data.test.roles["garment"][0::2]
     values = retrieval_scores(queries, gallery, garments)
@@ -48,7 +50,21 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     return {**values, "train_seconds": round(seconds, 2)}
 
 
-def _domains(split: Split, mean: float, std: float) -> tuple[torch.Tensor, torch.Tensor]:
+def build_towers(settings: Mapping[str, Any], size: int) -> PairNet:
+    """Create the towers of a variant, for images of `size` pixels: one for photographs, one for sketches."""
+    a, b = (build("small", embedding_dim=DIMENSIONS, normalize=settings["normalize"], size=size) for _ in range(2))
+    return PairNet(a, b, settings["shared"])
+
+
+def embed(tower: torch.nn.Module, images: torch.Tensor, settings: Mapping[str, Any]) -> np.ndarray:
+    """Return the embeddings of normalized images, n × d, as they are compared."""
+    embedded = in_chunks(tower, images)
+    if settings["learns"] == "class":  # as in retrieval by features of a classifier
+        return np.asarray(l2_normalize(torch.from_numpy(embedded)).numpy())
+    return embedded
+
+
+def domains(split: Split, mean: float, std: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Return photographs and sketches; row i of both shows the same thing."""
     images = normalized(split.images, mean, std)
     domain = split.roles["domain"]
@@ -58,12 +74,11 @@ def _domains(split: Split, mean: float, std: float) -> tuple[torch.Tensor, torch
 def _train(
     split: Split, mean: float, std: float, settings: Mapping[str, Any], context: TrialContext
 ) -> tuple[PairNet, float]:
-    photographs, sketches = _domains(split, mean, std)
+    photographs, sketches = domains(split, mean, std)
     labels = torch.from_numpy(split.roles["garment"][0::2].astype(np.int64))
-    size, normalize, seed = photographs.shape[-1], settings["normalize"], settings["seed"]
+    normalize, seed = settings["normalize"], settings["seed"]
     with seeded(seed):
-        a, b = (build("small", embedding_dim=DIMENSIONS, normalize=normalize, size=size) for _ in range(2))
-        net = PairNet(a, b, settings["shared"])
+        net = build_towers(settings, photographs.shape[-1])
         head = torch.nn.Linear(DIMENSIONS, int(labels.max()) + 1)
     both = torch.nn.ModuleList([net, head])
     rng = np.random.default_rng(seed)

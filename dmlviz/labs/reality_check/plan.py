@@ -1,6 +1,7 @@
 """The trials of the lab: search, then final runs, then the baseline as papers ran it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dmlviz.labs.reality_check.contestants import (
@@ -20,11 +21,35 @@ SEEDS: dict[Size, int] = {"quick": 2, "full": 10}  # of the final runs
 STEPS: dict[Size, int] = {"quick": 100, "full": 300}
 SECONDS_A_STEP = 0.0085  # of a training, on one core
 FOLDS = 4
-# The baseline as papers ran it, one trick after the other: not tuned, without its miner, in fewer dimensions.
-BASELINES: dict[str, dict[str, Any]] = {
-    "untuned": {},
-    "unmined": {"miner": "all_pairs"},
-    "smaller": {"miner": "all_pairs", "embedding_dim": 8},
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The contrastive loss as a paper may run it.
+
+    Attributes:
+        tuned: Whether it gets the best settings of its search, or those that the catalog recommends.
+        changes: Fields of `TrainConfig`: another miner, fewer dimensions.
+        seeds: Number of runs.
+    """
+
+    tuned: bool
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Mapping[Size, int] = field(default_factory=lambda: SEEDS)
+
+
+_UNMINED: dict[str, Any] = {"miner": "all_pairs"}
+_SMALLER: dict[str, Any] = {"embedding_dim": 8}
+_ONE_IF_QUICK: dict[Size, int] = {**SEEDS, "quick": 1}
+# What papers did, one trick after the other; then the other combinations, for those who switch tricks on and off.
+BASELINES = {
+    "untuned": Baseline(tuned=False),
+    "unmined": Baseline(tuned=False, changes=_UNMINED),
+    "smaller": Baseline(tuned=False, changes={**_UNMINED, **_SMALLER}),
+    "untuned-smaller": Baseline(tuned=False, changes=_SMALLER, seeds=_ONE_IF_QUICK),
+    "tuned-unmined": Baseline(tuned=True, changes=_UNMINED, seeds=_ONE_IF_QUICK),
+    "tuned-smaller": Baseline(tuned=True, changes=_SMALLER, seeds=_ONE_IF_QUICK),
+    "tuned-unmined-smaller": Baseline(tuned=True, changes={**_UNMINED, **_SMALLER}, seeds=_ONE_IF_QUICK),
 }
 
 
@@ -48,12 +73,19 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
                 (TRIALS[size], _trial(size, dataset, f"final-{contestant.key}", contestant, settings, seed, "test"))
                 for seed in range(1, SEEDS[size] + 1)
             ]
+    searched = search_results(CONTRASTIVE, results)
+    best = best_settings(searched) if len(searched) >= TRIALS[size] else None
     start = next_settings(CONTRASTIVE, [], use_tpe=False)
-    wanted += [
-        (TRIALS[size] + 1, _trial(size, dataset, f"paper-{name}", CONTRASTIVE, start, seed, "test", changes))
-        for name, changes in BASELINES.items()
-        for seed in range(1, SEEDS[size] + 1)
-    ]
+    for name, baseline in BASELINES.items():
+        settings = best if baseline.tuned else start
+        if settings is not None:
+            wanted += [
+                (
+                    TRIALS[size] + 1,
+                    _trial(size, dataset, f"paper-{name}", CONTRASTIVE, settings, seed, "test", baseline.changes),
+                )
+                for seed in range(1, baseline.seeds[size] + 1)
+            ]
     missing = [(turn, trial) for turn, trial in wanted if trial.name not in by_name]
     return done + [trial for _, trial in sorted(missing, key=lambda pair: pair[0])]  # each loss in turn
 
@@ -61,7 +93,7 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
 def total(size: Size, dataset: str) -> tuple[int, float]:
     """Return how many trials there will be, and their seconds."""
     losses = len(contestants(size))
-    count = losses * (TRIALS[size] + SEEDS[size]) + len(BASELINES) * SEEDS[size]
+    count = losses * (TRIALS[size] + SEEDS[size]) + sum(baseline.seeds[size] for baseline in BASELINES.values())
     return count, count * _seconds(size)
 
 

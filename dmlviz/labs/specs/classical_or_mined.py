@@ -1,16 +1,19 @@
 """The lab *Classical or mined*: siamese and triplet nets as they were, and with tuples chosen from the batch."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair
-from dmlviz.labs.pictures import plane_picture
+from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, LinkedPlanes, Plane
 from dmlviz.labs.statistics import mean_rows
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
+
+if TYPE_CHECKING:
+    from dmlviz.data import Dataset
 
 # Name, title, settings: 160 images a batch either way (159 of triplets).
 WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -22,6 +25,7 @@ WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 TITLES = {name: title for name, title, _ in WAYS}
 SCORES = (("precision_at_1", "P@1"), ("map_at_r", "MAP@R"))
 PARTS = (("test", "test images"), ("train", "training images"))
+SCORED = 2000  # test images, and as many training images
 SECONDS, SECONDS_SMALL_IMAGES = 20.0, 12.0  # of 600 steps, for images of 28 × 28 and of 8 × 8
 
 
@@ -68,6 +72,10 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
             rows += [
                 FigureRow(figure="seconds", series=title, x=point[1], y=point[2]) for point in result.values["curve"]
             ]
+            rows += [
+                FigureRow(figure="loss", series=title, x=images, y=loss)
+                for images, loss in result.values.get("losses", [])
+            ]
         rows += mean_rows("tuples", title, [(title, r.values["tuples"] / r.values["images"]) for r in own])
         ended = [result for result in own if "test" in result.values]
         for part, words in PARTS:
@@ -77,22 +85,28 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     return rows
 
 
-def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
-    """The plane after training, of the first seed: test images beside training images."""
-    pictures = []
+def _planes(results: Sequence[TrialResult]) -> LinkedPlanes | None:
+    """The plane after training, of the first seed: test images and training images."""
+    planes: list[Plane] = []
+    arrays: Mapping[str, np.ndarray] = {}
     for name, title in TITLES.items():
-        for result in results:
-            if _way(result) == name and result.folder is not None and "test" in result.values:
-                arrays = read_arrays(result.folder / "points.npz")
-                points, labels = arrays["embeddings"].astype(np.float32), arrays["labels"]
-                tests = int(arrays["tests"])
-                images = (plane_picture(points[:tests], labels[:tests]), plane_picture(points[tests:], labels[tests:]))
-                score = result.values["test"][SCORES[-1][0]]
-                pictures.append(
-                    PicturePair(images=images, caption=f"{title}: test | training images, test MAP@R {score:.3f}")
-                )
-                break
-    return pictures
+        own = [result for result in results if _way(result) == name and result.folder and "test" in result.values]
+        for result in own[:1]:
+            arrays = read_arrays((result.folder or Path()) / "points.npz")
+            scores = [f"{result.values[part][SCORES[-1][0]]:.3f} ({words})" for part, words in PARTS]
+            note = f"{SCORES[-1][1]} {', '.join(scores)}"
+            planes.append(Plane(title=title, note=note, points=arrays["embeddings"].astype(np.float32)))
+    if not planes:
+        return None
+    labels = arrays["labels"].astype(int)
+    classes = tuple(range(int(labels.max()) + 1))
+    return LinkedPlanes(planes=tuple(planes), labels=labels, tests=int(arrays["tests"]), classes=classes)
+
+
+def _plane_images(data: "Dataset") -> np.ndarray:
+    from dmlviz.labs.shown_images import test_and_train
+
+    return test_and_train(data, SCORED)[0].images
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
@@ -152,6 +166,15 @@ LAB = Lab(
             y_title="MAP@R",
         ),
         FigureSpec(
+            name="loss",
+            title="Loss",
+            caption="Mean loss since the point before; the first seed. The losses of pairs and of triplets are "
+            "different formulas, and a miner leaves the easy terms out: compare how each falls, not how high it is.",
+            kind="line",
+            x_title="images seen",
+            y_title="loss",
+        ),
+        FigureSpec(
             name="active",
             title="Active terms",
             caption="Share of the pairs or triplets whose loss is not zero, mean since the point before. With several "
@@ -184,5 +207,7 @@ LAB = Lab(
     "that choosing triplets online was crucial for fast convergence. Here the images are few and easy, so blind tuples "
     "do well too; on faces, where almost every random triplet is easy, they do not.",
     live=True,
-    strip=_strip,
+    activity="planes",
+    planes=_planes,
+    plane_images=_plane_images,
 )

@@ -1,21 +1,28 @@
 """The lab *The margin strip*: what a margin on the angle does to eight classes in the plane."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair
+from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, LinkedPlanes, PicturePair, Plane
 from dmlviz.labs.pictures import circle_picture
 from dmlviz.labs.statistics import mean_rows
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
+if TYPE_CHECKING:
+    from dmlviz.data import Dataset
+
 MARGINS = (0.0, 0.05, 0.1, 0.2, 0.35)
 LOSS_TITLES = {"cos": "CosFace: cos θ − m", "arc": "ArcFace: cos(θ + m)"}
 LOSS_NAMES = {"cos": "cosface", "arc": "arcface"}
 SCORES = (("accuracy", "accuracy of the templates"), ("precision_at_1", "P@1"))
-EIGHT_CLASSES = (8, 9)  # held out, so that eight are left as in the figure of the lecture
+HELD_OUT_CLASSES = (8, 9)  # so that eight are left, as in the figure of the lecture
+SEEN_CLASSES = (0, 1, 2, 3, 4, 5, 6, 7)
+KEPT_POINTS = 1500  # test images whose places are kept
 SECONDS, SECONDS_SMALL_IMAGES = 20.0, 10.0  # of 1,200 steps, for images of 28 × 28 and of 8 × 8
 
 
@@ -28,7 +35,7 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
             settings={
                 "loss": LOSS_NAMES[kind],
                 "loss_params": {"margin": margin, "scale": 16},
-                "held_out_classes": list(EIGHT_CLASSES),
+                "held_out_classes": list(HELD_OUT_CLASSES),
                 "validation_fraction": 0,
                 "embedding_dim": 2,
                 "learning_rate": 8e-3,
@@ -73,9 +80,10 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     return rows
 
 
-def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
+def _planes(results: Sequence[TrialResult]) -> LinkedPlanes | None:
     """The plane after training with each margin, of the seed with the lowest loss."""
-    pictures = []
+    planes: list[Plane] = []
+    labels = np.empty(0, int)
     for kind, title in LOSS_TITLES.items():
         for margin in MARGINS:
             same = [
@@ -84,9 +92,26 @@ def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
                 if result.folder and result.values.get("loss") and _kind(result) == kind and _margin(result) == margin
             ]
             if same:
-                best = min(same, key=lambda result: result.values["loss"])
-                pictures.append(_picture(best, f"{title.split(':')[0]}, m = {margin:g}"))
-    return pictures
+                best = min(same, key=lambda result: float(result.values["loss"]))
+                arrays = read_arrays((best.folder or Path()) / "points.npz")
+                labels = arrays["labels"].astype(int)
+                planes.append(
+                    Plane(
+                        title=f"{title.split(':')[0]}, m = {margin:g}",
+                        note=f"P@1 {best.values['precision_at_1']:.3f}",
+                        points=arrays.get("features", arrays["embeddings"]).astype(np.float32),
+                        centers=arrays["centers"],
+                    )
+                )
+    if not planes:
+        return None
+    return LinkedPlanes(planes=tuple(planes), labels=labels, tests=len(labels), classes=SEEN_CLASSES)
+
+
+def _plane_images(data: "Dataset") -> np.ndarray:
+    from dmlviz.labs.shown_images import some_test_images
+
+    return data.test.images[some_test_images(data, SEEN_CLASSES, KEPT_POINTS)]
 
 
 def _picture(result: TrialResult, caption: str) -> PicturePair:
@@ -174,5 +199,7 @@ LAB = Lab(
     "the plane there is little room to pass each other, so the pictures show the seed with the lowest loss. In 512 "
     "dimensions this does not happen.",
     pictures=_pictures,
-    strip=_strip,
+    activity="planes",
+    planes=_planes,
+    plane_images=_plane_images,
 )

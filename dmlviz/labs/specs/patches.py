@@ -65,6 +65,11 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
             )
     for net in NETS:
         own = [result for result in measured if _net(result) == net]
+        for train in dict.fromkeys(result.trial.settings["train"] for result in measured):
+            here = [result for result in own if _is_of(result, train)]
+            for kind in dict.fromkeys(kind for result in here for kind in result.values["tests"]):
+                values = [100 * result.values["tests"][kind]["fpr95"] for result in here]
+                rows += mean_rows("table", net, [(f"{_title(train)} → {_title(kind)}", value) for value in values])
         if own:
             first = own[0]
             test = _other_kind(first)
@@ -142,6 +147,15 @@ LAB = Lab(
             "two points. Lower is better. With several seeds: mean, 95 % t-interval over the seeds (n).",
             kind="bar",
             x_title="net",
+            y_title="false positives, %",
+        ),
+        FigureSpec(
+            name="table",
+            title="Trained on × tested on",
+            caption="False positives at 95 % recall, %: each net on scenes of its own kind and of the other. A quick "
+            "run trains on one kind only. With several seeds: the mean.",
+            kind="cells",
+            x_title="trained on → tested on",
             y_title="false positives, %",
         ),
         FigureSpec(

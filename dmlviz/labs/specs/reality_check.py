@@ -126,4 +126,5 @@ LAB = Lab(
     "once they are tuned alike: “the trend according to papers” rises steeply, reality is nearly flat. Ours are small "
     "pictures of two digits, a small net and 300 steps, so neither the level nor the order need be the same. Losses "
     "with class weights have little time here to learn them.",
+    activity="tricks",
 )

@@ -9,8 +9,9 @@ from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, fields_of
 from dmlviz.labs.identity_rows import by_net, seed_rows
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.picture_grid import picture_grid
-from dmlviz.labs.reid_scores import GALLERY_SIZES, RANKS
+from dmlviz.labs.reid_scores import COLLAPSED_MAP, GALLERY_SIZES, RANKS
 from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.statistics import mean_row
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
@@ -106,6 +107,17 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
             series = _title(settings["cell"])
             rows.append(FigureRow(figure="table", series=series, x=str(settings["margin"]), y=result.values["map"]))
     return rows
+
+
+def size_rows(results: Sequence[TrialResult], size: int) -> list[FigureRow]:
+    """Return rank-1 and mAP of each net with a gallery of so many identities, one of `GALLERY_SIZES`."""
+    at, rows = GALLERY_SIZES.index(size), []
+    for title, group in by_net(results).items():
+        for series, key in (("rank-1", "rank1"), ("mAP", "map")):
+            rows.append(
+                mean_row("gallery_size", series, title, [result.values["gallery"][key][at] for result in group])
+            )
+    return sorted(rows, key=lambda row: row.series == "mAP")
 
 
 def _map(result: TrialResult) -> list[float]:
@@ -213,11 +225,12 @@ LAB = Lab(
         FigureSpec(
             name="table",
             title="Loss and margin",
-            caption="The table of Hermans, Beyer and Leibe: one training a cell, so no interval. A cell near 0 "
-            'collapsed: all images lie in one point. "soft" replaces the hinge by log(1 + e^x).',
+            caption="The table of Hermans, Beyer and Leibe: one training a cell, so no interval. A cell with a "
+            'star collapsed: all images lie in one point. "soft" replaces the hinge by log(1 + e^x).',
             kind="cells",
             x_title="margin",
             y_title="mAP",
+            star_below=COLLAPSED_MAP,
         ),
     ),
     guess=Guess(
@@ -249,4 +262,5 @@ LAB = Lab(
     "does not. Offline hard mining, which the paper found to collapse for some margins, is not repeated here.",
     strip=_strip,
     pictures=_pictures,
+    activity="gallery size",
 )

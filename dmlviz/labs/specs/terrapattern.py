@@ -115,5 +115,6 @@ LAB = Lab(
     "learned 466 kinds of places; its authors print no precision. Our picture is made of small images whose kind is "
     "known, so that the answer can be counted.",
     activity="places",
+    playground="dmlviz.labs.playgrounds.terrapattern:answer",
     pictures=_pictures,
 )

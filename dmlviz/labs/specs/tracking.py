@@ -6,6 +6,7 @@ from typing import Any
 from dmlviz.labs.kept_arrays import PICTURES, kept_arrays
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.statistics import mean_rows
+from dmlviz.labs.tracking_videos import USUAL_DISTRACTORS
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 METHODS = ("pixels", "untrained", "trained")
@@ -15,7 +16,6 @@ STEPS = {"quick": 200, "full": 500}
 SEEDS = {"quick": 1, "full": 3}
 SECONDS_A_STEP = 0.03
 SECONDS_A_TEST = {"quick": 8.0, "full": 12.0}  # 70 videos for each number of distractors
-USUAL_DISTRACTORS = 3  # those of the data set tracks
 
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
@@ -157,5 +157,7 @@ LAB = Lab(
     literature_note="SiamFC follows objects of any kind in videos of 255 × 255 pixels at 86 frames a second on a GPU. "
     "Our frames have 64 × 64 pixels and the net three layers, so that frames a second cannot be compared. Real objects "
     "change far more than our digits, and real distractors are rarely as alike.",
+    activity="video",
+    playground="dmlviz.labs.playgrounds.tracking:answer",
     pictures=_pictures,
 )

@@ -21,6 +21,7 @@ STEPS = {"quick": 250, "full": 800}
 SEEDS = {"quick": 1, "full": 3}
 SECONDS_A_STEP = 0.022
 MAP_OF = "match, last shared"
+ASKED = (MAP_OF, "class")  # whose nets are kept, for drawings of the visitor's
 
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
@@ -164,5 +165,7 @@ LAB = Lab(
     literature_note="Bell and Bala find that learning classes and matches together, with embeddings of length 1, is "
     "best for finding a product in a room; they print no table of what is shared. A street and its aerial view differ "
     "far more than a garment and a drawing of its own edges: our drawings follow the photograph line by line.",
+    activity="sketch",
+    playground="dmlviz.labs.playgrounds.two_domains:answer",
     pictures=_pictures,
 )

@@ -23,6 +23,7 @@ class DatasetDescription(TypedDict):
     channels: Literal[1, 3]
     dark_on_light: bool
     most: dict[Word, Annotated[int, Field(ge=1, le=MAX_IMAGES)]]
+    trainable: NotRequired[bool]  # older runs lack it
 
 
 @with_config(STRICT)
@@ -47,6 +48,7 @@ class RunDescription(TypedDict):
     torch: NotRequired[Text]
     dataset: NotRequired[DatasetDescription]
     fails: NotRequired[bool]
+    recording: NotRequired[Id]  # of a training that another program does; see `run_id` in dmlviz/runs/store.py
     device: NotRequired[Device]
     threads: NotRequired[Annotated[int, Field(ge=1, le=4096)]]
     timings: NotRequired[Timings]

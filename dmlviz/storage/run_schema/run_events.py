@@ -23,10 +23,10 @@ class Preparing(TypedDict):
 
 @with_config(STRICT)
 class RunStarted(TypedDict):
-    """Training started."""
+    """Training started; `steps` is None while another program trains, and its length is not known."""
 
     event: Literal["started"]
-    steps: StepNumber
+    steps: StepNumber | None
     train_images: Count
     validation_images: Count
     test_images: Count
@@ -103,6 +103,15 @@ class AlarmOver(TypedDict):
     time: Time
 
 
+@with_config(STRICT)
+class Stopping(TypedDict):
+    """No more batches; the test images are embedded and scored."""
+
+    event: Literal["stopping"]
+    step: StepNumber
+    time: Time
+
+
 class _RunEnd(TypedDict):
     step: NotRequired[StepNumber]
     metrics: NotRequired[Scores]
@@ -110,6 +119,7 @@ class _RunEnd(TypedDict):
     train_metrics: NotRequired[Scores]
     test_images: NotRequired[Count]
     usual_distance: NotRequired[Number | None]
+    faithfulness: NotRequired[Scores | None]
     seconds: NotRequired[Number]
     cpu_seconds: NotRequired[Number]
     reason: NotRequired[Sentence]
@@ -132,5 +142,7 @@ class RunStopped(_RunEnd):
     step: StepNumber  # type: ignore[misc]
 
 
-_RunEvent = Preparing | RunStarted | Step | Batch | Snapshot | Alarm | AlarmOver | Replay | RunFinished | RunStopped
+_RunEvent = (
+    Preparing | RunStarted | Step | Batch | Snapshot | Alarm | AlarmOver | Stopping | Replay | RunFinished | RunStopped
+)
 RUN_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[_RunEvent | Failed, Discriminator("event")])

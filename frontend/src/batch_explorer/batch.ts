@@ -1,5 +1,5 @@
 // One recorded batch as the browser got it, with arrays out of base64. Pure: no DOM.
-import type { BatchAnswer, BatchTerms, Compared, SpriteSheets } from "../protocol.ts";
+import type { BatchAnswer, BatchTerms, ComparedTuples, SpriteSheets } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
 import { ImageSpace } from "./distances.ts";
 
@@ -15,9 +15,11 @@ export type Row = number[];
 /** A batch out of base64. */
 export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "push" | "force" | "centers" | "sheet"> {
   n: number;
+  /** What the loss took for the images' classes: without labels, which image each is a view of. */
+  groups: number[];
   space: ImageSpace;
   rows: Row[];
-  /** What the loss makes of each row, once the server has told it, or why it has not. */
+  /** What the loss makes of each row, once the server has sent it, or why it has not. */
   terms: BatchTerms | null;
   termsError: string;
   places: Float32Array;
@@ -27,7 +29,7 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   hardness: Uint8Array;
   centers: { labels: number[]; places: Float32Array; meaning: "mean" | "center" | "weight" } | null;
   sheet: SpriteSheets;
-  seen: Compared;
+  tuples: ComparedTuples;
 }
 
 /** The numbers in a base64 text. */
@@ -36,24 +38,25 @@ export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
 }
 
 /** A batch out of what dmlviz/runs/…/batches/STEP.json answers (see app/payloads/batches.py). */
-export function parseBatch(told: BatchAnswer): LoadedBatch {
-  const { seen } = told;
-  const n = told.labels.length;
-  const before = Float64Array.from(unpack(told.before, "<f4"));
+export function parseBatch(answer: BatchAnswer): LoadedBatch {
+  const { tuples } = answer;
+  const n = answer.labels.length;
+  const before = Float64Array.from(unpack(answer.before, "<f4"));
   return {
-    ...told,
+    ...answer,
     n,
+    groups: answer.copy_of ?? answer.labels,
     space: new ImageSpace(toRows(before, before.length / n)),
-    rows: toRows(unpack(seen.rows, "<i2"), seen.kind === "pairs" ? 2 : 3).map((row) => [...row]),
+    rows: toRows(unpack(tuples.rows, "<i2"), tuples.kind === "pairs" ? 2 : 3).map((row) => [...row]),
     terms: null,
     termsError: "",
-    places: unpack(told.places, "<f4"),
-    moved: unpack(told.moved, "<f4"),
-    push: unpack(told.push, "<f4"),
-    force: unpack(told.force, "<f4"),
-    hardness: unpack(seen.hardness, "u1"),
-    centers: told.centers && { ...told.centers, places: unpack(told.centers.places, "<f4") },
-    sheet: told.sheet ?? { urls: [], tile: 1 },
+    places: unpack(answer.places, "<f4"),
+    moved: unpack(answer.moved, "<f4"),
+    push: unpack(answer.push, "<f4"),
+    force: unpack(answer.force, "<f4"),
+    hardness: unpack(tuples.hardness, "u1"),
+    centers: answer.centers && { ...answer.centers, places: unpack(answer.centers.places, "<f4") },
+    sheet: answer.sheet ?? { urls: [], tile: 1 },
   };
 }
 

@@ -45,7 +45,7 @@ export class BatchLoader {
     if (!this.byHand && !isOpen) this.step = this.steps[Math.min(2, this.steps.length - 1)] ?? null;
   }
 
-  /** All that the run has to tell was told. */
+  /** Whether the server has sent all that the run has. */
   settle(): void {
     this.isFinal = true;
   }

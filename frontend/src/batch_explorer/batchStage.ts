@@ -65,14 +65,14 @@ export class BatchStage {
 
   /** Where the lines of a comparison lead, from its first image: [place, whether it should be near]. */
   endpoints(row: Row): [Point, boolean][] {
-    const { seen, labels } = this.b;
-    if (seen.kind === "classes") {
+    const { tuples, groups } = this.b;
+    if (tuples.kind === "classes") {
       return [row[1], row[2]].flatMap((label, k): [Point, boolean][] => {
         const place = this.nearestCenter(row[0], label);
         return place ? [[place, k === 0]] : [];
       });
     }
-    return row.slice(1).map((image) => [this.where(image), labels[image] === labels[row[0]]]);
+    return row.slice(1).map((image) => [this.where(image), groups[image] === groups[row[0]]]);
   }
 
   private nearestCenter(image: number, label: number): Point | null {

@@ -38,7 +38,7 @@ const aboutImage = (b: LoadedBatch, image: number): string =>
 
 function aboutPair(b: LoadedBatch, i: number, j: number, marks: Uint8Array): string {
   const kind = marks[i * b.n + j];
-  const distance = digits(b.space.distance(i, j, b.reach.measure));
+  const distance = digits(b.space.distance(i, j, b.thresholds.measure));
   const difficulty = kind ? ` · ${DIFFICULTIES[kind - 1]}` : "";
   return `${b.classes[b.labels[i]]} and ${b.classes[b.labels[j]]} · ${distance}${difficulty}`;
 }

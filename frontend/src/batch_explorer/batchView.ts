@@ -127,7 +127,7 @@ export class BatchView {
     this.hover = this.pair = null;
     this.choice.show(batch);
     if (!batch) return;
-    const distances = batch.space.matrix(batch.reach.measure);
+    const distances = batch.space.matrix(batch.thresholds.measure);
     this.means = meanDistances(batch, distances);
     this.matrix.show(batch, distances);
     this.canvas.show(batch);
@@ -154,7 +154,7 @@ export class BatchView {
     const shade = theme.dark ? "dark" : "light";
     const [positive, negative] = [POSITIVE_COLOR[shade], NEGATIVE_COLOR[shade]];
     const row = choice.chosen === null ? null : batch.rows[choice.chosen];
-    const isClasses = batch.seen.kind === "classes";
+    const isClasses = batch.tuples.kind === "classes";
     const involved = [...(row ?? []).slice(0, isClasses ? 1 : 3), ...(this.pair ?? [])];
     const paint = {
       theme,
@@ -183,7 +183,7 @@ export class BatchView {
     this.words.textContent = momentText(batch, this.player.moment, this.means);
     const [near, far] = shades(theme).map((color) => css(color));
     this.ramp.style.background = `linear-gradient(to right, ${near}, ${far})`;
-    this.most.textContent = `${digits(this.matrix.top)} ${MEASURES[batch.reach.measure]}`;
+    this.most.textContent = `${digits(this.matrix.top)} ${MEASURES[batch.thresholds.measure]}`;
     this.legend.render(shown, positive, negative);
     this.canvas.canvas.setAttribute("aria-label", this.words.textContent);
     const key = `${chosen} ${theme.dark}`;

@@ -47,7 +47,7 @@ export class ComparisonChoice {
 
   /** Choose a comparison of these two images, if there is one. */
   pickPair([i, j]: Pair): void {
-    if (!this.batch || this.batch.seen.kind === "classes") return;
+    if (!this.batch || this.batch.tuples.kind === "classes") return;
     const find = (a: number, b: number) => this.batch?.rows.findIndex((row) => row[0] === a && row.includes(b)) ?? -1;
     const found = find(i, j) >= 0 ? find(i, j) : find(j, i);
     if (found >= 0) this.pick(found);

@@ -25,7 +25,7 @@ export class DifficultyLegend {
   private means = DIFFICULTIES.map(() => h("small"));
   private rows: HTMLElement[];
   private sides = h("p", "sides");
-  private kind: LoadedBatch["seen"]["kind"] = "pairs";
+  private kind: LoadedBatch["tuples"]["kind"] = "pairs";
 
   constructor(onchange: (shown: Shown) => void) {
     this.rows = DIFFICULTIES.map((kind, k) =>
@@ -50,8 +50,8 @@ export class DifficultyLegend {
 
   show(b: LoadedBatch): void {
     difficultyLabels(b).forEach((meaning, k) => (this.means[k].textContent = meaning));
-    b.seen.counts.forEach((count, k) => (this.counts[k].textContent = grouped(count)));
-    this.kind = b.seen.kind;
+    b.tuples.counts.forEach((count, k) => (this.counts[k].textContent = grouped(count)));
+    this.kind = b.tuples.kind;
   }
 
   render(shown: Shown, positive: Rgb, negative: Rgb): void {

@@ -22,10 +22,14 @@ export const STROKES: { width: number; dash: number[]; alpha: number }[] = [
  * at most `most`, evenly from all of them, so that each kind keeps its share but none disappears.
  */
 export function pickLines(
-  { rows, hardness, seen }: Pick<LoadedBatch, "rows" | "hardness"> & { seen: { kind: LoadedBatch["seen"]["kind"] } },
+  {
+    rows,
+    hardness,
+    tuples,
+  }: Pick<LoadedBatch, "rows" | "hardness"> & { tuples: { kind: LoadedBatch["tuples"]["kind"] } },
   { shown = [true, true, true], of = [], most = MAX_LINES }: { shown?: Shown; of?: number[]; most?: number } = {},
 ): number[] {
-  const images = seen.kind === "classes" ? 1 : seen.kind === "pairs" ? 2 : 3;
+  const images = tuples.kind === "classes" ? 1 : tuples.kind === "pairs" ? 2 : 3;
   const kinds: number[][] = [[], [], []];
   rows.forEach((row, i) => {
     if (!shown[hardness[i]]) return;

@@ -57,7 +57,7 @@ export class DistanceHistogram {
   private steps: number[] = [];
   private step: number | null = null; // of the map
   private shown: Shown | null = null;
-  private told: DistancesAnswer | null = null; // what is shown, as it was told
+  private answer: DistancesAnswer | null = null; // what is shown, as the server sent it
   private error: string | null = null;
   private threshold: number | null = null;
   private dragging = false;
@@ -76,7 +76,7 @@ export class DistanceHistogram {
   reset(): void {
     this.steps = [];
     this.step = this.threshold = null;
-    this.shown = this.told = null;
+    this.shown = this.answer = null;
     this.answers.clear();
     this.draw();
   }
@@ -146,8 +146,8 @@ export class DistanceHistogram {
     const answer = this.answers.get(`${ROUTES}/runs/${this.run}/distances/${step}.json?${this.begun}`);
     if (!answer) return;
     this.error = "error" in answer ? answer.error : null;
-    if ("error" in answer || answer === this.told) return;
-    this.told = answer;
+    if ("error" in answer || answer === this.answer) return;
+    this.answer = answer;
     this.shown = { ...answer, same: [...unpack(answer.same, "<u4")], different: [...unpack(answer.different, "<u4")] };
   }
 
@@ -219,7 +219,11 @@ export class DistanceHistogram {
 
 /** Where the loss leaves pairs alone; for a loss without such places its margin as a ruler. */
 function margins(
-  { reach: { positive_threshold: near, negative_threshold: far, margin: gap, is_hinge: sharp }, high, same }: Shown,
+  {
+    thresholds: { positive_threshold: near, negative_threshold: far, margin: gap, is_hinge: sharp },
+    high,
+    same,
+  }: Shown,
   x: Scale,
   y: Scale,
 ): SVGElement[] {

@@ -109,7 +109,7 @@ export class DistanceMatrix {
         const share = values ? this.distances[at] / this.top : 1;
         let color = mix(near, far, share);
         const kind = marks ? this.marks[at] : 0;
-        if (marks && kind) color = mix(color, marks[b.labels[i] === b.labels[j] ? 0 : 1], 0.35 + 0.2 * kind);
+        if (marks && kind) color = mix(color, marks[b.groups[i] === b.groups[j] ? 0 : 1], 0.35 + 0.2 * kind);
         image.data.set([...color, 255], 4 * (row * n + column));
       }),
     );
@@ -125,14 +125,16 @@ export const shades = ({ background, text }: Theme): [Rgb, Rgb] => [
 ];
 
 /** n × n: 0 where a pair was not chosen, else 1 to 3 for easy to hard; only where a miner or a sampler chose. */
-export function marked(b: Pick<LoadedBatch, "n" | "rows" | "hardness" | "anchored" | "seen">): Uint8Array<ArrayBuffer> {
+export function marked(
+  b: Pick<LoadedBatch, "n" | "rows" | "hardness" | "anchored" | "tuples">,
+): Uint8Array<ArrayBuffer> {
   const found = new Uint8Array(b.n * b.n);
-  if (b.seen.kind === "classes" || b.seen.by !== "selection") return found;
+  if (b.tuples.kind === "classes" || b.tuples.by !== "selection") return found;
   b.rows.forEach((row, k) => {
-    const partners = b.seen.kind === "pairs" ? [row[1]] : row.slice(1);
+    const partners = b.tuples.kind === "pairs" ? [row[1]] : row.slice(1);
     for (const partner of partners) {
       const places =
-        b.seen.kind === "pairs" && !b.anchored
+        b.tuples.kind === "pairs" && !b.anchored
           ? [row[0] * b.n + partner, partner * b.n + row[0]]
           : [row[0] * b.n + partner];
       for (const at of places) found[at] = Math.max(found[at], b.hardness[k] + 1);

@@ -2,7 +2,7 @@
 import type { BatchAnswer } from "../protocol.ts";
 
 /** How distances are measured; "cosine" is 1 − cosine. */
-export type Measure = BatchAnswer["reach"]["measure"];
+export type Measure = BatchAnswer["thresholds"]["measure"];
 
 const SHORTEST = 1e-12; // below this a point has no direction
 

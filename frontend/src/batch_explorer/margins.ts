@@ -11,10 +11,10 @@ export interface Ring {
  * the space itself, where a circle is what lies so far away.
  */
 export function rings(b: LoadedBatch, row: Row | null): Ring[] {
-  const { measure, margin: gap, positive_threshold: near, negative_threshold: far } = b.reach;
-  if (b.view !== "plane" || measure === "cosine" || !row || b.seen.kind === "classes") return [];
+  const { measure, margin: gap, positive_threshold: near, negative_threshold: far } = b.thresholds;
+  if (b.view !== "plane" || measure === "cosine" || !row || b.tuples.kind === "classes") return [];
   const radius = (value: number) => (measure === "sqeuclidean" ? Math.sqrt(Math.max(0, value)) : value);
-  if (b.seen.kind === "triplets") {
+  if (b.tuples.kind === "triplets") {
     const positive = b.space.distance(row[0], row[1], measure);
     const found: Ring[] = [{ radius: radius(positive), what: "positive" }];
     return gap > 0 ? [...found, { radius: radius(positive + gap), what: "margin" }] : found;

@@ -27,14 +27,19 @@ const MEASURES = { euclidean: "distance", sqeuclidean: "squared distance", cosin
 /** The sentence of a moment, with this batch's numbers. `means` are those of `meanDistances`. */
 export function momentText(b: LoadedBatch, moment: number, means: MeanDistances): string {
   const classes = new Set(b.labels).size;
+  const space = b.behind_head ? ", as they leave the projection head" : ", as embedded";
   switch (moment) {
     case 0:
-      return `${whole(b.n)} training images of ${classes} classes, as embedded before step ${whole(b.step)}.`;
+      if (b.copy_of) {
+        const images = new Set(b.copy_of).size;
+        return `${whole(b.n)} augmented views of ${whole(images)} training images${space} before step ${whole(b.step)}. Labels are unused: the positives of an image are its other views.`;
+      }
+      return `${whole(b.n)} training images of ${classes} classes${space} before step ${whole(b.step)}.`;
     case 1:
-      if (b.seen.kind === "classes" && b.centers && b.centers.meaning !== "mean") {
+      if (b.tuples.kind === "classes" && b.centers && b.centers.meaning !== "mean") {
         return `Each image is compared with ${whole(b.centers.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
       }
-      return `Every image is compared with every other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.reach.measure]} within a class ${digits(means.same)}, between classes ${digits(means.different)}.`;
+      return `Every image is compared with every other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.thresholds.measure]} ${b.copy_of ? "of two views of an image" : "within a class"} ${digits(means.same)}, ${b.copy_of ? "of two images" : "between classes"} ${digits(means.different)}.`;
     case 2:
       return selectionText(b);
     case 3: {
@@ -87,9 +92,9 @@ export function magnification({ n, places, moved: later }: Pick<LoadedBatch, "n"
 }
 
 function selectionText(b: LoadedBatch): string {
-  const total = b.seen.counts.reduce((sum, count) => sum + count, 0);
-  const noun = b.seen.kind === "classes" ? "images" : b.seen.kind;
-  switch (b.seen.by) {
+  const total = b.tuples.counts.reduce((sum, count) => sum + count, 0);
+  const noun = b.tuples.kind === "classes" ? "images" : b.tuples.kind;
+  switch (b.tuples.by) {
     case "selection":
       return `${b.selected_by} selected ${whole(total)} ${noun}; the loss uses nothing else of the batch.`;
     case "all":
@@ -104,14 +109,14 @@ function selectionText(b: LoadedBatch): string {
 }
 
 /** Mean distances within and between classes, out of a batch's matrix. */
-export function meanDistances({ labels, n }: Pick<LoadedBatch, "labels" | "n">, matrix: Float32Array): MeanDistances {
+export function meanDistances({ groups, n }: Pick<LoadedBatch, "groups" | "n">, matrix: Float32Array): MeanDistances {
   const [sums, counts] = [
     [0, 0],
     [0, 0],
   ];
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < i; j++) {
-      const side = labels[i] === labels[j] ? 0 : 1;
+      const side = groups[i] === groups[j] ? 0 : 1;
       sums[side] += matrix[i * n + j];
       counts[side] += 1;
     }
@@ -134,21 +139,21 @@ export function visible(moment: number, elapsed = Infinity): Visible {
 const ease = (t: number) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
 
 /** What the kinds mean for this loss, for the legend. */
-export function difficultyLabels(b: Pick<LoadedBatch, "seen" | "reach">): string[] {
-  if (b.seen.kind === "classes") {
+export function difficultyLabels(b: Pick<LoadedBatch, "tuples" | "thresholds">): string[] {
+  if (b.tuples.kind === "classes") {
     return ["right, its term below 0.01", "right, but not by enough", "another class wins"];
   }
-  if (b.seen.kind === "pairs" && b.reach.decision_boundary !== null) {
+  if (b.tuples.kind === "pairs" && b.thresholds.decision_boundary !== null) {
     return [
-      b.reach.is_hinge ? "zero loss" : "near-zero gradient",
-      `right side of ${digits(b.reach.decision_boundary)} but with a gradient`,
-      `wrong side of ${digits(b.reach.decision_boundary)}`,
+      b.thresholds.is_hinge ? "zero loss" : "near-zero gradient",
+      `right side of ${digits(b.thresholds.decision_boundary)} but with a gradient`,
+      `wrong side of ${digits(b.thresholds.decision_boundary)}`,
     ];
   }
-  const reach = b.reach.margin > 0 ? `farther by less than ${digits(b.reach.margin)}` : "there is no margin";
+  const reach = b.thresholds.margin > 0 ? `farther by less than ${digits(b.thresholds.margin)}` : "there is no margin";
   return [
     "negative far enough",
-    `negative ${b.reach.margin > 0 ? reach : `farther; ${reach}`}`,
+    `negative ${b.thresholds.margin > 0 ? reach : `farther; ${reach}`}`,
     "negative nearer than positive",
   ];
 }

@@ -17,8 +17,8 @@ const TILE_PX = 42;
 export function termDetail(b: LoadedBatch, index: number, positive: Rgb, negative: Rgb): HTMLElement[] {
   const row = b.rows[index];
   const roles = { classes: ["image"], pairs: ["first", "second"], triplets: ["anchor", "positive", "negative"] };
-  const pictures = roles[b.seen.kind].map((role, k) => {
-    const near = k > 0 && b.labels[row[k]] === b.labels[row[0]];
+  const pictures = roles[b.tuples.kind].map((role, k) => {
+    const near = k > 0 && b.groups[row[k]] === b.groups[row[0]];
     return portrait(b, row[k], role, k === 0 ? null : near ? positive : negative);
   });
   const formulas = h("div", { class: "formulas" }, ...formulaNodes(b, index));
@@ -46,18 +46,18 @@ function valuesOf({ terms, termsError }: LoadedBatch, index: number): string {
 
 function heading(b: LoadedBatch, index: number): HTMLElement {
   const row = b.rows[index];
-  const noun = { pairs: "pair", triplets: "triplet", classes: "image" }[b.seen.kind];
+  const noun = { pairs: "pair", triplets: "triplet", classes: "image" }[b.tuples.kind];
   const kind = DIFFICULTIES[b.hardness[index]];
   const title = h("p", {}, h("strong", {}, `${kind[0].toUpperCase()}${kind.slice(1)} ${noun}.`));
-  if (b.seen.kind === "classes") {
+  if (b.tuples.kind === "classes") {
     title.append(` Class ${b.classes[row[1]]}; the strongest other class is ${b.classes[row[2]]}.`);
     return title;
   }
   // A loss that may choose its distance calls it d, one on the sphere speaks of cosines.
   const own = b.loss_of.params.distance as Measure | undefined;
-  const measure = own ?? b.reach.measure;
+  const measure = own ?? b.thresholds.measure;
   const symbol = own ? "d" : SYMBOLS[measure];
-  const suffixes = b.seen.kind === "pairs" ? [""] : ["_{ap}", "_{an}"];
+  const suffixes = b.tuples.kind === "pairs" ? [""] : ["_{ap}", "_{an}"];
   suffixes.forEach((suffix, k) => {
     const distance = b.space.distance(row[0], row[k + 1], measure);
     title.append(" ", formula(`${symbol}${suffix} = ${figure(symbol === "s" ? 1 - distance : distance)}`, "span"));

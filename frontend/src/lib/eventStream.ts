@@ -184,18 +184,27 @@ export function createStreams({
       turn();
     },
 
-    /** Take a whole record that lies in the page itself, once; `frames` maps hashes to base64. */
+    /**
+     * Take a whole record that lies in the page itself, once; or, with `from`, lines of one that grows, from that number
+     * on, until "end". Lines that are known already are left out. `frames` maps hashes to base64.
+     */
     feed({
       run,
       pid = null,
       events,
       frames,
-    }: StreamName & { events: RunEvent[]; frames: Record<string, string> }): void {
+      from,
+    }: StreamName & { events: RunEvent[]; frames: Record<string, string>; from?: number }): void {
       for (const [id, text] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, decodeBase64(text).buffer);
       const channel = channelOf(run, pid);
-      if (channel.ended) return;
-      for (const event of events) deliver(channel, event);
-      channel.ended = true;
+      for (const [i, event] of events.entries()) {
+        const line = (from ?? 0) + i;
+        if (channel.ended || (event.event !== "end" && line <= channel.last)) continue;
+        if (event.event === "end") channel.ended = true;
+        else channel.last = line;
+        deliver(channel, event);
+      }
+      channel.ended ||= from === undefined;
     },
 
     /** The bytes of a frame that `feed` brought, or undefined. */

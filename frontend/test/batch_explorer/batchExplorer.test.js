@@ -26,7 +26,13 @@ const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 const floats = (values) => base64(Float32Array.from(values));
 
 /** A batch of four images in a plane, two of each class, as the server tells it. */
-function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, seen = {}, reach = {}, ...more } = {}) {
+function batchAnswer({
+  loss = "triplet",
+  params = { margin: 0.2, reduction: "mean" },
+  tuples = {},
+  thresholds = {},
+  ...more
+} = {}) {
   const places = floats([0, 0, 1, 0, 0, 2, 4, 0]);
   return {
     step: 7,
@@ -44,22 +50,22 @@ function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, s
     origin: [0, 0],
     view: "plane",
     normalize: false,
-    reach: {
+    thresholds: {
       measure: "euclidean",
       margin: 0.2,
       positive_threshold: null,
       decision_boundary: null,
       negative_threshold: null,
       is_hinge: true,
-      ...reach,
+      ...thresholds,
     },
-    seen: {
+    tuples: {
       kind: "triplets",
       by: "selection",
       rows: base64(Int16Array.from([0, 2, 1, 2, 0, 3])),
       hardness: base64(Uint8Array.from([2, 0])),
       counts: [1, 0, 1],
-      ...seen,
+      ...tuples,
     },
     selected_by: "Hardest negative",
     anchored: false,
@@ -70,16 +76,16 @@ function told({ loss = "triplet", params = { margin: 0.2, reduction: "mean" }, s
 }
 
 const pairs = (rows, hardness, more) =>
-  told({
+  batchAnswer({
     loss: "contrastive",
     params: { margin: 1, pos_margin: 0, reduction: "mean" },
     ...more,
-    seen: {
+    tuples: {
       kind: "pairs",
       rows: base64(Int16Array.from(rows.flat())),
       hardness: base64(Uint8Array.from(hardness)),
       counts: [0, 0, rows.length],
-      ...more?.seen,
+      ...more?.tuples,
     },
   });
 
@@ -161,7 +167,7 @@ test("a negative number has brackets after an operator and below an exponent", (
 });
 
 test("the comparison with the largest term is chosen, until a person chooses", () => {
-  const b = parseBatch(told());
+  const b = parseBatch(batchAnswer());
   assert.equal(mostInformative({ ...b, terms: { ...TERMS, terms: [[[0.1, 0]], [[0.7, 0]]] } }), 1);
   const choice = new ComparisonChoice();
   choice.show(b);
@@ -186,14 +192,14 @@ test("the three strokes differ without color", () => {
 test("of many comparisons each kind keeps some, and a picked image its own", () => {
   const rows = Array.from({ length: 1000 }, (_, i) => [i % 10, 10, 11]);
   const hardness = rows.map((_, i) => (i < 5 ? 2 : i < 200 ? 1 : 0));
-  const b = { rows, hardness, seen: { kind: "triplets" } };
+  const b = { rows, hardness, tuples: { kind: "triplets" } };
   const some = pickLines(b, { most: 100 });
   assert.ok(some.length <= 112);
   assert.equal(some.filter((k) => hardness[k] === 2).length, 5);
   assert.ok(pickLines(b, { of: [3] }).every((k) => rows[k][0] === 3));
   assert.deepEqual(pickLines(b, { of: [10] }), []); // a partner is not an anchor
   assert.ok(pickLines(b, { shown: [true, false, true] }).every((k) => hardness[k] !== 1));
-  assert.deepEqual(pickLines({ rows: [], hardness: [], seen: { kind: "pairs" } }), []);
+  assert.deepEqual(pickLines({ rows: [], hardness: [], tuples: { kind: "pairs" } }), []);
 });
 
 test("the nearest line is found on its whole length and nowhere else", () => {
@@ -208,15 +214,15 @@ test("the nearest line is found on its whole length and nowhere else", () => {
 });
 
 test("mined pairs are marked both ways round, triplets in the row of their anchor", () => {
-  const both = marked(parseBatch(pairs([[0, 1]], [2], { seen: { by: "selection" } })));
+  const both = marked(parseBatch(pairs([[0, 1]], [2], { tuples: { by: "selection" } })));
   assert.deepEqual([both[1], both[4], both[2]], [3, 3, 0]);
-  const one = marked(parseBatch(told()));
+  const one = marked(parseBatch(batchAnswer()));
   assert.deepEqual([one[0 * 4 + 2], one[0 * 4 + 1], one[1 * 4 + 0], one[2 * 4 + 3]], [3, 3, 0, 1]);
-  assert.equal(marked(parseBatch(pairs([[0, 1]], [2], { seen: { by: "all" } }))).some(Boolean), false);
+  assert.equal(marked(parseBatch(pairs([[0, 1]], [2], { tuples: { by: "all" } }))).some(Boolean), false);
 });
 
 test("every moment has a momentText, and only some show lines, forces and movement", () => {
-  const b = { ...parseBatch(told()), terms: TERMS };
+  const b = { ...parseBatch(batchAnswer()), terms: TERMS };
   const means = meanDistances(b, b.space.matrix("euclidean"));
   close([means.same, means.different], [(2 + 3) / 2, (1 + 4 + Math.sqrt(5) + Math.sqrt(20)) / 4]);
   const said = MOMENTS.map((_, moment) => momentText(b, moment, means));
@@ -228,13 +234,16 @@ test("every moment has a momentText, and only some show lines, forces and moveme
     MOMENTS.map((_, moment) => visible(moment).lines),
     [false, false, true, true, true, false],
   );
-  assert.match(momentText(parseBatch(told({ force: floats([1, 1, 1, 1]) })), 4, means), /every image has a gradient/);
+  assert.match(
+    momentText(parseBatch(batchAnswer({ force: floats([1, 1, 1, 1]) })), 4, means),
+    /every image has a gradient/,
+  );
   assert.deepEqual([visible(4).arrows, visible(5, 0).gone, visible(5).gone], [true, 0, 1]);
   assert.equal(difficultyLabels(b).length, 3);
 });
 
 test("a small step is shown larger, and that is said; no step is no step", () => {
-  const b = (way) => parseBatch(told({ moved: floats([0, way, 1, way, 0, 2 + way, 4, way]) }));
+  const b = (way) => parseBatch(batchAnswer({ moved: floats([0, way, 1, way, 0, 2 + way, 4, way]) }));
   assert.deepEqual(
     [1, 0.05, 0.0041, 0].map((way) => magnification(b(way))),
     [1, 2, 20, null],
@@ -245,13 +254,13 @@ test("a small step is shown larger, and that is said; no step is no step", () =>
 });
 
 test("a margin is a ring around the anchor where the picture is the space", () => {
-  const b = parseBatch(told());
+  const b = parseBatch(batchAnswer());
   close(
     rings(b, b.rows[0]).map(({ radius }) => radius),
     [2, 2.2],
   );
-  assert.deepEqual(rings(parseBatch(told({ view: "fan" })), [0, 2, 1]), []);
-  const squared = parseBatch(told({ reach: { measure: "sqeuclidean", margin: 0.41 } }));
+  assert.deepEqual(rings(parseBatch(batchAnswer({ view: "fan" })), [0, 2, 1]), []);
+  const squared = parseBatch(batchAnswer({ thresholds: { measure: "sqeuclidean", margin: 0.41 } }));
   close(
     rings(squared, [0, 2, 1]).map(({ radius }) => radius),
     [2, 2.1],

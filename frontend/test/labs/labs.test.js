@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { highest, middleOf, moved, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
+import { columnsOf, grayOf } from "../../src/labs/lab_picture/ownPicture.ts";
+import { principalAxes } from "../../src/labs/lab_picture/principalAxes.ts";
 import {
   covariance,
   descend,
@@ -17,6 +19,7 @@ import {
   pointsOf,
   squared,
 } from "../../src/labs/metric_playground/planeMetric.ts";
+import { accuracy, ratesAt, thresholdNear } from "../../src/labs/threshold/thresholds.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 
@@ -109,4 +112,38 @@ test("normal numbers are the same for a seed, and about normal", () => {
   const values = normals(2000, 2).flat();
   near(values.reduce((sum, value) => sum + value, 0) / values.length, 0, 0.06);
   near(values.reduce((sum, value) => sum + value * value, 0) / values.length, 1, 0.08);
+});
+
+test("a picture of one's own has as many tiles as it holds, within limits, and is gray", () => {
+  const limits = { least: 12, most: 56, cell: 28 };
+  assert.deepEqual(
+    [100, 1000, 5000].map((shorter) => columnsOf(shorter, limits)),
+    [12, 35, 56],
+  );
+  assert.deepEqual([...grayOf(new Uint8ClampedArray([255, 255, 255, 9, 100, 0, 0, 255]))], [255, 30]);
+});
+
+test("the principal axes of an ellipse are its long and its short one", () => {
+  const rows = new Int8Array(3 * 360);
+  for (let i = 0; i < 360; i++) {
+    const [a, b] = [100 * Math.cos((i * Math.PI) / 180), 40 * Math.sin((i * Math.PI) / 180)];
+    rows.set([0.6 * a - 0.8 * b, 0.8 * a + 0.6 * b, 7].map(Math.round), 3 * i); // turned, in the plane z = 7
+  }
+  const places = principalAxes(rows, 3);
+  for (let i = 0; i < 360; i += 30) {
+    near(Math.abs(places[2 * i]), Math.abs(100 * Math.cos((i * Math.PI) / 180)), 1.5);
+    near(Math.abs(places[2 * i + 1]), Math.abs(40 * Math.sin((i * Math.PI) / 180)), 1.5);
+  }
+});
+
+test("rates are the shares below the threshold, and the ROC leads back to it", () => {
+  const histograms = { edges: [0, 1, 2, 3], same: [0.6, 0.3, 0.1], different: [0, 0.25, 0.75] };
+  assert.deepEqual(ratesAt(histograms, 1), { recall: 0.6, falsePositives: 0 });
+  const { recall, falsePositives } = ratesAt(histograms, 1.5);
+  near(recall, 0.75);
+  near(falsePositives, 0.125);
+  near(accuracy({ recall, falsePositives }), (0.75 + 0.875) / 2);
+  near(thresholdNear(histograms, 0.125, 0.75), 1.5, 0.01);
+  near(ratesAt(histograms, 9).recall, 1);
+  near(ratesAt(histograms, 9).falsePositives, 1);
 });

@@ -217,6 +217,18 @@ describe("stream", () => {
     assert.equal(streams.frame("f2"), undefined);
   });
 
+  it("takes the lines of a record that grows, each once, until its end", () => {
+    const { streams } = browser();
+    const { names } = heard(streams, "a");
+    const frames = {};
+    streams.feed({ run: "a", events: [step(1), step(2)], frames, from: 0 });
+    streams.feed({ run: "a", events: [step(1), step(2), step(3)], frames, from: 0 });
+    streams.feed({ run: "a", events: [{ event: "end", state: "finished" }], frames, from: 3 });
+    streams.feed({ run: "a", events: [step(4)], frames, from: 4 });
+    assert.deepEqual(names().slice(0, 3), [1, 2, 3]);
+    assert.equal(names().length, 4);
+  });
+
   it("forgets runs that nobody listens to, but none that somebody does", () => {
     const { streams } = browser();
     const { names } = heard(streams, "kept");

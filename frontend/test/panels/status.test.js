@@ -35,6 +35,15 @@ test("no time is promised before there is a speed, nor after the end", () => {
   assert.equal(secondsLeft(after(started, step(0, 101), step(0, 102))), null);
 });
 
+test("a stopped training says where it stopped while its test images are scored", () => {
+  const standing = after(started, step(10, 101), step(140, 110), { event: "stopping", step: 140 });
+  assert.equal(statusText(standing), "Stopped at step 140; scoring the test images …");
+  assert.equal(secondsLeft(standing), null);
+  assert.equal(isOver(standing), false);
+  reduceStatus(standing, { event: "stopped", step: 140, reason: "stopped by hand" });
+  assert.equal(statusText(standing), "Stopped at step 140: stopped by hand");
+});
+
 test("a projection without a known number of iterations shows no share", () => {
   const standing = after({ event: "started", method: "umap", iterations: null, time: 1 });
   assert.equal(shareOf(standing), null);

@@ -9,6 +9,8 @@ from app.runtime.people import DEFAULT_LIMITS, GB, MB, Limits, Role
 from app.server import PAGE
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.jobs.job import Key, Status
+from dmlviz.studies.study import create_study
 
 SMALL = Limits(disk=0, jobs=0, upload=MB)
 
@@ -18,7 +20,7 @@ def test_what_is_set_counts_at_once_where_limits_are_checked(shared, people, ada
     ada.here.check_room()
     ada.here.check_upload(2 * MB)
     identity.set_limits(teacher, Role.MEMBER, SMALL)
-    with pytest.raises(UserError, match="Your runs and data take"):
+    with pytest.raises(UserError, match="Your runs, data and studies take"):
         ada.here.check_room()
     with pytest.raises(UserError, match="You may upload"):
         ada.here.check_upload(2 * MB)
@@ -30,6 +32,23 @@ def test_what_is_set_counts_at_once_where_limits_are_checked(shared, people, ada
     assert again.limits_of(Role.MEMBER).jobs == 0
     identity.set_limits(teacher, Role.MEMBER, None)
     assert ada.here.person.limits == DEFAULT_LIMITS[Role.MEMBER]
+
+
+def test_studies_count_where_runs_and_trainings_do(shared, people, ada, monkeypatch):
+    identity, teacher = shared.identity, people["teacher"].here.person
+    study = create_study(
+        shared.studies.runner.folder / "margins-quick-digits", "margins", "quick", "digits", owner=ada.here.person.id
+    )
+    (study.path / "points.npz").write_bytes(bytes(3 * MB))
+    assert 3 * MB <= ada.here.used() < 4 * MB
+    identity.set_limits(teacher, Role.MEMBER, Limits(disk=2 * MB, jobs=1, upload=MB))
+    with pytest.raises(UserError, match=r"studies take 3\.0 MB of the 2\.0 MB"):
+        ada.here.studies.start("margins", "quick", "digits")
+    identity.set_limits(teacher, Role.MEMBER, Limits(disk=GB, jobs=1, upload=MB))
+    monkeypatch.setattr(shared.scheduler, "running_for", lambda owner=None: [(Key("0" * 16), Status("running"))])
+    with pytest.raises(UserError, match="1 of the 1 jobs"):
+        ada.here.studies.start("margins", "quick", "digits")
+    assert people["bob"].here.used() == 0
 
 
 def test_a_teacher_gives_those_below_no_more_than_they_have_and_an_admin_anybody_anything(shared, people):

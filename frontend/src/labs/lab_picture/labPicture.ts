@@ -4,8 +4,12 @@ import { decodeBase64 } from "../../lib/base64.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { refused } from "../../lib/refused.ts";
 import { fetchServer } from "../../lib/server.ts";
-import type { LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
+import { grouped } from "../../lib/format.ts";
+import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
 import { highest, middleOf, moved, placeAt, similarities } from "./alike.ts";
+import { MiniMap } from "./miniMap.ts";
+import { drawNet } from "./netDrawing.ts";
+import { readPicture } from "./ownPicture.ts";
 import style from "./labPicture.css";
 
 const STRIP = 56; // pixels of a tile in the strip
@@ -22,7 +26,9 @@ export default function ({ parentElement, data }: ComponentArguments<LabPictureP
 }
 
 class LabPictureView {
+  private props: LabPictureProps | null = null;
   private shown = "";
+  private known = new Map<PlaceScores, Int8Array>(); // embeddings of a method, decoded once
   private picture: LabPicture | null = null;
   private images: HTMLImageElement[] = [];
   private place = 0;
@@ -38,15 +44,39 @@ class LabPictureView {
     },
   });
   private strip = h("div", "strip");
+  private map = new MiniMap((place) => {
+    this.place = place;
+    this.paint();
+  });
+  private mapFigure = h(
+    "figure",
+    { hidden: true },
+    this.map.node,
+    h("figcaption", null, "Where they lie in the embedding, on its first two principal axes. A click chooses a tile."),
+  );
+  private net = h("figure", { class: "towers", hidden: true });
+  private file = h("input", {
+    type: "file",
+    accept: "image/*",
+    "aria-label": "A picture of your own",
+    change: () => void this.readOwn(),
+  });
+  private own = h("label", { class: "own", hidden: true }, "A picture of your own", this.file);
+  private back = h(
+    "button",
+    { type: "button", class: "own", hidden: true, click: () => this.goBack() },
+    "Back to the town",
+  );
   private root: HTMLElement;
 
   constructor(parent: ParentNode) {
     this.root = h(
       "section",
       "lab-picture",
-      h("div", "head", h("label", null, "Compared by ", this.methods), this.reading),
-      h("div", "pictures", this.left, this.right),
+      h("div", "head", h("label", null, "Compared by ", this.methods), this.own, this.back, this.reading),
+      h("div", "pictures", this.left, this.right, this.mapFigure),
       this.strip,
+      this.net,
     );
     parent.append(this.root);
     this.left.tabIndex = 0;
@@ -54,9 +84,11 @@ class LabPictureView {
     this.left.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  async update({ url, version }: LabPictureProps): Promise<void> {
+  async update(props: LabPictureProps): Promise<void> {
+    const { url, version } = props;
+    this.props = props;
     const wanted = `${url}?${version}`;
-    if (wanted === this.shown) return;
+    if (wanted === this.shown) return this.paint(); // the theme may be another
     this.shown = wanted;
     this.reading.textContent = "Loading…";
     try {
@@ -76,11 +108,45 @@ class LabPictureView {
     this.root.remove();
   }
 
+  /** Show a picture of the visitor's own, whose tiles the server's net embeds. */
+  private async readOwn(): Promise<void> {
+    const { props } = this;
+    const file = this.file.files?.[0];
+    if (!file || !props?.ask) return;
+    this.reading.textContent = "Looking at your picture…";
+    try {
+      const { columns, side, pixels, url } = await readPicture(file, props);
+      const response = await fetchServer(props.ask, { method: "POST", body: JSON.stringify({ columns, pixels }) });
+      if (!response.ok) throw await refused(response, "Your picture");
+      const tiles = (await response.json()) as EmbeddedTiles;
+      const method = { title: "trained", scores: null, net: null, ...tiles };
+      const { cell } = props;
+      const picture = { left: url, right: null, side, columns, first: cell / 2, step: cell, cell, most: 50 };
+      const image = await loadImage(url);
+      this.show({ ...picture, methods: [method], truth: null, kinds: null, names: [] }, [image]);
+      this.back.hidden = false;
+      setData(this.root, { own: columns });
+    } catch (error) {
+      this.reading.textContent = error instanceof Error ? error.message : String(error);
+    }
+    this.file.value = ""; // so that the same file can be chosen again
+  }
+
+  private goBack(): void {
+    this.shown = "";
+    this.back.hidden = true;
+    setData(this.root, { own: 0 });
+    if (this.props) void this.update(this.props);
+  }
+
   private show(picture: LabPicture, images: HTMLImageElement[]): void {
     this.picture = picture;
     this.images = images;
+    this.known.clear();
+    this.own.hidden = Boolean(picture.right) || !this.props?.ask;
+    this.mapFigure.hidden = Boolean(picture.right);
     this.method = Math.min(this.method, picture.methods.length - 1);
-    this.place = Math.floor(picture.columns ** 2 / 2 + picture.columns / 2);
+    this.place = Math.floor(picture.columns / 2) * (picture.columns + 1); // in the middle
     this.methods.replaceChildren(...picture.methods.map(({ title }) => h("option", null, title)));
     this.methods.selectedIndex = this.method;
     this.right.hidden = !picture.right;
@@ -108,11 +174,15 @@ class LabPictureView {
     const { picture } = this;
     if (!picture) return;
     const scores = picture.methods[this.method];
-    const values = valuesOf(scores, picture, this.place);
+    const values = this.valuesOf(scores, picture);
     const best = highest(values, picture.most, picture.right ? -1 : this.place);
     context2d(this.left).drawImage(this.images[0], 0, 0);
     if (picture.right) this.paintSecondView(picture, values, best[0]);
-    else this.paintAlike(picture, best);
+    else {
+      this.paintAlike(picture, best);
+      this.map.paint(this.rowsOf(scores), scores.dimensions, picture.kinds, best, this.place);
+    }
+    this.paintNet(scores);
     outline(this.left, picture, this.place, "#e4572e");
     setData(this.root, { ready: true, place: this.place, best: best[0], method: scores.title });
   }
@@ -131,7 +201,9 @@ class LabPictureView {
     const kind = picture.kinds?.[this.place];
     const same = best.filter((place) => picture.kinds?.[place] === kind).length;
     this.reading.textContent =
-      kind === undefined ? "" : `${picture.names[kind]}: ${same} of the ${best.length} most alike are of its kind.`;
+      kind === undefined
+        ? `The ${best.length} tiles that are most like this one, of ${grouped(picture.columns ** 2)}.`
+        : `${picture.names[kind]}: ${same} of the ${best.length} most alike are of its kind.`;
     setData(this.root, { same });
   }
 
@@ -142,6 +214,32 @@ class LabPictureView {
     const { cell } = picture;
     context2d(tile).drawImage(this.images[0], x, y, cell, cell, 0, 0, cell, cell);
     return tile;
+  }
+
+  /** The net of the chosen method, and which of its weights are shared. */
+  private paintNet({ title, net }: PlaceScores): void {
+    this.net.hidden = !net;
+    if (!net || this.net.dataset.net === title) return;
+    this.net.dataset.net = title;
+    const towers = net.inputs.length === 1 ? "one body" : net.shared ? "two towers, one set of weights" : "two towers";
+    const caption = `${title}: ${towers}, ${grouped(net.weights)} weights in all.`;
+    this.net.replaceChildren(drawNet(net), h("figcaption", null, caption));
+  }
+
+  private rowsOf(scores: PlaceScores): Int8Array {
+    const known = this.known.get(scores);
+    if (known) return known;
+    const rows = new Int8Array(decodeBase64(scores.embeddings ?? scores.scores ?? "").buffer);
+    this.known.set(scores, rows);
+    return rows;
+  }
+
+  /** How alike every place is to the chosen one. */
+  private valuesOf(scores: PlaceScores, picture: LabPicture): ArrayLike<number> {
+    const rows = this.rowsOf(scores);
+    if (scores.embeddings !== null) return similarities(rows, scores.dimensions, this.place);
+    const count = picture.columns ** 2;
+    return new Uint8Array(rows.buffer).subarray(this.place * count, (this.place + 1) * count);
   }
 
   /** A heat map over the second view, with the best place and the true one. */
@@ -173,14 +271,6 @@ class LabPictureView {
       : "The true place lies outside the second view.";
     setData(this.root, { away: away.toFixed(1) });
   }
-}
-
-/** How alike every place is to one place. */
-function valuesOf(scores: PlaceScores, picture: LabPicture, place: number): ArrayLike<number> {
-  const bytes = decodeBase64(scores.embeddings ?? scores.scores ?? "");
-  if (scores.embeddings !== null) return similarities(new Int8Array(bytes.buffer), scores.dimensions, place);
-  const count = picture.columns ** 2;
-  return bytes.subarray(place * count, (place + 1) * count);
 }
 
 function canvas(label: string): HTMLCanvasElement {

@@ -17,29 +17,29 @@ interface Moment {
 /** A query as the map takes it. */
 export interface Query {
   xy?: Place;
-  way?: Station[];
+  trajectory?: Station[];
   frames?: Record<string, Place>;
   neighbors?: { item: number; distance?: number }[];
 }
 
 // Between two nets that were kept, straight on; null before the first.
-function onTheWay(way: Station[], step: number): Place | null {
-  const next = way.findIndex(([at]) => at >= step);
-  if (next < 0 || (next === 0 && way[0][0] > step)) return null;
-  const [to, x, y] = way[next];
+function onTrajectory(trajectory: Station[], step: number): Place | null {
+  const next = trajectory.findIndex(([at]) => at >= step);
+  if (next < 0 || (next === 0 && trajectory[0][0] > step)) return null;
+  const [to, x, y] = trajectory[next];
   if (to === step) return [x, y];
-  const [from, ...before] = way[next - 1];
+  const [from, ...before] = trajectory[next - 1];
   const share = (step - from) / (to - from);
   return [before[0] + (x - before[0]) * share, before[1] + (y - before[1]) * share];
 }
 
 /**
- * Where the query lies at a timeline entry: by frame, by step, on its `way` ([step, x, y] in order), or one place for all
+ * Where the query lies at a timeline entry: by frame, by step, on its `trajectory` ([step, x, y] in order), or one place for all
  * that are final; null elsewhere.
  */
 export function placeAt(query: Query | null, entry: Moment | null): Place | null {
   if (!query || entry?.own) return null;
-  if (query.way && entry) return onTheWay(query.way, entry.step);
+  if (query.trajectory && entry) return onTrajectory(query.trajectory, entry.step);
   const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
   return known ?? (entry?.provisional ? null : query.xy) ?? null;
 }
@@ -56,7 +56,7 @@ export class QueryMarker {
   constructor(private toPlane: (place: Place) => Point = ([x, y]) => [x, y]) {}
 
   set(query: Query | null, entry: Moment | null, still: boolean): boolean {
-    const placesOf = (asked: Query | null) => JSON.stringify(asked?.way ?? asked?.frames ?? asked?.xy);
+    const placesOf = (asked: Query | null) => JSON.stringify(asked?.trajectory ?? asked?.frames ?? asked?.xy);
     const isNew = placesOf(query) !== placesOf(this.query);
     this.query = query;
     if (!isNew) return false;
@@ -93,7 +93,7 @@ export class QueryMarker {
 
   /** The places it took up to an entry, oldest first. */
   trail(entries: Moment[], until: Moment | null): Point[] {
-    if (!this.query?.frames && !this.query?.way) return [];
+    if (!this.query?.frames && !this.query?.trajectory) return [];
     const places: Point[] = [];
     for (const entry of entries) {
       const place = placeAt(this.query, entry);

@@ -32,11 +32,14 @@ export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): s
   return `${agreeing} of ${neighbors.length} neighbors are of class ${classOf({ classes }, label)}`;
 }
 
-/** What its way on the map rests on; "" for what has none. */
-export function trajectoryCaption({ subject, way }: Pick<Inspected, "subject" | "way">): string {
-  if (!subject || subject.item !== undefined || way === undefined) return "";
-  if (!way) return "No trajectory: only the final model was saved.";
-  return `Trajectory from ${way} checkpoints, linearly interpolated.`;
+/** What its trajectory_length on the map rests on; "" for what has none. */
+export function trajectoryCaption({
+  subject,
+  trajectory_length,
+}: Pick<Inspected, "subject" | "trajectory_length">): string {
+  if (!subject || subject.item !== undefined || trajectory_length === undefined) return "";
+  if (!trajectory_length) return "No trajectory: only the final model was saved.";
+  return `Trajectory from ${trajectory_length} checkpoints, linearly interpolated.`;
 }
 
 /** Nearest where, among which images, and when. */

@@ -21,6 +21,8 @@ export interface Status {
   noun: "step" | "iteration";
   done: number;
   total: number | null;
+  /** Whether a stopped training scores the test images. */
+  scoring: boolean;
   /** The data set that is downloaded. */
   fetching: PreparingEvent | null;
   /** What a library does that shows no positions. */
@@ -50,6 +52,7 @@ export const initialStatus = ({
   noun: "step",
   done: 0,
   total: null,
+  scoring: false,
   fetching: null,
   words: "",
   seconds: null,
@@ -82,6 +85,7 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
         reason: "",
         marks: [],
         loss: null,
+        scoring: false,
       });
       standing.noun = event.steps === undefined ? "iteration" : "step";
       standing.total = event.steps ?? event.iterations ?? null;
@@ -99,6 +103,9 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
       if (standing.words !== event.words) standing.marks = []; // each work has its own speed
       Object.assign(standing, { done: event.iteration, total: event.of, words: event.words });
       if (event.iteration) recordRate(standing, event);
+      return true;
+    case "stopping":
+      Object.assign(standing, { phase: "stopping", done: event.step, scoring: true });
       return true;
     case "snapshot":
       standing.done = Math.max(standing.done, event.step);
@@ -139,9 +146,9 @@ export function shareOf({ phase, done, total, fetching, words }: Status): number
 }
 
 /** Seconds left at the speed of the last few seconds; null while that cannot be told. */
-export function secondsLeft({ phase, marks, total, done, fetching }: Status): number | null {
+export function secondsLeft({ phase, marks, total, done, fetching, scoring }: Status): number | null {
   const newest = marks.at(-1);
-  if (OVER.has(phase) || fetching || !total || !newest || marks.length < 2) return null;
+  if (OVER.has(phase) || fetching || scoring || !total || !newest || marks.length < 2) return null;
   const [[from, first], [to, last]] = [marks[0], newest];
   return last > first && to - from >= MIN_SAMPLE_S ? ((total - done) * (to - from)) / (last - first) : null;
 }
@@ -166,6 +173,7 @@ export function statusText(standing: Status, title = ""): string {
     case "starting":
       return `Starting …${placeText(standing)}`;
     case "stopping":
+      if (standing.scoring) return `Stopped at ${noun} ${grouped(done)}; scoring the test images …`;
       return noun === "iteration" ? "Stopping …" : "Stopping after this batch …";
     case "running":
       if (noun === "step" && total && done >= total) return "Final evaluation on all test images …";

@@ -55,7 +55,8 @@ export interface Score {
   apart: { group: string; value: number }[];
 }
 
-const HEAD = "head_accuracy"; // only losses with weights of classes have it
+// Only losses with weights of classes have the first; the others are the readout of training without labels, at its end.
+const SOME_RUNS = ["head_accuracy", "knn_probe_accuracy", "linear_probe_accuracy"];
 
 export const SCORES = [
   { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbor is of their own class" },
@@ -73,9 +74,15 @@ export const SCORES = [
   { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
   { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbors" },
   {
-    key: HEAD,
+    key: SOME_RUNS[0],
     label: "Head",
     title: "Head accuracy: share of images whose own class has the highest of the class scores that the loss learned",
+  },
+  { key: SOME_RUNS[1], label: "kNN, train", title: "Accuracy of a vote among the nearest training images" },
+  {
+    key: SOME_RUNS[2],
+    label: "Linear probe",
+    title: "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
   },
 ];
 
@@ -142,7 +149,7 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
     const untrained = readings.series[0]?.step === 0 && Number.isFinite(first) ? first : null;
     const pixels = readings.pixels?.[key] ?? null;
     // k-means takes long, so it is left for the end.
-    const absent = key === HEAD && now === undefined && readings.final?.metrics[key] === undefined;
+    const absent = SOME_RUNS.includes(key) && now === undefined && readings.final?.metrics[key] === undefined;
     const later = !absent && readings.final === null && now === undefined && readings.series.length > 0;
     return {
       key,

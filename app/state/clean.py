@@ -1,0 +1,84 @@
+"""State of the page Clean: the run by which training data are looked through, and decisions about its images."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.runtime.people import Role
+from app.runtime.services import Services
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import TrainConfig
+from dmlviz.data.corrections import Corrections, load_corrections
+from dmlviz.errors import UserError
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.storage.files import is_run_id
+
+KEY = "clean"
+COMPARED = ("precision_at_1", "map_at_r", "knn_accuracy", "nearest_mean_accuracy")
+
+
+@dataclass
+class CleanState:
+    """Id of the run (None for the newest that can be used), and the sentence about what could not be done."""
+
+    run: str | None = None
+    note: str = ""
+    last_query: dict[str, str] | None = None
+
+    def to_query(self) -> dict[str, str]:
+        """Encode the state as URL parameters."""
+        return {} if self.run is None else {"run": self.run}
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "CleanState":
+        """Decode URL parameters; invalid ones are ignored."""
+        return cls(query["run"] if is_run_id(query.get("run")) else None)
+
+    def decide(self, action: Mapping[str, Any], run: Run, services: Services) -> None:
+        """Keep a decision about a training image; on failure set `note`."""
+        self.note = ""
+        dataset = run.config.dataset
+        try:
+            if not may_correct(services):
+                raise UserError("Only a teacher corrects labels for everybody on this server.")
+            corrections = load_corrections(services.data, dataset).decide(
+                int(action.get("image", -1)),
+                str(action.get("action", "")),
+                len(DATASETS[dataset].classes),
+                action.get("label"),
+                action.get("tag"),
+            )
+            corrections.save(services.data)
+        except (UserError, TypeError, ValueError) as error:
+            self.note = str(error)
+
+
+def may_correct(services: Services) -> bool:
+    """Whether this person's corrections may change what everybody here trains on."""
+    return services.person.alone or services.person.may(Role.TEACHER)
+
+
+def usable_runs(services: Services) -> list[Run]:
+    """Finished runs with a net whose data set is on disk, the newest first."""
+    available = set(services.available())
+    return [
+        run
+        for run in services.runs.list()
+        if run.config.dataset in available and run.state == "finished" and (run.path / "weights.safetensors").exists()
+    ]
+
+
+def corrected_config(config: TrainConfig, corrections: Corrections, services: Services) -> TrainConfig | None:
+    """The settings of a run with the corrections so far; None where they change nothing."""
+    revision = corrections.freeze(services.data)
+    changed = config.replace(corrections=revision)
+    return None if changed == config else changed
+
+
+def scores_before_and_after(run: Run, changed: TrainConfig, services: Services) -> list[dict[str, float | None]]:
+    """Scores on the test images of the run and of the one with the corrections, which has none before its end."""
+    try:
+        after: Run | None = services.runs.get(changed.id)
+    except RunNotFoundError:
+        after = None
+    return [{} if one is None else {key: one.score(key) for key in COMPARED} for one in (run, after)]

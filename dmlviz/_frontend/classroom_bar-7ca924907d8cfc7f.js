@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.map/page-888c0a61f9fc5fbf.js";

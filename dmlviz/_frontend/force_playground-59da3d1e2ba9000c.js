@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-20900611dab9d964.js";

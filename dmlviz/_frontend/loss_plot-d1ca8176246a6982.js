@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-888c0a61f9fc5fbf.js";

@@ -1,0 +1,1 @@
+export { ranking_toy as default } from "../dmlviz.map/page-20900611dab9d964.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-888c0a61f9fc5fbf.js";

@@ -1,0 +1,129 @@
+"""Measures of what may be wrong with labeled images, from their embeddings and pixels. No torch."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+CANDIDATES = 20  # nearest neighbors by embedding that are compared pixel by pixel
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """How the neighbors of each image contradict its label, over several embeddings.
+
+    Attributes:
+        share: the share of neighbors with another label (n, from 0 to 1).
+        suggestion: the most frequent label among the neighbors (n); the smaller one of equals.
+        support: the share of neighbors with that label (n).
+    """
+
+    share: np.ndarray = field(repr=False)
+    suggestion: np.ndarray = field(repr=False)
+    support: np.ndarray = field(repr=False)
+
+
+def label_disagreement(embeddings: Iterable[np.ndarray], labels: np.ndarray, k: int) -> Disagreement:
+    """Count the labels of each image's k nearest other images, in each of several embeddings of the same images.
+
+    Args:
+        embeddings: embeddings (n × d each), for instance by the nets of a training.
+        labels: class IDs (n).
+        k: number of neighbors, below n.
+
+    Reference:
+        Wilson: Asymptotic properties of nearest neighbor rules using edited data, 1972; over a training as in
+        Swayamdipta et al.: Dataset cartography, EMNLP 2020
+
+    Example:
+        >>> found = label_disagreement([np.array([[0.0], [1.0], [2.0], [9.0]])], np.array([0, 0, 1, 0]), k=2)
+        >>> found.share.tolist()
+        [0.5, 0.5, 1.0, 0.5]
+    """
+    classes, own = np.unique(labels, return_inverse=True)
+    votes = np.zeros((len(labels), len(classes)), np.int64)
+    rows = np.arange(len(labels))[:, None]
+    for points in embeddings:
+        _, nearest = NearestNeighbors(points).others(k)
+        np.add.at(votes, (rows, own[nearest]), 1)
+    share = votes / votes.sum(axis=1, keepdims=True)
+    most = votes.argmax(axis=1)
+    return Disagreement(1 - share[rows[:, 0], own], classes[most], share[rows[:, 0], most])
+
+
+def suspects(found: Disagreement, labels: np.ndarray, least: float = 0.5) -> np.ndarray:
+    """Return the images that at least this share of their neighbors contradicts and whose neighbors agree on another.
+
+    Args:
+        found: their disagreement.
+        labels: class IDs (n).
+        least: the least share of neighbors with another label.
+
+    Returns:
+        Indices, those first whose neighbors agree most on one other label, then by index.
+    """
+    rows = np.flatnonzero((found.share >= least) & (found.suggestion != labels))
+    return rows[np.lexsort((rows, -found.share[rows], -found.support[rows]))]
+
+
+def outlier_ratios(embeddings: np.ndarray, k: int) -> np.ndarray:
+    """Return how far the k nearest others of each image are on average, by the median image's (n).
+
+    Reference:
+        Ramaswamy, Rastogi, Shim: Efficient algorithms for mining outliers from large data sets, SIGMOD 2000
+    """
+    distances, _ = NearestNeighbors(embeddings).others(k)
+    mean = distances.mean(axis=1)
+    middle = float(np.median(mean))
+    return np.asarray(mean / middle if middle > 0 else np.where(mean > 0, np.inf, 1.0))
+
+
+def near_duplicates(images: np.ndarray, embeddings: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    """Find pairs of images whose pixels are nearly the same.
+
+    Pixels are compared among the CANDIDATES nearest by embedding: equal images have equal embeddings.
+
+    Args:
+        images: uint8 images (n × h × w or n × h × w × 3).
+        embeddings: their embeddings (n × d).
+        threshold: the largest root mean square difference of their pixels, scaled to [0, 1].
+
+    Returns:
+        Pairs of indices (m × 2, ascending in a pair), the most alike first, and their differences (m).
+    """
+    _, near = NearestNeighbors(embeddings).others(min(CANDIDATES, len(images) - 1))
+    first = np.repeat(np.arange(len(images)), near.shape[1])
+    pairs = np.unique(np.sort(np.stack([first, near.reshape(-1)], axis=1), axis=1), axis=0)
+    return _alike(images, images, pairs, threshold)
+
+
+def leaks(
+    train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray], threshold: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find test images that are nearly the same as a training image.
+
+    Args:
+        train: training images (uint8) and their embeddings (n × d).
+        test: test images and their embeddings.
+        threshold: see `near_duplicates`.
+
+    Returns:
+        Pairs (m × 2) of a training image and a test image, the most alike first, and their differences (m).
+    """
+    _, near = NearestNeighbors(train[1]).search(test[1], min(CANDIDATES, len(train[0])))
+    second = np.repeat(np.arange(len(test[0])), near.shape[1])
+    return _alike(train[0], test[0], np.stack([near.reshape(-1), second], axis=1), threshold)
+
+
+def _alike(left: np.ndarray, right: np.ndarray, pairs: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    differences = np.empty(len(pairs))
+    for start in range(0, len(pairs), 4096):
+        part = pairs[start : start + 4096]
+        a, b = left[part[:, 0]].astype(np.float32), right[part[:, 1]].astype(np.float32)
+        squares = np.square((a - b) / 255).reshape(len(part), -1)
+        differences[start : start + 4096] = np.sqrt(squares.mean(axis=1))
+    chosen = np.flatnonzero(differences <= threshold)
+    chosen = chosen[np.lexsort((pairs[chosen, 1], pairs[chosen, 0], differences[chosen]))]
+    return pairs[chosen], differences[chosen]

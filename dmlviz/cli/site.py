@@ -1,0 +1,34 @@
+"""`dmlviz site`: write a static site of runs and labs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.data import data_root
+from dmlviz.export import RunExport
+from dmlviz.export.site import write_site
+from dmlviz.runs.store import Runs, runs_folder
+
+app = single_command_app()
+
+
+@app.command()
+def site(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder, or one with an earlier site")],
+    run: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help="run IDs (see `dmlviz runs`)")] = None,
+    lab: Annotated[
+        list[str] | None, typer.Option("--lab", metavar="NAME", help="show a lab's ready-made results; repeatable")
+    ] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="title of the first page")] = "dmlviz",
+    runs: RunsFolder = None,
+    data: DataFolder = None,
+) -> None:
+    """Write a static site of runs and labs that any web server can host; drawings are embedded in the browser."""
+    store, root = Runs(runs_folder(runs)), data_root(data)
+    chosen = [RunExport.from_run(store.get(name), None, root) for name in dict.fromkeys(run or ())]
+    for note in write_site(folder, chosen, lab or (), title):
+        print(note)
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    print(f"{folder / 'index.html'} ({size / 1e6:.1f} MB). Look at it: python -m http.server -d {folder}")

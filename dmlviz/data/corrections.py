@@ -1,0 +1,161 @@
+"""Corrections of a data set's training labels: an overlay file in the data folder; the data stay as they are.
+
+`corrections/NAME.json` holds the decisions about the data set NAME so far. A training names a revision of them, by the
+hash of what it changes: `corrections/NAME/REVISION.json` never changes, so that the training can be repeated.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dmlviz.data.dataset import Dataset
+from dmlviz.errors import DamagedFileError, DataUnavailableError, UserError
+from dmlviz.storage.files import ensure_dir, is_run_id, read_json, write_json
+
+FOLDER = "corrections"
+EXCLUDED = -1  # the label of a training image that is left out: of no class that a training knows
+MAX_TAG = 30  # characters
+
+Action = Literal["confirm", "relabel", "exclude", "tag"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+class Correction(BaseModel):
+    """What was decided about a training image: its label is right ("confirm"), another one, or it is left out.
+
+    A `tag` alone changes nothing.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: Action
+    label: int | None = Field(None, ge=0)
+    tag: str = Field("", max_length=MAX_TAG)
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """The decisions about the training images of a data set, by image."""
+
+    dataset: str
+    images: Mapping[int, Correction] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> dict[int, int]:
+        """New labels by image, ascending; EXCLUDED for an image that is left out."""
+        new = {
+            image: EXCLUDED if correction.action == "exclude" else correction.label
+            for image, correction in sorted(self.images.items())
+            if correction.action in ("exclude", "relabel")
+        }
+        return {image: label for image, label in new.items() if label is not None}
+
+    @property
+    def revision(self) -> str | None:
+        """Hash of the changes, 16 hexadecimal digits; None where there are none."""
+        changes = self.changes
+        if not changes:
+            return None
+        return hashlib.sha256(json.dumps([self.dataset, *changes.items()]).encode()).hexdigest()[:16]
+
+    def decide(
+        self, image: int, action: str, classes: int, label: int | None = None, tag: str | None = None
+    ) -> "Corrections":
+        """Return these with a decision about an image; the action "undo" takes the one that there is back.
+
+        Args:
+            image: index of the training image.
+            action: one of ACTIONS, or "undo".
+            classes: number of classes of the data set.
+            label: the new label, for "relabel".
+            tag: a word to remember the image by; None keeps the one that there is.
+
+        Raises:
+            UserError: for another action, or a label that the data set does not have.
+        """
+        kept = dict(self.images)
+        before = kept.pop(image, None)
+        if action == "undo":
+            return replace(self, images=kept)
+        known = next((name for name in ACTIONS if name == action), None)
+        if known is None or image < 0:
+            raise UserError(f"A decision about an image is {', '.join(ACTIONS)} or undo; got {str(action)[:40]!r}.")
+        if known == "relabel" and (label is None or not 0 <= label < classes):
+            raise UserError(f"A new label lies between 0 and {classes - 1}; got {label}.")
+        if known == "tag" and before is not None and before.action != "tag":
+            known, label = before.action, before.label
+        words = (before.tag if before is not None else "") if tag is None else tag.strip()[:MAX_TAG]
+        kept[image] = Correction(action=known, label=label if known == "relabel" else None, tag=words)
+        return replace(self, images=kept)
+
+    def save(self, root: Path) -> None:
+        """Write the decisions so far into the data folder."""
+        write_json(ensure_dir(root / FOLDER) / f"{self.dataset}.json", _to_json(self))
+
+    def freeze(self, root: Path) -> str | None:
+        """Keep the changes for a training, and return their revision; None where there are none."""
+        revision = self.revision
+        if revision is not None:
+            path = ensure_dir(root / FOLDER / self.dataset) / f"{revision}.json"
+            if not path.exists():
+                changed = {image: self.images[image] for image in self.changes}
+                write_json(path, _to_json(replace(self, images=changed)))
+        return revision
+
+
+def load_corrections(root: Path, dataset: str, revision: str | None = None) -> Corrections:
+    """Read the decisions about a data set so far, or a revision of them.
+
+    Raises:
+        DataUnavailableError: If there is no such revision here.
+        DamagedFileError: If the file is damaged.
+    """
+    if revision is None:
+        path = root / FOLDER / f"{dataset}.json"
+    else:
+        path = root / FOLDER / dataset / f"{revision}.json"
+        if not is_run_id(revision) or not path.is_file():
+            raise DataUnavailableError(
+                f"There are no corrections {revision} of {dataset} in {root}: copy its folder {FOLDER} from where they "
+                "were made."
+            )
+    if not path.is_file():
+        return Corrections(dataset)
+    stored = read_json(path)
+    try:
+        found = {int(image): Correction.model_validate(told) for image, told in stored["images"].items()}
+    except (ValidationError, ValueError, TypeError, KeyError, AttributeError):
+        raise DamagedFileError(path, "it does not hold decisions about images") from None
+    read = Corrections(dataset, found)
+    if revision is not None and read.revision != revision:
+        raise DamagedFileError(path, "it does not hold the changes that it is named after")
+    return read
+
+
+def corrected(data: Dataset, revision: str | None, root: Path) -> Dataset:
+    """Return a data set with the changes of a revision: new labels, EXCLUDED for training images that are left out.
+
+    Raises:
+        DataUnavailableError: If the revision is not here, or is of another data set.
+    """
+    if revision is None:
+        return data
+    changes = load_corrections(root, data.name, revision).changes
+    if max(changes) >= len(data.train) or max(changes.values()) >= len(data.classes):
+        raise DataUnavailableError(
+            f"The corrections {revision} are of images or classes that {data.name} does not have."
+        )
+    labels = data.train.labels.copy()
+    labels[list(changes)] = np.array(list(changes.values()))
+    return replace(data, train=replace(data.train, labels=labels))
+
+
+def _to_json(corrections: Corrections) -> dict[str, Any]:
+    images = {str(image): one.model_dump(exclude_defaults=True) for image, one in sorted(corrections.images.items())}
+    return {"dataset": corrections.dataset, "images": images}

@@ -1,0 +1,97 @@
+"""A lab's ready-made results as a page of a static site."""
+
+import html
+from typing import TYPE_CHECKING
+
+from markdown_it import MarkdownIt
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.export.figures import SCRIPT
+from dmlviz.labs.keep import as_command
+from dmlviz.labs.lab_study import ready_made, study_rows
+from dmlviz.labs.registry import LABS
+from dmlviz.labs.thumbnail import thumbnail
+
+if TYPE_CHECKING:
+    from dmlviz.studies.study import Study
+
+PAGE = """<header>
+<nav><a href="../index.html">{site}</a></nav>
+<h1>{title}</h1>
+</header>
+<main class="lab">
+<p class="question">{question}</p>
+<details><summary>{guess}</summary><ol>{choices}</ol>{answer}</details>
+{figures}
+<h2>What the literature found</h2>
+{literature}
+</main>
+<footer>{measured}</footer>
+<script src="../{script}"></script>
+<script src="figures.js"></script>"""
+
+FIGURE = """<figure>
+<div class="plot"></div>
+<script type="application/json">{json}</script></figure>"""
+
+DRAW = """for (const place of document.querySelectorAll(".plot")) {
+  const { light, dark } = JSON.parse(place.nextElementSibling.textContent);
+  const theme = matchMedia("(prefers-color-scheme: dark)");
+  const config = { displaylogo: false, responsive: true };
+  const draw = () => Plotly.react(place, { ...(theme.matches ? dark : light), config });
+  draw();
+  theme.addEventListener("change", draw);
+}
+"""
+
+
+def lab_page(name: str, site: str) -> str:
+    """Return the body of the page.
+
+    Args:
+        name: Name of the lab.
+        site: Title of the site.
+
+    Raises:
+        UserError: For an unknown lab, or one without ready-made results.
+    """
+    lab, study = LABS[name], _study(name)
+    from dmlviz.labs.drawing import draw
+
+    rows = [*study_rows(study), *lab.literature]
+    results = study.results()
+    figures = []
+    for spec in lab.figures:
+        light, dark = (draw(spec, rows, is_dark).to_json() for is_dark in (False, True))
+        data = f'{{"light":{light},"dark":{dark}}}'.replace("<", "\\u003c")
+        figures.append(FIGURE.format(json=data))
+    info = study.info
+    measured = (
+        f"{len(results)} trials on {DATASETS[info['dataset']].title}, {info['size']} size, on {info['machine']}. "
+        f"The same with dmlviz: {as_command(name, info['size'], info['dataset'])}"
+    )
+    return PAGE.format(
+        site=html.escape(site),
+        title=html.escape(lab.title),
+        question=html.escape(lab.question),
+        guess=html.escape(lab.guess.question),
+        choices="".join(f"<li>{html.escape(choice)}</li>" for choice in lab.guess.options),
+        answer=MarkdownIt("commonmark", {"html": False}).render(lab.guess.answer(results)),
+        figures="\n".join(figures),
+        literature=MarkdownIt("commonmark", {"html": False}).render(lab.literature_note),
+        measured=html.escape(measured),
+        script=SCRIPT,
+    )
+
+
+def lab_picture(name: str) -> str:
+    """Return the picture of a lab's card, as SVG."""
+    return thumbnail(LABS[name].figures[0], study_rows(_study(name)))
+
+
+def _study(name: str) -> "Study":
+    study = ready_made(LABS[name].name)
+    if study is None:
+        raise UserError(f"A site shows ready-made results of labs; {name} has none: leave it out.")
+    return study

@@ -1,0 +1,35 @@
+"""A small picture of a map, as SVG: for a card."""
+
+import numpy as np
+
+from dmlviz.figures.palette import class_colors
+
+WIDTH, HEIGHT, BORDER = 320, 200, 12
+MAX_POINTS = 600
+
+
+def map_picture(coordinates: np.ndarray, labels: np.ndarray, classes: int) -> str:
+    """Return the points of a map in the colors of their classes.
+
+    Args:
+        coordinates: Positions (n × 2 or 3); a third axis is left out.
+        labels: Class IDs (n).
+        classes: Number of classes.
+
+    Returns:
+        SVG of 320 × 200; of many points every second, third … is drawn.
+    """
+    every = -(-len(coordinates) // MAX_POINTS) or 1
+    shown = np.isfinite(coordinates[:, :2]).all(axis=1)
+    points, classes_of = coordinates[shown][::every, :2], labels[shown][::every]
+    low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
+    room = np.array([WIDTH - 2 * BORDER, HEIGHT - 2 * BORDER])
+    scale = float((room / np.maximum(high - low, 1e-9)).min())
+    places = (points - (low + high) / 2) * scale * (1, -1) + (WIDTH / 2, HEIGHT / 2)
+    colors = class_colors(classes, "light")
+    dots = "".join(
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors[label]}"/>'
+        for (x, y), label in zip(places, classes_of, strict=True)
+    )
+    box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="Map"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{dots}</svg>'

@@ -1,0 +1,69 @@
+"""What a page needs to embed a drawing by itself: the net as a program, the embeddings, the preparation of an image."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dmlviz.catalog.dataset_spec import Framing
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.export.contents import RunExport
+
+_STEPS = 32767  # an int16 has so many steps on either side of 0
+
+
+@dataclass(frozen=True)
+class QueryNet:
+    """A net for a page.
+
+    Attributes:
+        description: As plain JSON types; see `QueryNet` in frontend/src/standalone/queryNet.ts.
+        weights: All arrays of the program, float32, one after another.
+        embeddings: The test images' embeddings (n × d, int16), in steps of `description["unit"]`.
+    """
+
+    description: dict[str, Any]
+    weights: bytes
+    embeddings: bytes
+
+
+def query_net(kept: RunExport) -> QueryNet:
+    """Return the trained net of a run for a page.
+
+    Raises:
+        UserError: If the images are in color or were given as vectors, the run has no net, or the net holds a layer
+            that a page cannot do.
+    """
+    spec = DATASETS[kept.run.config.dataset]
+    if not spec.trainable or spec.channels != 1:
+        raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
+    from dmlviz.nets.program import net_program
+    from dmlviz.runs.embed import trained_net
+
+    program = net_program(trained_net(kept.run))
+    places, offset = {}, 0
+    for name, array in program.arrays.items():
+        places[name] = {"shape": list(array.shape), "offset": offset}
+        offset += array.size
+    unit = float(np.abs(kept.embeddings).max(initial=0)) / _STEPS or 1.0
+    basis = kept.run.linear_projection
+    framing = spec.framing or Framing(box=round(0.8 * spec.size))
+    description = {
+        "program": {
+            "image": list(program.image),
+            "normalize": program.normalize,
+            "operations": list(program.operations),
+            "arrays": places,
+        },
+        "dims": kept.embeddings.shape[1],
+        "unit": unit,
+        "mean": spec.mean,
+        "std": spec.std,
+        "framing": {"size": spec.size, "dark_on_light": spec.dark_on_light, **asdict(framing)},
+        "basis": None
+        if basis is None
+        else {"mean": np.asarray(basis.mean).tolist(), "components": np.asarray(basis.components).tolist()},
+    }
+    weights = b"".join(np.ascontiguousarray(array, "<f4").tobytes() for array in program.arrays.values())
+    return QueryNet(description, weights, np.rint(kept.embeddings / unit).astype("<i2").tobytes())

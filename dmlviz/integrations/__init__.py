@@ -1,0 +1,1 @@
+"""Callbacks of other training libraries that record their trainings; each module needs its library."""

@@ -1,0 +1,77 @@
+"""A callback of Lightning that records a training: `Trainer(callbacks=[DmlvizCallback(…)])`."""
+
+from typing import Any
+
+from dmlviz.integrations.probe import Embed, Probe
+from dmlviz.integrations.requirement import missing
+
+try:
+    from lightning.pytorch import Callback, LightningModule, Trainer
+except ImportError:
+    raise missing("lightning", "lightning") from None
+
+
+class DmlvizCallback(Callback):
+    """Records the embeddings of some images while a `Trainer` trains: before, after every so many epochs, at the end.
+
+    Args:
+        title: title of the run.
+        images: what the module takes (n × …); the same ones every time.
+        labels: their classes (n).
+        shown: the images as a person should see them; by default `images`.
+        embed: function of the module and a batch of images; by default the module's output.
+        every_n_epochs: epochs between snapshots.
+        every_n_train_steps: batches between further snapshots; None for none.
+        batch_size: images embedded at a time.
+        **options: further arguments of `dmlviz.record`.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        images: Any,
+        labels: Any,
+        *,
+        shown: Any = "images",
+        embed: Embed | None = None,
+        every_n_epochs: int = 1,
+        every_n_train_steps: int | None = None,
+        batch_size: int = 256,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.probe = Probe(title, images, labels, shown=shown, embed=embed, batch_size=batch_size, **options)
+        self.every_n_epochs, self.every_n_train_steps = every_n_epochs, every_n_train_steps
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Record the untrained net."""
+        self._snapshot(trainer, pl_module)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Record the loss."""
+        loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
+        if trainer.is_global_zero and loss is not None:
+            self.probe.loss(trainer.fit_loop.total_batch_idx + 1, loss)
+        if self.every_n_train_steps and (trainer.fit_loop.total_batch_idx + 1) % self.every_n_train_steps == 0:
+            self._snapshot(trainer, pl_module)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Record an epoch."""
+        if (trainer.current_epoch + 1) % self.every_n_epochs == 0:
+            self._snapshot(trainer, pl_module)
+
+    def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Record the end."""
+        self._snapshot(trainer, pl_module)
+        self.probe.end()
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """End the recording of a training that fails, or is interrupted."""
+        interrupted = isinstance(exception, KeyboardInterrupt)
+        self.probe.end("Interrupted." if interrupted else f"The training ended with {type(exception).__name__}.")
+
+    def _snapshot(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.is_global_zero:
+            self.probe.snapshot(pl_module, trainer.fit_loop.total_batch_idx + 1)

@@ -1,0 +1,70 @@
+"""Hooks of pytorch-metric-learning's trainers that record a training."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from torch import nn
+
+from dmlviz.integrations.probe import Embed, Probe
+from dmlviz.integrations.requirement import missing
+
+try:
+    from pytorch_metric_learning.trainers import BaseTrainer
+except ImportError:
+    raise missing("pytorch-metric-learning", "pytorch-metric-learning") from None
+
+
+class DmlvizHooks:
+    """Records the embeddings of some images after each epoch; a context manager around `trainer.train`.
+
+    Pass `end_of_iteration_hook` and `end_of_epoch_hook` to the trainer by these names.
+
+    Args:
+        title: title of the run.
+        images: what the trunk takes (n × …); the same ones every time.
+        labels: their classes (n).
+        shown: the images as a person should see them; by default `images`.
+        embed: function of the net (trunk, then embedder) and a batch of images; by default the net's output.
+        every_n_epochs: epochs between snapshots.
+        next_hook: another `end_of_epoch_hook`, as that of a HookContainer, which is called after this one.
+        batch_size: images embedded at a time.
+        **options: further arguments of `dmlviz.record`.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        images: Any,
+        labels: Any,
+        *,
+        shown: Any = "images",
+        embed: Embed | None = None,
+        every_n_epochs: int = 1,
+        next_hook: Callable[[BaseTrainer], bool | None] | None = None,
+        batch_size: int = 256,
+        **options: Any,
+    ) -> None:
+        self.probe = Probe(title, images, labels, shown=shown, embed=embed, batch_size=batch_size, **options)
+        self.every_n_epochs, self.next_hook = every_n_epochs, next_hook
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.probe.end("" if error is None else f"The training ended with {type(error).__name__}.")
+
+    def end_of_iteration_hook(self, trainer: BaseTrainer) -> None:
+        """Record the loss of a batch."""
+        self.probe.loss(_step(trainer), trainer.losses["total_loss"])
+
+    def end_of_epoch_hook(self, trainer: BaseTrainer) -> bool | None:
+        """Record an epoch; return what the next hook says: False ends the training."""
+        if trainer.epoch % self.every_n_epochs == 0:
+            parts = (trainer.models["trunk"], trainer.models.get("embedder"))
+            self.probe.snapshot(nn.Sequential(*(part for part in parts if part is not None)), _step(trainer))
+        return None if self.next_hook is None else self.next_hook(trainer)
+
+
+def _step(trainer: BaseTrainer) -> int:
+    """Return the number of batches so far; an epoch counts them from 0."""
+    return int((trainer.epoch - 1) * trainer.iterations_per_epoch + trainer.iteration + 1)

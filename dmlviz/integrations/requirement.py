@@ -1,0 +1,19 @@
+"""A library that a callback needs, and the extra that installs it."""
+
+from dmlviz.errors import UserError
+
+
+class MissingLibraryError(UserError, ImportError):
+    """A library that is not installed; also an ImportError, as any import of it would raise."""
+
+
+def missing(library: str, extra: str) -> MissingLibraryError:
+    """Return the error for a missing library.
+
+    Args:
+        library: its name.
+        extra: the extra of dmlviz that installs it.
+    """
+    return MissingLibraryError(
+        f"To record its trainings, dmlviz needs {library}, which is not installed: pip install 'dmlviz[{extra}]'."
+    )

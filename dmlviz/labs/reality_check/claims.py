@@ -1,0 +1,84 @@
+"""How a paper wins: what it may claim of a loss, given the tricks that its comparison uses; from the results alone."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dmlviz.labs.reality_check.contestants import CONTRASTIVE, Contestant
+from dmlviz.labs.reality_check.plan import BASELINES
+from dmlviz.labs.reality_check.rows import final_results
+from dmlviz.studies.trial import TrialResult
+
+Trick = Literal["untuned", "unmined", "smaller", "best_step", "best_seed", "four_nets"]
+# What is done to the contrastive loss, and what to the new one.
+BASELINE_TRICKS: dict[Trick, str] = {
+    "untuned": "Leave it at its recommended settings, untuned",
+    "unmined": "Take away its miner",
+    "smaller": "Give it 8 dimensions instead of 32",
+}
+OWN_TRICKS: dict[Trick, str] = {
+    "best_step": "Take the best step of the test curve",
+    "best_seed": "Report the best seed, not the mean",
+    "four_nets": "Put its four nets side by side",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A comparison of a loss with the contrastive loss.
+
+    Attributes:
+        own: MAP@R of the loss, as reported.
+        own_runs: How many runs that comes from.
+        baseline: MAP@R of the contrastive loss, as it was run for the comparison.
+        baseline_runs: How many runs that is the mean of.
+    """
+
+    own: float
+    own_runs: int
+    baseline: float
+    baseline_runs: int
+
+    @property
+    def gain(self) -> float:
+        """The gain in percent of the baseline."""
+        return 100 * (self.own / self.baseline - 1)
+
+
+def claim(results: Sequence[TrialResult], contestant: Contestant, tricks: Collection[Trick] = ()) -> Claim | None:
+    """Return what a paper claims of a loss.
+
+    Args:
+        results: Results of the lab.
+        contestant: The new loss; the contrastive loss itself is compared with what is made of it.
+        tricks: The tricks in use; the best step is known of single nets only, so that "four_nets" goes before it.
+
+    Returns:
+        The claim; None where a run that it needs is missing.
+    """
+    own = [_score(result, tricks) for result in final_results(results, f"final-{contestant.key}")]
+    name = baseline_name(tricks)
+    runs = final_results(results, f"paper-{name}" if name else f"final-{CONTRASTIVE.key}")
+    baseline = [float(result.values["separated"]["map_at_r"]) for result in runs]
+    if not own or not baseline or not sum(baseline):
+        return None
+    reported = max(own) if "best_seed" in tricks else sum(own) / len(own)
+    return Claim(reported, len(own), sum(baseline) / len(baseline), len(baseline))
+
+
+def baseline_name(tricks: Collection[Trick]) -> str:
+    """Return the name in `BASELINES` of the contrastive loss with these tricks; empty for the level field."""
+    used = {trick for trick in BASELINE_TRICKS if trick in tricks}
+    for name, baseline in BASELINES.items():
+        parts = {"untuned": not baseline.tuned, "unmined": "miner" in baseline.changes}
+        parts["smaller"] = "embedding_dim" in baseline.changes
+        if {trick for trick, is_used in parts.items() if is_used} == used:
+            return name
+    return ""
+
+
+def _score(result: TrialResult, tricks: Collection[Trick]) -> float:
+    """Return the MAP@R of a final run, as it is reported."""
+    if "four_nets" in tricks:
+        return float(result.values["concatenated"]["map_at_r"])
+    return float(result.values["peeked"] if "best_step" in tricks else result.values["separated"]["map_at_r"])

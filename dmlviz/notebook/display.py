@@ -1,0 +1,125 @@
+"""`dmlviz.show`: a run, a training, or embeddings as a live map in a notebook."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.data import load
+from dmlviz.data.sprite_sheet import encode_sheet, sheet_count
+from dmlviz.errors import UserError
+from dmlviz.export.contents import RunExport, SpriteSheets
+from dmlviz.export.page_contents import live_contents, page_contents
+from dmlviz.notebook.widget import HEIGHT, MapWidget
+from dmlviz.recording.dataset import recorded_dataset
+from dmlviz.recording.inputs import read_embeddings, read_labels
+from dmlviz.recording.pictures import to_pictures
+from dmlviz.recording.run_writer import RunPlan, RunWriter
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.runs.training_run import train_and_record
+from dmlviz.training.iterator import Training
+
+START_S = 30.0  # seconds in which a training here should begin
+
+
+def show(
+    thing: Any,
+    labels: Any = None,
+    images: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    height: int = HEIGHT,
+    runs: str | Path | None = None,
+    data: str | Path | None = None,
+) -> MapWidget:
+    """Show a map in a notebook: of embeddings, of a run, or of a training while it goes on.
+
+    Args:
+        thing: embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
+            the background and kept as a run.
+        labels: class of each embedding (n): whole numbers or texts. Only with embeddings.
+        images: the images (n), as `dmlviz.record` takes them. Only with embeddings.
+        classes: class names, by label. Only with embeddings.
+        height: height of the map in pixels.
+        runs: the runs folder, for a training; by default that of the app.
+        data: the data folder, for the images of a run; by default that of the app.
+
+    Returns:
+        The widget, which a notebook shows at the end of a cell. Its `pinned` and `selected` can be read and set.
+
+    Raises:
+        UserError: for embeddings without labels, a run without embeddings, or a training that has begun.
+    """
+    folder = None if data is None else Path(data)
+    if isinstance(thing, Training):
+        return _show_training(thing, height, runs_folder(runs), folder)
+    if isinstance(thing, Run):
+        return _show_run(thing, height, folder)
+    if labels is None:
+        raise UserError("Embeddings are shown with their classes; got no labels: pass one class for each embedding.")
+    return _show_embeddings(thing, labels, images, classes, height)
+
+
+def _show_run(run: Run, height: int, data: Path | None) -> MapWidget:
+    kept = RunExport.from_run(run, data_root=data)
+    if run.state != "running":
+        return MapWidget(page_contents(kept), run, height)
+    labels = run.labels
+    if labels is None:
+        raise UserError(f"{run.title} has no embeddings yet: wait until its training has started.")
+    widget = MapWidget(live_contents(kept, labels), run, height)
+    widget.follow(lambda ended: page_contents(RunExport(ended, None, kept.sheets)))
+    return widget
+
+
+def _show_training(training: Training, height: int, runs: Path, data: Path | None) -> MapWidget:
+    training.take()
+    config = training.config
+    dataset = training.data or load(config.dataset, data)
+    run = Runs(runs).create(config)
+    kept = RunExport(run, None, _sheets(dataset.test.images))
+    widget = MapWidget(live_contents(kept, dataset.test.labels), run, height)
+
+    def work() -> None:
+        for _ in train_and_record(run, data=dataset, stop=lambda: widget.stopping):
+            pass
+
+    widget.follow(lambda ended: page_contents(RunExport(ended, None, kept.sheets)), work)
+    end = time.monotonic() + START_S
+    while run.tracked_indices is None and widget.error is None and time.monotonic() < end:
+        time.sleep(0.02)
+    widget.contents = live_contents(kept, dataset.test.labels)  # now with the tracked images
+    return widget
+
+
+def _show_embeddings(
+    embeddings: Any, labels: Any, images: Any, classes: Sequence[Any] | None, height: int
+) -> MapWidget:
+    ids, names = read_labels(labels, classes)
+    points = read_embeddings(embeddings, 0, len(ids), None)
+    pictures = None if images is None else to_pictures(images, len(ids))
+    spec = recorded_dataset("Embeddings", pictures, ids, names)
+    with tempfile.TemporaryDirectory(prefix="dmlviz-show-") as folder:
+        plan = RunPlan(Path(folder), "Embeddings", _content_id(points), spec.to_dict(), 0)
+        with RunWriter(plan, ids, points) as writer:
+            writer.last = 0, points
+            writer.end("", 0.0, 0.0, scored=False)
+        kept = RunExport(Run(writer.run.path), None, None if pictures is None else _sheets(pictures))
+        contents = page_contents(kept) | {"plain": True}
+    return MapWidget(contents, None, height)
+
+
+def _content_id(points: np.ndarray) -> str:
+    """Return an ID of the embeddings, so that different ones are different runs in a page."""
+    from hashlib import sha256
+
+    return sha256(points.tobytes()).hexdigest()[:16]
+
+
+def _sheets(images: np.ndarray) -> SpriteSheets:
+    pngs = tuple(encode_sheet(images, number) for number in range(sheet_count(len(images))))
+    return SpriteSheets(int(images.shape[1]), pngs)

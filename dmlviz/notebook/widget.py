@@ -1,0 +1,128 @@
+"""The map as an anywidget: what Python and the page share, and what is sent as a run grows."""
+
+import threading
+from base64 import b64encode
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from dmlviz.integrations.requirement import missing
+from dmlviz.runs.run import Run
+from dmlviz.storage.files import LogFollower
+
+try:
+    import anywidget
+    import traitlets
+except ImportError:
+    raise missing("anywidget", "notebook") from None
+
+POLL_S = 0.25
+HEIGHT = 460  # pixels
+
+
+class MapWidget(anywidget.AnyWidget):
+    """A run in a notebook: map, replay, neighbors, scores, loss curve.
+
+    All that it shows is part of its state, so that a notebook which is saved with its widgets plays without a kernel.
+
+    Attributes:
+        pinned: index of the image whose neighbors are shown; None for none. Set it, or observe it.
+        selected: indices of the selected images, ascending. Set it, or observe it.
+        height: height of the map in pixels.
+        run: the run; None where embeddings were given without one.
+        error: what ended the work in the background, if anything did.
+    """
+
+    _esm = Path(str(files("dmlviz") / "_frontend" / "notebook.js"))
+    contents = traitlets.Dict().tag(sync=True)
+    pinned = traitlets.Int(None, allow_none=True).tag(sync=True)
+    selected = traitlets.List(traitlets.Int()).tag(sync=True)
+    height = traitlets.Int(HEIGHT).tag(sync=True)
+
+    def __init__(self, contents: dict[str, Any], run: Run | None = None, height: int = HEIGHT) -> None:
+        super().__init__(contents=contents, height=height)
+        self.run = run
+        self.error: Exception | None = None
+        self._sent: list[dict[str, Any]] = []
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._work: threading.Thread | None = None
+        self.on_msg(self._on_ready)
+
+    @traitlets.validate("pinned")
+    def _check_pinned(self, proposal: Any) -> int | None:
+        item, n = proposal["value"], self.contents["n"]
+        if item is not None and not 0 <= item < n:
+            raise traitlets.TraitError(f"pinned is None or one of the {n:,} images, from 0 to {n - 1}; got {item}.")
+        return item  # type: ignore[no-any-return]
+
+    @traitlets.validate("selected")
+    def _check_selected(self, proposal: Any) -> list[int]:
+        items, n = sorted(set(proposal["value"])), self.contents["n"]
+        if items and not 0 <= items[0] <= items[-1] < n:
+            raise traitlets.TraitError(
+                f"selected holds some of the {n:,} images, from 0 to {n - 1}; got {items[0]} to {items[-1]}."
+            )
+        return items
+
+    def follow(self, finished: Callable[[Run], dict[str, Any]], work: Callable[[], object] | None = None) -> None:
+        """Send what a run that is on writes, until it ends; then keep all of it in the state.
+
+        Args:
+            finished: makes the contents of the finished run.
+            work: trains the run, if it is trained here.
+        """
+        if work is not None:
+            self._work = threading.Thread(target=self._guard, args=(work,), name="training", daemon=True)
+            self._work.start()
+        self._thread = threading.Thread(target=self._guard, args=(lambda: self._follow(finished),), daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> "MapWidget":
+        """Wait until the run is over, and return the widget."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+        return self
+
+    def stop(self) -> None:
+        """Stop a training that runs here, between two batches."""
+        self._stopping.set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody asked the training to stop."""
+        return self._stopping.is_set()
+
+    def _guard(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Exception as error:  # there is nobody to catch it in a thread
+            self.error = error
+
+    def _follow(self, finished: Callable[[Run], dict[str, Any]]) -> None:
+        assert self.run is not None
+        run, follower = self.run, LogFollower(self.run.log.path)
+        while True:
+            is_over = run.state != "running" and (self._work is None or not self._work.is_alive())
+            lines = follower.read_new()
+            if lines:
+                self._send_events(run, lines[0][0], [run.log.event(line.encode(), number) for number, line in lines])
+            if is_over:
+                break
+            threading.Event().wait(POLL_S)
+        self._send_events(run, follower._number, [{"event": "end", "state": run.state}])
+        self.run = Run(run.path)
+        if self.run.embedded:
+            self.contents = finished(self.run)
+
+    def _send_events(self, run: Run, first: int, events: list[dict[str, Any]]) -> None:
+        frames = [frame for event in events for frame in (event.get("frames") or [event.get("frame")]) if frame]
+        packed = {frame["id"]: b64encode(run.frame(frame["id"])).decode() for frame in frames}
+        self._sent.append({"run": run.id, "from": first, "events": events, "frames": packed})
+        self.send(self._sent[-1])
+
+    def _on_ready(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Tell a page that has just come what has been sent before it came."""
+        for message in list(self._sent):
+            self.send(message)

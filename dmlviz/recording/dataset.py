@@ -1,0 +1,49 @@
+"""The images and labels of a recording as a data set, so that the app shows and compares its runs as any others."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.dataset_spec import DatasetSpec
+
+
+def recorded_dataset(
+    title: str, images: np.ndarray | None, labels: np.ndarray, classes: tuple[str, ...]
+) -> DatasetSpec:
+    """Return the catalog entry; equal images and labels are one data set, whatever trains on them.
+
+    Args:
+        title: title of the data set.
+        images: uint8, n × s × s or n × s × s × 3; None without any.
+        labels: class IDs (n).
+        classes: class names, by label.
+    """
+    digest = hashlib.sha256("\0".join(("recorded", *classes)).encode())
+    digest.update(np.ascontiguousarray(labels, np.int64).data)
+    side, channels, mean, std = 0, 1, 0.0, 1.0
+    if images is not None:
+        digest.update(f"{images.shape}".encode())
+        digest.update(np.ascontiguousarray(images).data)
+        side, channels = images.shape[1], 1 if images.ndim == 3 else 3
+        mean, std = float(images.mean() / 255), max(float(images.std() / 255), 1e-2)
+    what = "embeddings" if images is None else f"pictures, {side} × {side},"
+    return DatasetSpec(
+        name=custom_datasets.PREFIX + digest.hexdigest()[:16],
+        title=title,
+        summary=f"Recorded from another program: {len(labels):,} {what} of {len(classes):,} classes.",
+        classes=classes,
+        size=side,
+        channels=channels,
+        mean=round(mean, 4),
+        std=round(std, 4),
+        trainable=False,
+    )
+
+
+def save_images(spec: DatasetSpec, images: np.ndarray, labels: np.ndarray, root: Path) -> None:
+    """Put the images of a recording into a data folder; raise UserError where that is not possible."""
+    none = {"train_images": images[:0], "train_labels": labels[:0]}
+    parts = none | {"test_images": images, "test_labels": labels}
+    custom_datasets.save(root, spec.name, spec.to_dict(), parts)

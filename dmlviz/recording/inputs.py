@@ -1,0 +1,132 @@
+"""What a person hands to `dmlviz.record`, as NumPy arrays; what breaks a rule is refused in one sentence."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.storage.run_schema.fields import MAX_STEPS
+from dmlviz.storage.text import one_line
+
+MAX_CLASSES = 100_000
+MAX_DIMENSIONS = 4096
+MAX_CLASS_NAME = 100  # characters
+
+
+def to_numpy(values: Any) -> np.ndarray:
+    """Return a PyTorch tensor, on any device and of any type, or whatever NumPy takes, as an array."""
+    if hasattr(values, "detach"):
+        values = values.detach()
+        if values.dtype.is_floating_point and values.dtype.itemsize < 4:  # NumPy has no bfloat16
+            values = values.float()
+        return np.asarray(values.cpu().numpy())
+    return np.asarray(values)
+
+
+def read_labels(labels: Any, classes: Sequence[Any] | None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return class IDs from 0 and the names of the classes.
+
+    Args:
+        labels: n whole numbers or texts.
+        classes: the class names, by label; by default the labels that occur, in ascending order.
+
+    Returns:
+        Class IDs (n, int64) and names.
+
+    Raises:
+        UserError: for anything else, or fewer than 2 classes.
+    """
+    given = to_numpy(labels)
+    if given.ndim != 1 or len(given) < 2:
+        raise UserError(
+            f"labels hold one class for each of at least 2 images; got an array of shape {given.shape}: pass a list of "
+            "numbers or names."
+        )
+    if given.dtype.kind == "O" and all(isinstance(label, str) for label in given):
+        given = given.astype(str)
+    if given.dtype.kind not in "iubUS":
+        raise UserError(f"Labels are whole numbers or texts; got {given.dtype}: convert them, as with labels.long().")
+    if classes is None:
+        names, ids = np.unique(given, return_inverse=True)
+    else:
+        names, ids = np.array([str(name) for name in classes]), given
+        if given.dtype.kind not in "iub" or given.min() < 0 or given.max() >= len(names):
+            raise UserError(
+                f"With classes, labels are numbers from 0 to {len(names) - 1}; got {_range(given)}: leave classes out, "
+                "or name every class."
+            )
+    if not 2 <= len(names) <= MAX_CLASSES:
+        raise UserError(
+            f"A run has 2 to {MAX_CLASSES:,} classes; got {len(names):,}: "
+            f"{'record images of more classes' if len(names) < 2 else 'use fewer'}."
+        )
+    texts = (name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in names.tolist())
+    return ids.astype(np.int64), tuple(one_line(text, MAX_CLASS_NAME) or "unnamed" for text in texts)
+
+
+def _range(labels: np.ndarray) -> str:
+    return f"{labels.min()} to {labels.max()}" if labels.dtype.kind in "iub" else "texts"
+
+
+def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | None) -> np.ndarray:
+    """Return a float32 copy of the embeddings of a snapshot.
+
+    Args:
+        embeddings: n × d.
+        step: the step, for the message.
+        count: the number of images, n.
+        dimensions: the d of the snapshots before; None in the first.
+
+    Raises:
+        UserError: if the shape is another, or a value is not finite.
+    """
+    given = to_numpy(embeddings)
+    if given.ndim != 2 or len(given) != count:
+        raise UserError(
+            f"A snapshot holds one embedding for each of the {count:,} labels, as {count:,} × d numbers; got shape "
+            f"{given.shape} at step {step:,}: embed the same images every time."
+        )
+    if given.dtype.kind not in "fiub":
+        raise UserError(f"Embeddings are numbers; got {given.dtype} at step {step:,}: pass an array of floats.")
+    if not 1 <= given.shape[1] <= MAX_DIMENSIONS:
+        raise UserError(
+            f"Embeddings have 1 to {MAX_DIMENSIONS:,} dimensions; got {given.shape[1]:,} at step {step:,}: project "
+            "them first."
+        )
+    if dimensions not in (None, given.shape[1]):
+        raise UserError(
+            f"All snapshots of a run have the same number of dimensions; got {given.shape[1]} at step {step:,} after "
+            f"{dimensions} before: begin another recording."
+        )
+    with np.errstate(over="ignore"):  # float64 beyond float32 is reported as infinite
+        copy = np.array(given, np.float32, order="C")
+    if not np.isfinite(copy).all():
+        bad = int((~np.isfinite(copy).all(axis=1)).sum())
+        raise UserError(
+            f"Embeddings are finite; got NaN or infinity in {bad:,} of {count:,} rows at step {step:,}: lower the "
+            "learning rate, or normalize the embeddings."
+        )
+    return copy
+
+
+def check_step(step: Any, last: int | None) -> int:
+    """Return the number of a step, which must rise; raise UserError for any other."""
+    if isinstance(step, bool) or not hasattr(step, "__index__"):
+        raise UserError(f"A step is a whole number; got {step!r}: count the batches, or the epochs.")
+    number = int(step.__index__())
+    if not 0 <= number <= MAX_STEPS:
+        raise UserError(f"Steps run from 0 to {MAX_STEPS:,}; got {number:,}: count epochs instead of batches.")
+    if last is not None and number <= last:
+        raise UserError(f"Steps rise; got step {number:,} after step {last:,}: count on, or begin another recording.")
+    return number
+
+
+def check_number(name: str, value: Any) -> float | None:
+    """Return a number, or a tensor with one, as a float; None stays None."""
+    if value is None:
+        return None
+    try:
+        return float(value.detach() if hasattr(value, "detach") else value)
+    except (TypeError, ValueError, RuntimeError):
+        raise UserError(f"{name} is one number; got {one_line(repr(value), 60)}: pass its mean.") from None

@@ -1,0 +1,85 @@
+"""Images of any common layout as small squares, to be seen on the map."""
+
+from typing import Any
+
+import numpy as np
+
+from dmlviz.data.image_ops import letterbox
+from dmlviz.errors import UserError
+from dmlviz.recording.inputs import to_numpy
+
+MAX_SIDE = 64  # pixels
+LAYOUTS = "N × H × W, N × C × H × W or N × H × W × C, with C = 1 or 3"
+_CHUNK = 512  # images converted at a time
+
+
+def to_pictures(images: Any, count: int) -> np.ndarray:
+    """Return images as uint8 squares of at most 64 pixels a side.
+
+    Larger ones are scaled down whole, on the color of their border. Floats from 0 to 1 or 0 to 255 are taken as such;
+    any other range, as of normalized images, is stretched from black to white, each channel by itself.
+
+    Args:
+        images: uint8, bool or floats, a PyTorch tensor or an array: see LAYOUTS.
+        count: the number of labels.
+
+    Returns:
+        n × s × s or n × s × s × 3.
+
+    Raises:
+        UserError: for any other shape or type, or values that are not finite.
+    """
+    given = to_numpy(images)
+    if len(given.shape) == 0 or len(given) != count:
+        raise UserError(f"There is one image for each label; got images of shape {given.shape} and {count:,} labels.")
+    given = _channels_last(given, prefer_first=hasattr(images, "detach"))
+    if 0 in given.shape:
+        raise UserError(f"Images have at least one pixel; got shape {given.shape}.")
+    low, scale = _range(given)
+    parts = []
+    for start in range(0, count, _CHUNK):
+        part = given[start : start + _CHUNK]
+        if given.dtype != np.uint8:
+            part = np.clip(np.rint((part.astype(np.float32) - low) * scale), 0, 255).astype(np.uint8)
+        parts.append(_squares(part))
+    return np.concatenate(parts)
+
+
+def _channels_last(images: np.ndarray, prefer_first: bool) -> np.ndarray:
+    """Return n × h × w × c; the order of tensors where both would fit is channels first, that of arrays last."""
+    if images.ndim == 3:
+        return images[..., None]
+    if images.ndim == 4:
+        first, last = images.shape[1] in (1, 3), images.shape[3] in (1, 3)
+        if first and (prefer_first or not last):
+            return images.transpose(0, 2, 3, 1)
+        if last:
+            return images
+    raise UserError(f"Images are {LAYOUTS}; got shape {images.shape}: reorder or drop channels.")
+
+
+def _range(images: np.ndarray) -> tuple[Any, Any]:
+    """Return (low, scale) so that (value − low) · scale runs from 0 to 255."""
+    if images.dtype == np.uint8:
+        return 0, 1
+    if images.dtype == bool:
+        return 0, 255
+    if images.dtype.kind not in "fiu":
+        raise UserError(f"Images are uint8 or floats; got {images.dtype}: convert them.")
+    axes = tuple(range(images.ndim - 1))
+    low, high = images.min(axis=axes), images.max(axis=axes)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise UserError("The pixels of images are finite; got NaN or infinity: check how they were normalized.")
+    if low.min() >= 0 and high.max() <= 255:
+        return 0, 255 if high.max() <= 1 and images.dtype.kind == "f" else 1
+    return low.astype(np.float32), (255 / np.maximum(high.astype(np.float64) - low, 1e-12)).astype(np.float32)
+
+
+def _squares(images: np.ndarray) -> np.ndarray:
+    """Return uint8 images (n × h × w × c) as squares, without the axis of the only channel of gray ones."""
+    height, width, channels = images.shape[1:]
+    if height != width or height > MAX_SIDE:
+        side = min(max(height, width), MAX_SIDE)
+        colored = np.broadcast_to(images, (*images.shape[:3], 3))
+        images = np.stack([letterbox(np.ascontiguousarray(image), side) for image in colored])
+    return np.ascontiguousarray(images[..., 0] if channels == 1 else images)

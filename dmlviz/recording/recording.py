@@ -1,0 +1,207 @@
+"""The training's side of a recording: checks what it is handed, copies it, and leaves the rest to another process."""
+
+import atexit
+import os
+import secrets
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from dmlviz.data import data_root
+from dmlviz.errors import UserError
+from dmlviz.recording.dataset import recorded_dataset, save_images
+from dmlviz.recording.inputs import check_number, check_step, read_embeddings, read_labels
+from dmlviz.recording.pictures import to_pictures
+from dmlviz.recording.run_writer import RunPlan
+from dmlviz.recording.writer_handle import WriterHandle
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.text import one_line
+
+
+class RecordingWarning(UserWarning):
+    """A recording could not be written; the training goes on."""
+
+
+class Recording:
+    """A training that dmlviz follows: see `record`, which takes the same arguments.
+
+    Attributes:
+        recording_id: what tells this recording from others, 16 hexadecimal digits.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        labels: Any,
+        images: Any = None,
+        classes: Sequence[Any] | None = None,
+        steps: int | None = None,
+        dataset: str = "Recorded data",
+        runs: str | Path | None = None,
+        data: str | Path | None = None,
+    ) -> None:
+        if not one_line(title):
+            raise UserError("A recording needs a title; got an empty one: name the run.")
+        self.recording_id = secrets.token_hex(8)
+        self._labels, names = read_labels(labels, classes)
+        pictures = None if images is None else to_pictures(images, len(self._labels))
+        spec = recorded_dataset(one_line(dataset) or "Recorded data", pictures, self._labels, names)
+        self._runs = Runs(runs_folder(runs).absolute())
+        self._dimensions: int | None = None
+        self._snapshot_step: int | None = None
+        self._loss_step: int | None = None
+        self._warned = self._closed = False
+        self._process_id = os.getpid()
+        self._cpu_start = time.process_time()
+        if pictures is not None:
+            try:
+                save_images(spec, pictures, self._labels, data_root(data))
+            except UserError as error:
+                self._warn(f"The images of {title} are not kept: {error}")
+        total = None if steps is None else check_step(steps, None)
+        plan = RunPlan(self._runs.folder, title, self.recording_id, spec.to_dict(), total)
+        self._writer = WriterHandle(plan, self._labels)
+        atexit.register(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self.close()
+        elif isinstance(error, KeyboardInterrupt):
+            self.close("Interrupted.")
+        else:
+            text = one_line(str(error), 300)
+            self.close(f"The training ended with {type(error).__name__}{': ' if text else ''}{text}")
+
+    def snapshot(self, step: int, embeddings: Any, loss: Any = None) -> None:
+        """Record where the images are after so many steps; returns as soon as they are copied.
+
+        Args:
+            step: the number of batches, or epochs, so far; rises from call to call.
+            embeddings: n × d, PyTorch or NumPy, in the order of the labels; d is the same every time.
+            loss: the loss at this step, for the curve.
+
+        Raises:
+            UserError: for embeddings of another shape, values that are not finite, or a step that does not rise.
+        """
+        number = check_step(step, self._snapshot_step)
+        value = check_number("loss", loss)
+        copy = read_embeddings(embeddings, number, len(self._labels), self._dimensions)
+        if value is not None and (self._loss_step is None or number > self._loss_step):
+            self.step(number, value)
+        self._dimensions, self._snapshot_step = copy.shape[1], number
+        self._send({"event": "snapshot", "step": number}, copy)
+
+    def step(self, step: int, loss: Any, active: Any = None) -> None:
+        """Record the loss of a batch, as often as you like; long curves are averaged.
+
+        Args:
+            step: the number of batches so far; rises from call to call.
+            loss: the loss.
+            active: the fraction of loss terms that are active, if known; 0 for a while raises an alarm.
+
+        Raises:
+            UserError: for a step that does not rise, or a loss that is not one number.
+        """
+        self._loss_step = check_step(step, self._loss_step)
+        message = {"loss": check_number("loss", loss), "active": check_number("active", active)}
+        self._send({"event": "step", "step": self._loss_step, **message})
+
+    def close(self, reason: str = "") -> None:
+        """Write the end of the run, with all scores, and wait until it is on disk.
+
+        Args:
+            reason: why the training ends early; empty when it is finished.
+        """
+        if self._closed or os.getpid() != self._process_id:  # a forked child is not the training
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        self._writer.close({"event": "end", "reason": reason, "cpu_seconds": self._cpu_seconds()})
+        self._report()
+
+    @property
+    def run(self) -> Run:
+        """The run so far; raises RunNotFoundError before the first snapshot is on disk."""
+        for run in self._runs.list():
+            if run.info.get("recording") == self.recording_id:
+                return run
+        raise RunNotFoundError("The run of this recording is not on disk yet; it begins with the first snapshot.")
+
+    def _send(self, message: dict[str, Any], array: np.ndarray | None = None) -> None:
+        if self._closed:
+            raise UserError("This recording is closed; begin another one with dmlviz.record.")
+        self._writer.send(message | {"cpu_seconds": self._cpu_seconds()}, array)
+        self._report()
+
+    def _cpu_seconds(self) -> float:
+        return time.process_time() - self._cpu_start
+
+    def _report(self) -> None:
+        if self._writer.trouble:
+            self._warn(f"The recording is not complete, and the training goes on: {self._writer.trouble}")
+
+    def _warn(self, text: str) -> None:
+        """Warn once in a recording."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(text, RecordingWarning, stacklevel=4)
+
+
+def record(
+    title: str,
+    *,
+    labels: Any,
+    images: Any = None,
+    classes: Sequence[Any] | None = None,
+    steps: int | None = None,
+    dataset: str = "Recorded data",
+    runs: str | Path | None = None,
+    data: str | Path | None = None,
+) -> Recording:
+    """Follow the training of another program, which hands over its embeddings from time to time.
+
+    The run appears in the app with its first snapshot, and grows while the training goes on. It has everything that a
+    run of dmlviz has, but for what needs a net: neighbors, quality, scores, alarms, curves, projections, Compare,
+    export. A training that crashes leaves the run up to its last snapshot; a disk that is full gives one warning.
+
+    Args:
+        title: title of the run.
+        labels: class of each image (n): whole numbers or texts.
+        images: the images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
+            PyTorch or NumPy; kept at no more than 64 × 64 pixels. None for points only.
+        classes: class names, by label; by default the labels themselves.
+        steps: steps of the whole training, for the progress bar; None if unknown.
+        dataset: title of the images. Runs of the same images and labels can be compared.
+        runs: the runs folder; by default that of the app.
+        data: the data folder, for the images; by default that of the app.
+
+    Returns:
+        The recording, a context manager.
+
+    Raises:
+        UserError: for labels or images of a wrong shape or type.
+
+    Example:
+        >>> import numpy as np, tempfile
+        >>> rng, labels = np.random.default_rng(0), np.arange(40) % 4
+        >>> folder = tempfile.mkdtemp()
+        >>> with record("random walk", labels=labels, runs=folder) as recording:
+        ...     points = rng.normal(size=(40, 2))
+        ...     for step in range(3):
+        ...         recording.snapshot(step, points, loss=1 / (step + 1))
+        ...         points = points + 0.1 * rng.normal(size=points.shape)
+        >>> recording.run.snapshot_steps
+        [0, 1, 2]
+    """
+    return Recording(
+        title, labels=labels, images=images, classes=classes, steps=steps, dataset=dataset, runs=runs, data=data
+    )

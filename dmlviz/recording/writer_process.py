@@ -1,0 +1,121 @@
+"""The process that writes: `python -m dmlviz.recording.writer_process`, with messages on its standard input.
+
+It outlives the training by a moment, so that a training that crashes, or is killed, leaves a complete run. It answers
+in lines of JSON: {"trouble": …} when something could not be written; the next message is tried again.
+"""
+
+import json
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from dmlviz.process_setup import limit_faiss_to_one_thread, lower_priority
+from dmlviz.recording.messages import receive
+from dmlviz.recording.run_writer import RunPlan, RunWriter
+from dmlviz.runs.record_writer import error_message
+
+PARENT_CHECK_S = 2.0
+LOST = "The training process ended without closing the recording."
+
+
+class Session:
+    """Writes what the messages of one recording say, and reports what cannot be written."""
+
+    def __init__(self, plan: RunPlan, labels: np.ndarray) -> None:
+        self.plan = plan
+        self.labels = labels
+        self.writer: RunWriter | None = None
+        self.began = time.monotonic()
+        self.cpu_seconds = 0.0
+        self.waiting: list[dict[str, Any]] = []  # steps before the first snapshot
+
+    def handle(self, message: dict[str, Any], array: np.ndarray | None) -> None:
+        """Write one message."""
+        self.cpu_seconds = message.get("cpu_seconds", self.cpu_seconds)
+        try:
+            if message["event"] == "step":
+                self._step(message)
+            elif array is not None:
+                self._snapshot(message, array)
+        except Exception as error:  # whatever it is, the training goes on, and the next message may succeed
+            report(error_message(error))
+
+    def end(self, reason: str) -> None:
+        """End the run; without a snapshot there is none."""
+        if self.writer is None:
+            return
+        try:
+            with self.writer:
+                self.writer.end(reason, time.monotonic() - self.began, self.cpu_seconds)
+        except Exception as error:
+            report(error_message(error))
+
+    def _step(self, message: dict[str, Any]) -> None:
+        if self.writer is None:
+            self.waiting.append(message)
+        else:
+            self.writer.step(message["step"], message["loss"], message["active"], self.cpu_seconds)
+
+    def _snapshot(self, message: dict[str, Any], embeddings: np.ndarray) -> None:
+        if self.writer is None:
+            self.writer = RunWriter(self.plan, self.labels, embeddings)
+            for waiting in self.waiting:
+                self._step(waiting)
+            self.waiting = []
+        self.writer.snapshot(message["step"], embeddings, scored=not message["behind"])
+
+
+def report(trouble: str) -> None:
+    """Tell the training process what could not be written."""
+    print(json.dumps({"trouble": trouble}), flush=True)
+
+
+def messages(file: IO[bytes], parent: int) -> Iterator[tuple[dict[str, Any], np.ndarray | None]]:
+    """Yield messages until the other end is closed, or the training process is gone: a child of it may hold the end."""
+    while True:
+        ready, _, _ = select.select([file], [], [], PARENT_CHECK_S)
+        if not ready:
+            if os.getppid() != parent:
+                return
+            continue
+        message = receive(file)
+        if message is None:
+            return
+        yield message
+
+
+def main() -> None:
+    """Write one recording."""
+    parent = os.getppid()
+    lower_priority()  # the training goes first
+    limit_faiss_to_one_thread()
+    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as file:
+        write_recording(messages(file, parent))
+
+
+def write_recording(stream: Iterator[tuple[dict[str, Any], np.ndarray | None]]) -> None:
+    """Write one recording from its messages: the plan with the labels, then what happens."""
+    first = next(stream, None)
+    if first is None:
+        return
+    plan, labels = first
+    assert labels is not None
+    session = Session(RunPlan(**plan | {"runs": Path(plan["runs"])}), labels)
+    reason = LOST
+    for message, array in stream:
+        if message["event"] == "end":
+            reason = message["reason"]
+            session.cpu_seconds = message["cpu_seconds"]
+            break
+        session.handle(message, array)
+    session.end(reason)
+
+
+if __name__ == "__main__":
+    main()

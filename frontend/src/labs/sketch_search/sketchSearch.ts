@@ -1,0 +1,131 @@
+// Photographs that a drawing finds, and one map of both domains: circles are photographs, crosses are sketches.
+import { context2d, h, setData } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { refused } from "../../lib/refused.ts";
+import { fetchServer } from "../../lib/server.ts";
+import type { SketchSearchProps, TwoDomains } from "../../protocol.ts";
+import { DomainMap } from "./domainMap.ts";
+import style from "./sketchSearch.css";
+
+export default function ({ parentElement, data }: ComponentArguments<SketchSearchProps>) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new SketchSearch(parent),
+    (search) => void search.update(data),
+  );
+}
+
+class SketchSearch {
+  private shown = "";
+  private data: TwoDomains | null = null;
+  private sheets: HTMLImageElement[] = [];
+  private map = new DomainMap((pair) => this.mark(pair));
+  private found = h("ol", "found");
+  private pair = h("div", "pair");
+  private reading = h("p", { class: "reading", "aria-live": "polite" }, "Loading…");
+  private root = h(
+    "section",
+    "sketch-search",
+    h("div", "answer", this.reading, this.found),
+    h(
+      "figure",
+      null,
+      this.map.node,
+      h(
+        "figcaption",
+        null,
+        "Circles: photographs. Crosses: their sketches. A line joins each true pair; the square is your drawing.",
+      ),
+      this.pair,
+    ),
+  );
+
+  constructor(parent: ParentNode) {
+    parent.append(this.root);
+  }
+
+  async update({ url, version, trial, variant, drawing }: SketchSearchProps): Promise<void> {
+    const body = JSON.stringify({ trial, variant, drawing });
+    const wanted = `${url}?${version} ${body}`;
+    if (wanted === this.shown) return this.map.paint();
+    this.shown = wanted;
+    setData(this.root, { ready: false });
+    try {
+      const response = await fetchServer(url, { method: "POST", body });
+      if (!response.ok) throw await refused(response, "The search");
+      const data = (await response.json()) as TwoDomains;
+      const sources = [
+        data.photographs,
+        data.sketches,
+        ...(data.answer ? [data.answer.sheet, data.answer.prepared] : []),
+      ];
+      const sheets = await Promise.all(sources.map(loadImage));
+      if (wanted === this.shown) this.show(data, sheets, variant);
+    } catch (error) {
+      if (wanted === this.shown) this.reading.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  destroy(): void {
+    this.shown = "";
+    this.map.destroy();
+    this.root.remove();
+  }
+
+  private show(data: TwoDomains, sheets: HTMLImageElement[], variant: string): void {
+    this.data = data;
+    this.sheets = sheets;
+    const { answer } = data;
+    this.map.show(data);
+    this.mark(-1);
+    if (answer) {
+      const kinds = answer.found.map(({ garment }) => data.names[garment]);
+      this.reading.textContent = `Your drawing, as the net sees it, and the ${kinds.length} nearest of ${grouped(data.count)} photographs.`;
+      const drawn = h("li", "drawn", this.tile(sheets[3], 0), h("span", null, "drawn"));
+      this.found.replaceChildren(
+        drawn,
+        ...answer.found.map(({ garment, distance }, i) =>
+          h(
+            "li",
+            { title: `${data.names[garment]}, ${distance.toFixed(2)} away` },
+            this.tile(sheets[2], i),
+            h("span", null, data.names[garment]),
+          ),
+        ),
+      );
+      setData(this.root, { kinds: kinds.join(", ") });
+    } else {
+      this.reading.textContent = "Draw on the pad: lines only, as large as the pad. The nearest photographs come here.";
+      this.found.replaceChildren();
+      setData(this.root, { kinds: "" });
+    }
+    setData(this.root, { ready: true, variant, pairs: data.garments.length });
+  }
+
+  /** Show both pictures of a pair; −1 for none. */
+  private mark(pair: number): void {
+    const { data } = this;
+    if (!data || pair < 0) return this.pair.replaceChildren(h("span", null, "Point at the map to see a pair."));
+    this.pair.replaceChildren(
+      this.tile(this.sheets[0], pair),
+      this.tile(this.sheets[1], pair),
+      h("span", null, data.names[data.garments[pair]]),
+    );
+    setData(this.root, { pair });
+  }
+
+  private tile(sheet: HTMLImageElement, i: number): HTMLCanvasElement {
+    const side = this.data?.tile ?? 28;
+    const tile = h("canvas", { width: side, height: side });
+    context2d(tile).drawImage(sheet, i * side, 0, side, side, 0, 0, side, side);
+    return tile;
+  }
+}
+
+function loadImage(source: string): Promise<HTMLImageElement> {
+  const image = new Image();
+  image.src = source;
+  return image.decode().then(() => image);
+}

@@ -1,0 +1,322 @@
+// A video that is followed: the true box and those that are found, the score map beside it, and what one may change.
+import { h, icon, setData, updateAttribute } from "../../lib/dom.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { refused } from "../../lib/refused.ts";
+import { fetchServer } from "../../lib/server.ts";
+import type { FollowedVideo, TrackerProps } from "../../protocol.ts";
+import { OverlapChart } from "./overlapChart.ts";
+import { COLORS, paintFrame, paintMap } from "./paint.ts";
+import { decodeVideo, squareOf, summary, type Box, type Video } from "./videoState.ts";
+import style from "./tracker.css";
+
+const PLAY = "M4.5 2.6v10.8L13.2 8Z";
+const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";
+const BACK = "M11.5 3 5.5 8l6 5ZM4 3v10";
+const FORWARD = "M4.5 3l6 5-6 5ZM12 3v10";
+const FRAME_MS = 90;
+const WAIT_MS = 120; // after the last move of a slider
+const PIXELS = 448; // a side of a canvas
+const USUAL_SIDE = 20; // pixels of the box around a mere click
+
+export default function ({ parentElement, data }: ComponentArguments<TrackerProps>) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Tracker(parent, data),
+    (tracker) => tracker.update(data),
+  );
+}
+
+class Tracker {
+  private props: TrackerProps;
+  private shown = "";
+  private video: Video | null = null;
+  private frame = 0;
+  private chosen = 0;
+  private number: number;
+  private box: Box | null = null;
+  private drag: { from: [number, number]; to: [number, number] } | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private waiting: ReturnType<typeof setTimeout> | undefined;
+  private asked = 0;
+  private picture = canvas("The video: draw a box in its first frame; arrow keys go from frame to frame");
+  private map = canvas("The score map of this frame");
+  private chart = new OverlapChart((frame) => this.seek(frame));
+  private play = this.button("Play", PLAY, () => this.toggle(), true);
+  private scrub = h("input", {
+    type: "range",
+    min: 0,
+    max: 39,
+    step: 1,
+    value: 0,
+    "aria-label": "Frame",
+    input: () => this.seek(Number(this.scrub.value)),
+  });
+  private count = h("span", "count");
+  private methods = h("div", { class: "methods", role: "radiogroup", "aria-label": "Whose box and score map" });
+  private distractors = this.slider("Distractors", 1);
+  private noise = this.slider("Noise, gray levels", 2);
+  private reset = h(
+    "button",
+    { type: "button", class: "plain", hidden: true, click: () => this.follow(null) },
+    "Back to the true first box",
+  );
+  private mapTitle = h("figcaption");
+  private reading = h("p", { class: "reading", "aria-live": "polite" }, "Loading…");
+  private root: HTMLElement;
+
+  constructor(parent: ParentNode, props: TrackerProps) {
+    this.props = props;
+    this.number = props.video;
+    this.distractors.input.max = String(props.most_distractors);
+    this.noise.input.max = String(props.most_noise);
+    this.distractors.input.value = String(props.distractors);
+    this.noise.input.value = String(props.noise);
+    const next = h("button", { type: "button", class: "plain", click: () => this.another() }, "Another video");
+    this.root = h(
+      "section",
+      "tracker",
+      h(
+        "div",
+        "stage",
+        h("figure", null, this.picture, h("figcaption", null, "White: the true box. Draw one of your own.")),
+        h("figure", null, this.map, this.mapTitle),
+      ),
+      h(
+        "div",
+        "bar",
+        this.play,
+        this.button("Previous frame", BACK, () => this.step(-1)),
+        this.button("Next frame", FORWARD, () => this.step(1)),
+        this.scrub,
+        this.count,
+      ),
+      this.chart.node,
+      this.methods,
+      h("div", "controls", this.distractors.node, this.noise.node, next, this.reset),
+      this.reading,
+    );
+    parent.append(this.root);
+    this.listen();
+    this.label();
+  }
+
+  update(props: TrackerProps): void {
+    this.props = props;
+    const wanted = `${props.url}?${props.version}`;
+    if (wanted === this.shown) return;
+    this.shown = wanted;
+    void this.load(!matchMedia("(prefers-reduced-motion: reduce)").matches);
+  }
+
+  destroy(): void {
+    this.shown = "";
+    this.asked++;
+    clearTimeout(this.timer);
+    clearTimeout(this.waiting);
+    this.root.remove();
+  }
+
+  // ---- asking
+
+  private async load(play: boolean): Promise<void> {
+    const asked = ++this.asked;
+    const question = {
+      video: this.number,
+      distractors: Number(this.distractors.input.value),
+      noise: Number(this.noise.input.value),
+      box: this.box,
+    };
+    setData(this.root, { ready: false });
+    try {
+      const body = JSON.stringify(question);
+      const response = await fetchServer(this.props.url, { method: "POST", body });
+      if (!response.ok) throw await refused(response, "The video");
+      const video = decodeVideo((await response.json()) as FollowedVideo);
+      if (asked !== this.asked) return;
+      this.show(video);
+      if (play) this.start();
+    } catch (error) {
+      if (asked === this.asked) this.reading.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private show(video: Video): void {
+    this.video = video;
+    this.frame = Math.min(this.frame, video.count - 1);
+    this.scrub.max = String(video.count - 1);
+    this.reset.hidden = this.box === null;
+    this.methods.replaceChildren(
+      ...video.found.map((one, i) =>
+        h(
+          "button",
+          {
+            type: "button",
+            role: "radio",
+            "aria-checked": String(i === this.chosen),
+            style: `--color: ${COLORS[i]}`,
+            click: () => this.choose(i),
+          },
+          h("b", null, one.title),
+          h("span", null, summary(one, video.count)),
+        ),
+      ),
+    );
+    const { milliseconds } = video.found[0];
+    this.reading.textContent =
+      `Video ${this.number + 1} of ${this.props.videos}, made of ${this.props.things}: things of classes that the net ` +
+      `has never seen. One frame takes the worker ${milliseconds.toFixed(1)} ms. ` +
+      (this.box
+        ? "The white box is the thing that your box holds best."
+        : "A tracker may also start from your box: drag on the video.");
+    this.paint();
+    setData(this.root, { ready: true, video: this.number, own: this.box !== null });
+  }
+
+  /** Start from another first box; null for the true one. */
+  private follow(box: Box | null): void {
+    this.box = box && (box.map((value) => Math.round(10 * value) / 10) as Box);
+    this.frame = 0;
+    void this.load(box !== null && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+  }
+
+  private another(): void {
+    this.number = (this.number + 1) % this.props.videos;
+    this.follow(null);
+  }
+
+  private later(): void {
+    this.label();
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => void this.load(false), WAIT_MS);
+  }
+
+  // ---- playing
+
+  private toggle(): void {
+    if (this.timer !== undefined) this.pause();
+    else this.start();
+  }
+
+  private start(): void {
+    if (!this.video) return;
+    if (this.frame === this.video.count - 1) this.frame = 0;
+    const tick = () => {
+      this.paint();
+      if (!this.video || this.frame >= this.video.count - 1) return this.pause();
+      this.timer = setTimeout(() => {
+        this.frame++;
+        tick();
+      }, FRAME_MS);
+    };
+    clearTimeout(this.timer);
+    tick();
+    this.play.replaceChildren(icon(PAUSE, true));
+    updateAttribute(this.play, "aria-label", "Pause");
+  }
+
+  private pause(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.play.replaceChildren(icon(PLAY, true));
+    updateAttribute(this.play, "aria-label", "Play");
+  }
+
+  private step(by: number): void {
+    this.seek(this.frame + by);
+  }
+
+  private seek(frame: number): void {
+    if (!this.video) return;
+    this.pause();
+    this.frame = Math.max(0, Math.min(this.video.count - 1, frame));
+    this.paint();
+  }
+
+  private choose(method: number): void {
+    this.chosen = method;
+    [...this.methods.children].forEach((one, i) => updateAttribute(one, "aria-checked", i === method));
+    this.paint();
+  }
+
+  // ---- drawing a box
+
+  private listen(): void {
+    this.picture.tabIndex = 0;
+    this.picture.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !this.video) return;
+      event.preventDefault();
+      this.picture.setPointerCapture(event.pointerId);
+      this.seek(0);
+      const at = this.pointOf(event);
+      this.drag = { from: at, to: at };
+    });
+    this.picture.addEventListener("pointermove", (event) => {
+      if (!this.drag) return;
+      this.drag.to = this.pointOf(event);
+      this.paint();
+    });
+    const lift = () => {
+      if (!this.drag || !this.video) return;
+      const { from, to } = this.drag;
+      this.drag = null;
+      this.follow(squareOf(from, to, this.video.side, USUAL_SIDE));
+    };
+    this.picture.addEventListener("pointerup", lift);
+    this.picture.addEventListener("pointercancel", () => {
+      this.drag = null;
+      this.paint();
+    });
+    this.picture.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowRight") this.step(1);
+      else if (event.key === "ArrowLeft") this.step(-1);
+      else if (event.key === " ") this.toggle();
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  private pointOf(event: PointerEvent): [number, number] {
+    const box = this.picture.getBoundingClientRect();
+    const ratio = (this.video?.side ?? 1) / box.width;
+    return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
+  }
+
+  // ---- painting
+
+  private paint(): void {
+    const { video, frame } = this;
+    if (!video) return;
+    const drawn = this.drag && squareOf(this.drag.from, this.drag.to, video.side, USUAL_SIDE);
+    paintFrame(this.picture, video, frame, this.chosen, drawn);
+    paintMap(this.map, video, frame, this.chosen);
+    this.chart.draw(video, frame, this.chosen);
+    const found = video.found[this.chosen];
+    this.mapTitle.textContent = `Score map, ${found.title}: where it sees the target. IoU here ${found.overlaps[frame].toFixed(2)}.`;
+    this.scrub.value = String(frame);
+    this.count.textContent = `${frame} / ${video.count - 1}`;
+    setData(this.root, {
+      frame,
+      method: found.title,
+      means: video.found.map(({ mean }) => mean.toFixed(3)).join(" "),
+    });
+  }
+
+  private label(): void {
+    for (const { input, value } of [this.distractors, this.noise]) value.textContent = input.value;
+  }
+
+  private button(label: string, d: string, click: () => void, filled = false): HTMLButtonElement {
+    return h("button", { type: "button", title: label, "aria-label": label, click }, icon(d, filled));
+  }
+
+  private slider(label: string, step: number) {
+    const value = h("output");
+    const input = h("input", { type: "range", min: 0, step, "aria-label": label, input: () => this.later() });
+    return { input, value, node: h("label", null, `${label} `, value, input) };
+  }
+}
+
+function canvas(label: string): HTMLCanvasElement {
+  return h("canvas", { role: "img", "aria-label": label, width: PIXELS, height: PIXELS });
+}

@@ -1,0 +1,55 @@
+// The rows of a review sheet: of one kind, with what was decided about each. Pure: no DOM.
+import type { Decision, ReviewAction, ReviewRow } from "../../protocol.ts";
+
+export type Kind = ReviewRow["kind"];
+
+export const KINDS: { kind: Kind; title: string; meaning: string }[] = [
+  {
+    kind: "suspect",
+    title: "Suspect labels",
+    meaning: "Images whose neighbors, over the training, mostly carry one other label; those that agree most first.",
+  },
+  { kind: "duplicate", title: "Near duplicates", meaning: "Training images with nearly the same pixels, in pairs." },
+  { kind: "leak", title: "Leaks", meaning: "Training images with nearly the same pixels as a test image." },
+  { kind: "outlier", title: "Outliers", meaning: "Images that are far from all others, the farthest first." },
+];
+
+/** What a key decides about a row; null for a key that decides nothing. */
+export function decisionOf(key: string, row: ReviewRow, classes: string[]): ReviewAction | null {
+  const { image, suggestion } = row;
+  const plain = { image, label: null, tag: null };
+  if (key === "c") return { ...plain, action: "confirm" };
+  if (key === "x") return { ...plain, action: "exclude" };
+  if (key === "u" || key === "Backspace") return { ...plain, action: "undo" };
+  if (key === "r" && suggestion !== null) return { ...plain, action: "relabel", label: suggestion };
+  // Digits choose a class by its name where the classes are digits, else by its number.
+  const label = /^\d$/.test(key) ? (classes.includes(key) ? classes.indexOf(key) : Number(key)) : -1;
+  return label >= 0 && label < classes.length ? { ...plain, action: "relabel", label } : null;
+}
+
+/** The decision that an action leads to, before the server has answered. */
+export function applied(before: Decision | undefined, { action, label, tag }: ReviewAction): Decision | undefined {
+  if (action === "undo") return undefined;
+  const words = tag ?? before?.tag ?? "";
+  if (action === "tag" && before) return { ...before, tag: words };
+  return { action, label: action === "relabel" ? label : null, tag: words };
+}
+
+/** A decision in words. */
+export function decisionText(decision: Decision | undefined, classes: string[]): string {
+  if (!decision) return "";
+  const { action, label, tag } = decision;
+  const words = {
+    confirm: "label confirmed",
+    exclude: "excluded",
+    relabel: `is ${label === null ? "?" : classes[label]}`,
+    tag: "",
+  }[action];
+  return [words, tag && `“${tag}”`].filter(Boolean).join(" · ");
+}
+
+/** The next row after `from` about which nothing is decided; the one after `from` where there is none. */
+export function nextRow(rows: ReviewRow[], decisions: Record<string, Decision | undefined>, from: number): number {
+  const open = rows.findIndex(({ image }, i) => i > from && !decisions[image]);
+  return open < 0 ? Math.min(from + 1, rows.length - 1) : open;
+}

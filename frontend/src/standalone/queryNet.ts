@@ -1,0 +1,74 @@
+// The net of an exported run: embeds a drawing, finds its neighbors, and its place on the map.
+import { fetchServer } from "../lib/server.ts";
+import { drawnImage, type Framing } from "./drawnImage.ts";
+import { embed, nearestRows, type NetProgram } from "./netProgram.ts";
+
+/** What dmlviz/export/query_net.py puts into the page, and where its two files are. */
+export interface QueryNetData {
+  program: NetProgram;
+  weights_url: string;
+  embeddings_url: string;
+  dims: number;
+  unit: number;
+  mean: number;
+  std: number;
+  framing: Framing;
+  basis: { mean: number[]; components: number[][] } | null;
+}
+
+/** A drawing, as the net sees it. */
+export interface Answer {
+  image: Uint8Array;
+  side: number;
+  embedding: Float32Array;
+  near: [number, number][];
+  xy: number[] | null;
+}
+
+export class QueryNet {
+  private constructor(
+    private data: QueryNetData,
+    private weights: Float32Array,
+    private rows: Float32Array,
+  ) {}
+
+  /** Fetch the weights and the embeddings of the test images; both lie beside the page. */
+  static async load(data: QueryNetData): Promise<QueryNet> {
+    const [weights, steps] = await Promise.all([bytesOf(data.weights_url), bytesOf(data.embeddings_url)]);
+    const rows = Float32Array.from(new Int16Array(steps), (step) => step * data.unit);
+    return new QueryNet(data, new Float32Array(weights), rows);
+  }
+
+  /** The answer to a drawing of side × side bytes of ink; null for an empty one. */
+  answer(ink: Uint8Array, side: number, k: number): Answer | null {
+    const image = drawnImage(ink, side, this.data.framing);
+    if (!image) return null;
+    const embedding = this.embed(image);
+    const near = nearestRows(this.rows, embedding, k);
+    return { image, side: this.data.framing.size, embedding, near, xy: this.project(embedding) };
+  }
+
+  /** The embedding of an image of bytes, prepared as the data set's. */
+  embed(image: Uint8Array): Float32Array {
+    const { program, mean, std } = this.data;
+    return embed(
+      program,
+      this.weights,
+      Float32Array.from(image, (byte) => (byte / 255 - mean) / std),
+    );
+  }
+
+  private project(embedding: Float32Array): number[] | null {
+    const { basis } = this.data;
+    if (!basis) return null;
+    return basis.components.map((axis) =>
+      axis.reduce((sum, weight, i) => sum + weight * (embedding[i] - basis.mean[i]), 0),
+    );
+  }
+}
+
+async function bytesOf(url: string): Promise<ArrayBuffer> {
+  const answer = await fetchServer(url);
+  if (!answer.ok) throw new Error(`${url}: ${answer.status}`);
+  return answer.arrayBuffer();
+}

@@ -1,0 +1,38 @@
+// The player of the lab tracking: what arrives, boxes drawn by hand, the colors of scores.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { decodeVideo, heat, squareOf, summary } from "../../src/labs/tracker/videoState.ts";
+
+test("a video is decoded, and the first frame does not count in the mean overlap", () => {
+  const video = decodeVideo({
+    frames: "AAEC/w==",
+    side: 2,
+    count: 3,
+    stride: 2,
+    first: [1, 1, 2],
+    truth: [[1, 1, 2]],
+    followers: [{ title: "a", boxes: [], maps: "BQ==", overlaps: [1, 0.5, 0.1], kept: 2, milliseconds: 1 }],
+  });
+  assert.deepEqual([...video.frames], [0, 1, 2, 255]);
+  assert.equal(video.mapSide, 1);
+  assert.deepEqual([...video.found[0].maps], [5]);
+  assert.equal(video.found[0].mean.toFixed(3), "0.300");
+  assert.equal(summary(video.found[0], 3), "mean IoU 0.30, lost at frame 2");
+  assert.equal(summary({ ...video.found[0], kept: 3 }, 3), "mean IoU 0.30, kept to the end");
+});
+
+test("a drag is a square around its middle, a click one of the usual side", () => {
+  assert.deepEqual(squareOf([10, 20], [30, 24], 64, 18), [22, 20, 20]); // row, column, side
+  assert.deepEqual(squareOf([10, 20], [11, 20], 64, 18), [20, 10, 18]);
+  assert.deepEqual(squareOf([-9, 70], [-9, 70], 64, 18), [63, 0, 18]);
+});
+
+test("scores go from dark to light", () => {
+  const brightness = [0, 64, 128, 192, 255].map((score) => heat(score).reduce((sum, value) => sum + value, 0));
+  assert.deepEqual(
+    brightness,
+    [...brightness].sort((a, b) => a - b),
+  );
+  assert.ok(heat(255)[0] === 255 && heat(0)[0] < 20);
+});

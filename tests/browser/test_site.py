@@ -1,0 +1,171 @@
+"""A static site in Chromium: its own net gives what torch gives, and a drawing finds its neighbors without a server."""
+
+import json
+from base64 import b64encode
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz import nets
+from dmlviz.data.query_image import prepare
+from dmlviz.errors import UserError
+from dmlviz.export import RunExport
+from dmlviz.export.site import MAX_BYTES, write_site
+from dmlviz.nets.program import net_program
+from dmlviz.runs.embed import embed
+from dmlviz.runs.store import Runs
+
+RUN = "476b1d8df4e46879"  # comes with the program: digits, `small`, in the plane
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a site with one run and one lab, as a plain file server hands it out, and its folder."""
+    folder = tmp_path_factory.mktemp("public") / "site"
+    run = Runs(tmp_path_factory.mktemp("runs")).get(RUN)
+    assert write_site(folder, [RunExport.from_run(run)], ["recall"], "Two <things>") == []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", folder
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def page(chromium, site):
+    """A page that notes every address that it asks for, and every error."""
+    context = chromium.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    page.asked, page.failures = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("pageerror", lambda error: page.failures.append(str(error)))
+    page.on("console", lambda message: page.failures.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+
+
+IN_PAGE = """async ([name, text, side]) => {
+  const site = await import("../script.js");
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  if (name === "prepare") return Array.from(site.prepareDrawing(bytes, side));
+  return Array.from((await site.loadNet()).embed(bytes));
+}"""
+
+
+def encoded(array):
+    return b64encode(np.ascontiguousarray(array).tobytes()).decode()
+
+
+def drawing(seed):
+    """A few thick strokes on 56 × 56 pixels."""
+    draw = np.random.default_rng(seed)
+    ink = np.zeros((56, 56))
+    rows, columns = np.mgrid[:56, :56]
+    for x0, y0, x1, y1 in draw.uniform(8, 48, (3, 4)):
+        for share in np.linspace(0, 1, 60):
+            x, y = x0 + share * (x1 - x0), y0 + share * (y1 - y0)
+            ink = np.maximum(ink, np.clip(2.6 - np.hypot(columns - x, rows - y), 0, 1))
+    return np.rint(255 * ink).astype(np.uint8)
+
+
+def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page):
+    address, folder = site
+    run = Runs(folder.parent / "runs").get(RUN)
+    page.goto(f"{address}/runs/{RUN}.html")
+    for seed in range(3):
+        ink = drawing(seed)
+        expected = prepare(ink, run.config.dataset).image
+        prepared = np.array(page.evaluate(IN_PAGE, ["prepare", encoded(ink), 56]), np.uint8)
+        np.testing.assert_allclose(prepared.astype(int), expected.ravel(), atol=1)  # a gray level, by rounding
+        embedding = page.evaluate(IN_PAGE, ["embed", encoded(expected), 0])
+        np.testing.assert_allclose(embedding, embed(run, expected[None])[0], atol=1e-4)
+
+    box = page.locator("#query canvas").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    page.mouse.up()
+    page.locator("#inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
+    assert page.failures == []
+    assert all(url.startswith((address, "blob:", "data:")) for url in page.asked)
+
+
+NETS_IN_PAGE = """async ([program, weights, image]) => {
+  const site = await import("../script.js");
+  const numbers = (text) => new Float32Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
+  return Array.from(site.embed(JSON.parse(program), numbers(weights), numbers(image)));
+}"""
+
+
+def test_every_layer_gives_what_torch_gives(site, page):
+    address, _ = site
+    page.goto(f"{address}/runs/{RUN}.html")
+    for name, size in (("lenet", 28), ("protonet", 16), ("mlp", 8), ("linear", 8), ("resnet18", 8)):
+        net = nets.build(name, embedding_dim=8, size=size, seed=0)
+        if name == "resnet18":  # its own 45 MB would take minutes; the same blocks, an eighth as wide
+            net.body = torch.nn.Sequential(*_narrow_resnet())
+        for buffer in net.buffers():
+            if buffer.dtype.is_floating_point:
+                buffer.uniform_(0.5, 1.5)
+        net.eval()
+        program = net_program(net)
+        offsets, offset = {}, 0
+        for key, array in program.arrays.items():
+            offsets[key] = {"shape": list(array.shape), "offset": offset}
+            offset += array.size
+        written = {
+            "image": list(program.image),
+            "normalize": program.normalize,
+            "operations": list(program.operations),
+            "arrays": offsets,
+        }
+        weights = np.concatenate([array.ravel() for array in program.arrays.values()])
+        image = torch.rand(1, 1, size, size, generator=torch.Generator().manual_seed(1))
+        answer = page.evaluate(NETS_IN_PAGE, [json.dumps(written), encoded(weights), encoded(image.numpy())])
+        with torch.inference_mode():
+            np.testing.assert_allclose(answer, net(image)[0].numpy(), atol=1e-4, err_msg=name)
+
+
+def _narrow_resnet():
+    from torchvision.models.resnet import BasicBlock
+
+    halved = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 1, 2, bias=False), torch.nn.BatchNorm2d(16))
+    return [
+        torch.nn.Conv2d(1, 8, 3, padding=1, bias=False),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.ReLU(),
+        BasicBlock(8, 8),
+        BasicBlock(8, 16, 2, halved),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(16, 8),
+    ]
+
+
+def test_the_first_page_leads_to_runs_and_labs(site, page):
+    address, folder = site
+    page.goto(f"{address}/index.html")
+    assert page.locator("h1").inner_text() == "Two <things>"
+    page.get_by_role("link", name="Recall at k").click()
+    page.locator(".plot .main-svg").first.wait_for()
+    assert page.failures == []
+    assert all(url.startswith((address, "blob:", "data:")) for url in page.asked)
+    assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) <= MAX_BYTES
+
+
+def test_a_folder_with_other_files_is_not_touched(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UserError, match="holds other files"):
+        write_site(tmp_path, [], ["recall"])
+    with pytest.raises(UserError, match="at least one run or lab"):
+        write_site(tmp_path / "new", [])
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]

@@ -1,0 +1,73 @@
+"""Corrections of labels: an overlay in the data folder, and trainings that use it."""
+
+import numpy as np
+import pytest
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.data.corrections import EXCLUDED, Corrections, corrected, load_corrections
+from dmlviz.errors import DamagedFileError, DataUnavailableError, UserError
+from dmlviz.training.loop import train
+from dmlviz.training.validation_split import split_training_images
+
+
+def decided():
+    corrections = Corrections("digits").decide(3, "relabel", 10, 7).decide(5, "exclude", 10).decide(6, "confirm", 10)
+    return corrections.decide(8, "tag", 10, tag=" torn ").decide(9, "exclude", 10).decide(9, "undo", 10)
+
+
+def test_decisions_are_kept_beside_the_data(tmp_path):
+    corrections = decided()
+    assert corrections.changes == {3: 7, 5: EXCLUDED}
+    assert corrections.images[8].tag == "torn"
+    assert corrections.decide(3, "tag", 10, tag="odd").images[3].label == 7  # a tag leaves the decision alone
+    corrections.save(tmp_path)
+    assert load_corrections(tmp_path, "digits") == corrections
+    assert load_corrections(tmp_path, "mnist") == Corrections("mnist")
+    for action, label in (("relabel", 10), ("relabel", None), ("burn", None)):
+        with pytest.raises(UserError):
+            corrections.decide(1, action, 10, label)
+
+
+def test_a_revision_stays_what_it_was(tmp_path):
+    corrections = decided()
+    revision = corrections.freeze(tmp_path)
+    assert revision == corrections.decide(77, "confirm", 10).revision
+    later = corrections.decide(4, "exclude", 10)
+    assert later.freeze(tmp_path) != revision
+    assert load_corrections(tmp_path, "digits", revision).changes == corrections.changes
+    assert Corrections("digits").freeze(tmp_path) is None
+    path = tmp_path / "corrections" / "digits" / f"{revision}.json"
+    path.write_text(path.read_text().replace("7", "6"))
+    with pytest.raises(DamagedFileError, match="named after"):
+        load_corrections(tmp_path, "digits", revision)
+    path.write_text("{")
+    with pytest.raises(DamagedFileError):
+        load_corrections(tmp_path, "digits", revision)
+
+
+def test_a_training_uses_the_revision_that_it_names(tmp_path):
+    data = load("digits")
+    wrong = Corrections("digits")
+    for image in range(400):
+        label = int(data.train.labels[image])
+        wrong = (
+            wrong.decide(image, "exclude", 10) if image % 4 else wrong.decide(image, "relabel", 10, (label + 1) % 10)
+        )
+    revision = wrong.freeze(tmp_path)
+    seen = corrected(data, revision, tmp_path)
+    assert (seen.train.labels[:400:4] == (data.train.labels[:400:4] + 1) % 10).all()
+    assert np.array_equal(seen.train.labels[400:], data.train.labels[400:])
+    config = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, corrections=revision, batch_size=20)
+    split = split_training_images(config, seen.train.labels)
+    assert not np.isin(
+        np.flatnonzero(seen.train.labels == EXCLUDED), np.concatenate([split.train, split.validation])
+    ).any()
+    started, *_, end = train(config, data=data, root=tmp_path)
+    assert started.train_images + started.validation_images == len(data.train) - 300
+    plain = list(train(config.replace(corrections=None), data=data))[-1]
+    assert not np.array_equal(end.embeddings, plain.embeddings)
+    with pytest.raises(DataUnavailableError, match="There are no corrections"):
+        next(train(config.replace(corrections="0" * 16), data=data, root=tmp_path))
+    with pytest.raises(UserError, match="corrections"):
+        TrainConfig(corrections="latest")

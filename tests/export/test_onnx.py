@@ -1,0 +1,45 @@
+"""The ONNX file gives what torch gives, for any number of images."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz import nets
+from dmlviz.errors import UserError
+from dmlviz.export import RunExport, write
+from dmlviz.nets.byte_images import from_bytes
+from dmlviz.runs.embed import embed
+from dmlviz.runs.store import Runs
+
+RUN = "476b1d8df4e46879"  # comes with the program: digits, `small`, in the plane
+
+
+def test_onnxruntime_gives_the_embeddings_of_torch(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    run = Runs(tmp_path).get(RUN)
+    path = tmp_path / "net.onnx"
+    with open(path, "wb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch's exporter, about its own future
+        write("onnx", RunExport(run), file)
+    session = runtime.InferenceSession(path)
+    for count in (1, 7):
+        images = np.random.default_rng(count).integers(0, 256, (count, 8, 8), dtype=np.uint8)
+        (found,) = session.run(None, {"images": images[:, None]})
+        np.testing.assert_allclose(found, embed(run, images), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["lenet", "protonet", "linear"])
+def test_a_net_that_takes_bytes_is_the_same_net(name):
+    net = nets.build(name, embedding_dim=8, size=16, seed=0).eval()
+    images = torch.randint(0, 256, (3, 1, 16, 16), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        torch.testing.assert_close(from_bytes(net, 0.2, 0.4)(images), net((images / 255 - 0.2) / 0.4))
+
+
+def test_without_the_extra_a_sentence_names_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with open(tmp_path / "net.onnx", "wb") as file, pytest.raises(UserError, match=r"dmlviz\[onnx\]"):
+        write("onnx", RunExport(Runs(tmp_path).get(RUN)), file)

@@ -1,0 +1,119 @@
+"""Trials of studies on the machines of a fleet: what they write comes back, checked."""
+
+import io
+import json
+import zipfile
+from dataclasses import asdict
+
+import pytest
+from cluster import Worker
+
+from dmlviz.errors import UserError
+from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet.folder import check_folder
+from dmlviz.fleet.folder_fleet import FolderFleet, server_name
+from dmlviz.fleet.trials import LiveTrial, pack_trial
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.trial_record import TrialRecord
+from dmlviz.labs.lab_study import plan_trials
+from dmlviz.studies.runner import StudyRunner
+
+STARTED, FINISHED = {"event": "started", "time": 1.0}, {"event": "finished", "values": {"y": 1}, "seconds": 2.0}
+
+
+def record_of(path, *events):
+    record = TrialRecord.create(path, {"lab": "counting", "trial": {"name": "trial_1"}})
+    for event in events:
+        record.log.append(event)
+    return record
+
+
+def zipped(**files):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/"), content)
+    return file.getvalue()
+
+
+def events(*told):
+    return "".join(json.dumps(event) + "\n" for event in told)
+
+
+def test_a_packed_trial_arrives_whole_and_its_order_stays(tmp_path):
+    there = record_of(tmp_path / "there", STARTED, FINISHED)
+    (there.path / "arrays").mkdir()
+    (there.path / "arrays" / "points.npz").write_bytes(b"numbers")
+    here = record_of(tmp_path / "here")
+    order = here.order | {"mine": True}
+    (here.path / "trial.json").write_text(json.dumps(order))
+    live = LiveTrial(here)
+    lines = [line.decode() for line in there.log.lines()]
+    assert not live.write({"first": 1, "lines": lines[1:]})  # a line is missing before it
+    assert live.write({"first": 0, "lines": lines})
+    assert here.end is None  # until all has come
+    live.finish(pack_trial(there))
+    assert here.end["values"] == {"y": 1}
+    assert here.log.lines() == there.log.lines()
+    assert (here.path / "arrays" / "points.npz").read_bytes() == b"numbers"
+    assert here.order == order
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["..__up.npz", "__etc__x.npz", ".hidden.npz", "a.py", "trial.json", "a__b__c__d__e.npz", "events.jsonl.npz "],
+)
+def test_a_file_that_no_trial_has_is_refused(name, tmp_path):
+    live = LiveTrial(record_of(tmp_path / "here"))
+    with pytest.raises(UserError, match="no file"):
+        live.finish(zipped(**{"events.jsonl": events(STARTED, FINISHED), name: "x"}))
+    assert live.record.end is None
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["trial.json"]
+
+
+@pytest.mark.parametrize(
+    ("packed", "error", "words"),
+    [
+        (b"no zip", UserError, "no trial"),
+        (zipped(), MachineLostError, "cut off"),
+        (zipped(**{"events.jsonl": events(STARTED)}), MachineLostError, "cut off"),
+        (zipped(**{"events.jsonl": '{"event": 1}\n'}), UserError, "no event"),
+        (zipped(**{f"{number}.npz": "" for number in range(1001)}), UserError, "larger"),
+    ],
+)
+def test_what_is_no_whole_trial_is_said_in_a_sentence(packed, error, words, tmp_path):
+    with pytest.raises(error, match=words):
+        LiveTrial(record_of(tmp_path / "here")).finish(packed)
+
+
+def test_a_study_is_done_by_the_machines_of_a_fleet(counting, until, tmp_path):
+    folder, runs = check_folder(tmp_path / "fleet"), tmp_path / "runs"
+    machine = Worker(folder, None, "node-1")
+    reports = []
+    jobs = JobScheduler(runs, slots=0, warm=False, fleet=FolderFleet(folder, server_name(runs)), on_job=reports.append)
+    runner = StudyRunner(jobs, tmp_path / "studies", plan_trials)
+    try:
+        until(lambda: jobs.fleet.machines, 120)
+        assert jobs.all_slots == 1
+        study = runner.start("counting", "quick", "digits")
+        assert runner.wait(study, 120)
+        assert study.state == "finished"
+        results = {result.trial.name: result for result in study.results()}
+        assert [results[f"trial_{number}"].values["y"] for number in range(3)] == [0, 1, 4]
+        assert (results["trial_2"].folder / "picture.txt").read_text() == "a picture"
+        assert {report.worker for report in reports if report.state == "finished"} == {"node-1"}
+        until(lambda: not [*folder.glob("orders/*/*")])
+    finally:
+        runner.close()
+        jobs.close()
+        machine.said()
+
+
+def test_a_trial_of_a_lab_is_done_over_dask(jobs, until, tmp_path):
+    first = next(trial for trial in plan_trials("two-domains", "quick", "digits", []) if "pixels" in trial.name)
+    order = {"lab": "two-domains", "trial": asdict(first) | {"settings": dict(first.settings)}}
+    record = TrialRecord.create(tmp_path / "trial", order)
+    key = jobs.try_out("study/trial", record, "digits")
+    until(lambda: not jobs.owners_of(key), 120)
+    assert record.end["event"] == "finished", record.end
+    assert record.end["values"]

@@ -1,0 +1,123 @@
+"""What `dmlviz.show` puts into a notebook, and what Python reads and sets of it."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("anywidget")
+
+from traitlets import TraitError
+
+import dmlviz
+from dmlviz import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
+
+CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=12, num_snapshots=3, eval_subset_size=50)
+LABELS = np.arange(40) % 4
+
+
+def vectors(seed: int = 0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(4, 6))[LABELS] + 0.3 * rng.normal(size=(40, 6))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A finished training."""
+    run = Runs(tmp_path_factory.mktemp("runs")).create(CONFIG)
+    for _ in train_and_record(run):
+        pass
+    return Runs(run.path.parent).get(run.id)
+
+
+def kinds(contents):
+    return [event["event"] for event in contents["streams"][0]["events"]]
+
+
+def test_embeddings_are_shown_with_their_neighbors_and_images():
+    images = np.zeros((40, 8, 8), np.uint8)
+    widget = dmlviz.show(vectors(), [f"class {label}" for label in LABELS], images, height=300)
+    contents = widget.contents
+    assert (contents["n"], contents["classes"][1], contents["plain"], widget.height) == (40, "class 1", True, 300)
+    labels = np.frombuffer(base64.b64decode(contents["labels"]), "<u2")
+    np.testing.assert_array_equal(labels, LABELS)
+    nearest = np.frombuffer(base64.b64decode(contents["near"]["items"]), "<u2").reshape(40, -1)[:, 0]
+    distances = np.linalg.norm(vectors()[:, None] - vectors(), axis=2) + 1e9 * np.eye(40)
+    np.testing.assert_array_equal(nearest, distances.argmin(axis=1))
+    assert kinds(contents) == ["started", "replay", "finished", "end"]
+    assert contents["sprites"]["tile"] == 8
+    assert json.loads(json.dumps(contents)) == contents  # all of it can be saved in a notebook
+    assert dmlviz.show(vectors(1), LABELS).contents["run"] != contents["run"]
+
+
+def test_pinned_and_selected_can_be_read_set_and_observed():
+    widget = dmlviz.show(vectors(), LABELS)
+    seen = []
+    widget.observe(lambda change: seen.append(change["new"]), ["pinned", "selected"])
+    widget.pinned = 7
+    widget.selected = [5, 3, 3]
+    widget.set_state({"pinned": 8, "selected": [1]})  # as the page does
+    assert seen == [7, [3, 5], 8, [1]]
+    with pytest.raises(TraitError, match=r"one of the 40 images, from 0 to 39; got 40\."):
+        widget.pinned = 40
+    with pytest.raises(TraitError, match="got -1 to 3"):
+        widget.selected = [3, -1]
+
+
+def test_a_finished_run_is_shown_and_drawn(run):
+    widget = run.show()
+    assert widget.contents["run"] == run.id
+    assert kinds(widget.contents)[-3:] == ["replay", "finished", "end"]
+    figure = run.figure("roc", dark=True)
+    assert figure.layout.title.text.startswith("ROC")
+    assert run.figure("training_curves").data
+    with pytest.raises(UserError, match="'rocs'"):
+        run.figure("rocs")
+
+
+def test_a_training_is_shown_while_it_goes_on_and_kept_as_a_run(tmp_path):
+    sent = []
+    training = dmlviz.train(CONFIG)
+    widget = dmlviz.show(training, runs=tmp_path)
+    widget.send = lambda message, *rest: sent.append(message)
+    assert widget.contents["near"] is None
+    assert len(widget.contents["tracked"]) == 50
+    widget.wait()
+    assert widget.error is None
+    events = [event for message in widget._sent for event in message["events"]]
+    names = [event["event"] for event in events]
+    assert names[0] == "started"
+    assert names[-2:] == ["finished", "end"]
+    frames = {id for message in widget._sent for id in message["frames"]}
+    assert {event["frame"]["id"] for event in events if event["event"] == "snapshot"} <= frames
+    lines = [message["from"] + i for message in widget._sent for i in range(len(message["events"]))]
+    assert lines == [*range(len(events))]
+    assert widget.contents["near"]["k"] == 10
+    assert widget.run.state == "finished"
+    sent.clear()
+    widget._on_ready(widget, {"event": "ready"}, [])  # a page that comes late
+    assert sent == widget._sent
+    with pytest.raises(UserError, match="This training has begun"):
+        dmlviz.show(training, runs=tmp_path)
+
+
+def test_a_training_stays_an_iterator():
+    training = dmlviz.train(CONFIG)
+    assert iter(training) is training
+    assert type(next(training)).__name__ == "Started"
+    assert training._repr_mimebundle_() == {"text/plain": repr(training)}
+    training.close()
+    assert [*training] == []
+
+
+def test_what_cannot_be_shown_is_told(tmp_path):
+    with pytest.raises(UserError, match="got no labels"):
+        dmlviz.show(vectors())
+    with pytest.raises(UserError, match=r"got shape \(30, 6\)"):
+        dmlviz.show(vectors()[:30], LABELS)
+    with pytest.raises(UserError, match="has no embeddings yet"):
+        Runs(tmp_path).create(CONFIG).show()

@@ -1,0 +1,110 @@
+"""What may be handed to a recording, and what is refused in one sentence."""
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz.errors import UserError
+from dmlviz.recording.inputs import check_number, check_step, read_embeddings, read_labels
+from dmlviz.recording.pictures import to_pictures
+
+
+def test_labels_are_numbers_or_names():
+    ids, names = read_labels(["cat", "dog", "cat"], None)
+    assert ids.tolist() == [0, 1, 0]
+    assert names == ("cat", "dog")
+    ids, names = read_labels(torch.tensor([7, 300, 7]), None)  # more than 8 bits
+    assert ids.tolist() == [0, 1, 0]
+    assert names == ("7", "300")
+    ids, names = read_labels([2, 0], ["a", "b", "c"])
+    assert ids.tolist() == [2, 0]
+    assert names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "message"),
+    [
+        ([[1], [2]], None, r"one class for each of at least 2 images; got an array of shape \(2, 1\)"),
+        ([1.5, 2.5], None, "whole numbers or texts; got float64"),
+        ([3, 3, 3], None, "2 to 100,000 classes; got 1"),
+        ([0, 3], ["a", "b"], "numbers from 0 to 1; got 0 to 3"),
+        (["x", "y"], ["x", "y"], "numbers from 0 to 1; got texts"),
+    ],
+)
+def test_other_labels_are_refused(labels, classes, message):
+    with pytest.raises(UserError, match=message):
+        read_labels(labels, classes)
+
+
+def test_embeddings_are_copied_as_float32():
+    given = torch.ones(3, 2, dtype=torch.bfloat16, requires_grad=True)
+    copy = read_embeddings(given, 1, 3, 2)
+    assert copy.dtype == np.float32
+    array = np.zeros((3, 2), np.float32)
+    copy = read_embeddings(array, 1, 3, 2)
+    array += 1
+    assert not copy.any()
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "message"),
+    [
+        (np.zeros((2, 4)), r"each of the 3 labels, as 3 × d numbers; got shape \(2, 4\) at step 9"),
+        (np.zeros((3, 5)), "the same number of dimensions; got 5 at step 9 after 4"),
+        (np.full((3, 4), np.nan), "NaN or infinity in 3 of 3 rows at step 9"),
+        (np.full((3, 4), 1e300), "NaN or infinity in 3 of 3 rows"),
+        (np.zeros((3, 0)), "1 to 4,096 dimensions; got 0"),
+        (np.full((3, 4), "x"), "Embeddings are numbers"),
+    ],
+)
+def test_other_embeddings_are_refused(embeddings, message):
+    with pytest.raises(UserError, match=message):
+        read_embeddings(embeddings, 9, 3, 4)
+
+
+def test_steps_rise():
+    assert check_step(torch.tensor(4), 3) == 4
+    for step, message in ((3, "got step 3 after step 3"), (1.5, "whole number; got 1.5"), (10**7, "Steps run from 0")):
+        with pytest.raises(UserError, match=message):
+            check_step(step, 3)
+    assert check_number("loss", torch.tensor(0.5, requires_grad=True)) == 0.5
+    with pytest.raises(UserError, match="loss is one number"):
+        check_number("loss", torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "squares"),
+    [((5, 8, 8), (5, 8, 8)), ((5, 1, 8, 8), (5, 8, 8)), ((5, 8, 8, 1), (5, 8, 8)), ((5, 3, 8, 8), (5, 8, 8, 3))],
+)
+def test_every_layout_gives_the_same_picture(shape, squares):
+    pixels = np.arange(5 * 64, dtype=np.uint8).reshape(5, 8, 8)
+    images = np.broadcast_to(pixels.reshape(5, *(8 if n == 8 else 1 for n in shape[1:])), shape)
+    for given in (images, torch.from_numpy(images.copy()), images / 255, torch.from_numpy(images / np.float32(255))):
+        pictures = to_pictures(given, 5)
+        assert pictures.dtype == np.uint8
+        assert pictures.shape == squares
+        np.testing.assert_array_equal(pictures[..., 0] if pictures.ndim == 4 else pictures, pixels)
+
+
+def test_large_and_normalized_images_become_small_pictures():
+    images = np.random.default_rng(0).normal(size=(3, 3, 100, 60)).astype(np.float32)
+    images[:, 0] += 40  # each channel is stretched by itself
+    pictures = to_pictures(images, 3)
+    assert pictures.shape == (3, 64, 64, 3)
+    assert pictures[..., 0].std() > 5
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (np.zeros((2, 8, 8)), "one image for each label"),
+        (np.zeros((3, 8)), r"got shape \(3, 8\)"),
+        (np.zeros((3, 4, 8, 8)), "reorder or drop channels"),
+        (np.full((3, 8, 8), np.inf), "finite"),
+        (np.zeros((3, 8, 8), complex), "uint8 or floats; got complex128"),
+        (np.zeros((3, 0, 8)), "at least one pixel"),
+    ],
+)
+def test_other_images_are_refused(images, message):
+    with pytest.raises(UserError, match=message):
+        to_pictures(images, 3)

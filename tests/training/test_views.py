@@ -1,0 +1,120 @@
+"""Augmentation, views and training without labels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz import losses
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, Split
+from dmlviz.errors import UserError
+from dmlviz.training.augmentation import MAX_DRAWS, Augmentation
+from dmlviz.training.batch_record import BatchRecord, recorded_steps
+from dmlviz.training.batch_terms import batch_terms
+from dmlviz.training.events import Finished, Snapshot
+from dmlviz.training.loop import train
+from dmlviz.training.trainer import Trainer
+from dmlviz.training.tuple_difficulty import classify_tuples
+
+UNLABELED = {"use_labels": False, "batch_size": 20, "steps": 3}
+
+
+def augmentation(seed: int = 0, **strengths: float) -> Augmentation:
+    return Augmentation(strengths, size=12, background=0.0, color=False, seed=seed)
+
+
+@pytest.mark.parametrize("name", ["crop", "shift", "rotate", "erase", "jitter"])
+def test_each_strength_changes_pictures_alike_for_equal_seeds(name: str) -> None:
+    images = torch.rand(MAX_DRAWS + 6, 1, 12, 12, generator=torch.Generator().manual_seed(0))
+    before = torch.get_rng_state()
+    first, again, other = (augmentation(seed, **{name: 0.4})(images) for seed in (0, 0, 1))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert first.shape == images.shape
+    assert 0 <= first.min() <= first.max() <= 1
+    drawn = augmentation(0, **{name: 0.4})
+    assert not torch.equal(drawn(images), drawn(images))  # differently every time
+
+
+def test_labels_are_unused_without_labels(digits: Dataset, quick) -> None:
+    config = quick(**UNLABELED, validation_fraction=0, miner="all_pairs")
+    labels = np.random.default_rng(0).permutation(digits.train.labels)
+    wrong = replace(digits, train=Split(digits.train.images, labels))
+    ours, theirs = (list(train(config, data=data))[-1] for data in (digits, wrong))
+    assert np.array_equal(ours.embeddings, theirs.embeddings)
+    assert ours.metrics["linear_probe_accuracy"] > theirs.metrics["linear_probe_accuracy"] + 0.3
+    assert ours.metrics["knn_probe_accuracy"] > 0.5
+
+
+def test_what_was_recorded_is_what_the_net_saw(digits: Dataset, quick, of, tmp_path) -> None:
+    config = quick(**UNLABELED, projection_dim=12)
+    batch = of(BatchRecord, train(config, data=digits))[0]
+    assert batch.pixels is not None
+    assert batch.pixels.shape == (40, 8, 8)
+    assert batch.images[:20].tolist() == batch.images[20:].tolist()
+    assert not np.array_equal(batch.pixels[:20], batch.pixels[20:])
+    assert np.array_equal(batch.labels, digits.train.labels[batch.images])
+    trainer = Trainer(config, digits, torch.device("cpu"))
+    inputs = (torch.from_numpy(batch.pixels)[:, None].float() / 255 - digits.mean) / digits.std
+    torch.testing.assert_close(
+        trainer.trained.train()(inputs).detach(), torch.tensor(batch.embeddings_before), atol=1e-5, rtol=1e-4
+    )
+    with (tmp_path / "1.npz").open("wb") as file:
+        batch.save(file)
+    assert np.array_equal(BatchRecord.load(tmp_path / "1.npz").pixels, batch.pixels)
+    # The positives are the views, and the terms make the loss.
+    seen = classify_tuples(config, batch)
+    assert all(batch.images[a] == batch.images[p] != batch.images[n] for a, p, n in seen.indices)
+    values = [term[0] for terms in batch_terms(config, batch).terms for term in terms]
+    assert np.mean(values) == pytest.approx(batch.loss, rel=1e-4)
+
+
+def test_scores_and_weights_are_of_the_embedding_before_the_head(digits: Dataset, quick, of) -> None:
+    events = list(train(quick(**UNLABELED, projection_dim=12, embedding_dim=5), data=digits))
+    assert {event.embeddings.shape[1] for event in of(Snapshot, events) + of(Finished, events)} == {5}
+    assert not any("head" in name for name in events[-1].net_weights)
+
+
+def test_with_labels_views_are_more_images_of_the_class(digits: Dataset, quick, of) -> None:
+    config = quick(views=2, augmentation={"rotate": 15}, classes_per_batch=4, images_per_class=3, loss="supcon")
+    batch = of(BatchRecord, train(config, data=digits))[0]
+    assert np.array_equal(np.unique(batch.labels, return_counts=True)[1], [6] * 4)
+
+
+def test_two_views_make_supcon_the_loss_of_simclr() -> None:
+    x, images = torch.randn(12, 5, generator=torch.Generator().manual_seed(0)), torch.arange(6).repeat(2)
+    torch.testing.assert_close(losses.build("supcon")(x, images), losses.build("nt_xent")(x, images))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"views": 2}, "views = 2 and no augmentation"),
+        ({"use_labels": False, "views": 1}, "use 2 or more"),
+        ({"use_labels": False, "sampler": "balanced"}, "by class labels"),
+        ({"use_labels": False, "loss": "arcface"}, "compares images with classes"),
+        ({"use_labels": False, "loss": "weighted_sum"}, "compares images with classes"),
+        ({"loss": "arcface", "projection_dim": 8}, "no projection head"),
+        ({"augmentation": {"turn": 3}}, "no parameter 'turn'; its parameters are crop"),
+        ({"augmentation": {"rotate": 999}}, "rotate lies between 0 and 180"),
+        ({"augmentation": "much"}, "strengths by name"),
+        ({"views": 8, "augmentation": {"rotate": 5}, "images_per_class": 60}, "got 4800: use fewer views"),
+    ],
+)
+def test_settings_that_do_not_go_together(fields: dict, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        TrainConfig(**fields)
+
+
+def test_settings_at_their_defaults_leave_the_id_of_a_run_alone() -> None:
+    assert TrainConfig().id == "6cd3e197abae8c6d"
+    assert TrainConfig(augmentation={"rotate": 0}).id == TrainConfig().id
+    unlabeled = TrainConfig(use_labels=False)
+    assert TrainConfig.from_json(unlabeled.to_json()) == unlabeled
+    assert unlabeled.replace(use_labels=True) == TrainConfig()
+    assert TrainConfig(learning_rate=0.002).replace(use_labels=False).learning_rate == 0.002
+    assert unlabeled.replace(loss="vicreg") == TrainConfig(use_labels=False, loss="vicreg")
+    assert len(recorded_steps(unlabeled)) < len(recorded_steps(unlabeled.replace(dataset="digits")))
