@@ -1,6 +1,7 @@
 """In tests the shapes and types in signatures are checked at every call, and nobody's own folders are touched."""
 
 import atexit
+import gc
 import json
 import os
 import shutil
@@ -73,20 +74,31 @@ def counting() -> Iterator[Any]:
     os.environ.pop(plugins.ENVIRONMENT) if before is None else os.environ.update({plugins.ENVIRONMENT: before})
 
 
-class OneBrowser(LoadFileScheduling):
-    """File by file, but all that drives a browser in one process: two that draw in software starve each other."""
+# All tests of such a folder run in one process. They share what takes seconds to start: Chromium (two that draw in
+# software starve each other, too), a fleet's machines, the process that forks the workers.
+TOGETHER = ("tests/browser/", "tests/fleet/", "tests/jobs/")
+
+
+class FolderOrFileScheduling(LoadFileScheduling):
+    """File by file, and the folders of `TOGETHER` each as a whole."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+        return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
 
 
 def pytest_xdist_make_scheduler(config, log):
-    return OneBrowser(config, log)
+    return FolderOrFileScheduling(config, log)
 
 
-LONGEST = ("tests/browser/", "tests/training/", "tests/jobs/", "tests/cli/", "tests/test_")
+LONGEST = (*TOGETHER, "tests/training/", "tests/losses/", "tests/cli/", "tests/test_")
 
 
 def pytest_collection_modifyitems(items):
     """The longest rows of tests begin first, so that none of them is the last that somebody waits for."""
     items.sort(key=lambda item: next((i for i, row in enumerate(LONGEST) if item.nodeid.startswith(row)), len(LONGEST)))
+
+
+def pytest_collection_finish():
+    """Keep what was imported out of garbage collections: Streamlit collects in full after each run of a page."""
+    gc.collect()
+    gc.freeze()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,23 @@ def server(runs: Path, serve: Callable[..., Server], tmp_path_factory: pytest.Te
     return serve("--runs", runs, "--data", data)
 
 
+@pytest.fixture(scope="session")
+def plugin_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the runs of the server with plug-ins."""
+    return tmp_path_factory.mktemp("plugin-runs")
+
+
+@pytest.fixture(scope="session")
+def plugin_server(plugin_runs: Path, serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """The app with all plug-ins of CONTRIBUTING.md, the loss in its own file, and with a lab whose trials are quick."""
+    loss = ROOT / "examples" / "margin_ratio_loss.py"
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    others = tmp_path_factory.mktemp("plugins") / "shown_in_contributing.py"
+    others.write_text("\n".join(code for code in shown if code != loss.read_text()))
+    lab = ROOT / "tests" / "studies" / "counting_lab.py"
+    return serve("--runs", plugin_runs, "--plugin", loss, "--plugin", others, "--plugin", lab)
+
+
 @pytest.fixture
 def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     """`streamlit run app/main.py`, as a host starts it that knows Streamlit only."""
@@ -188,23 +206,67 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+class Tabs:
+    """The browser's tabs. One that is left is used again: its process has compiled the page's files, a third of a load.
+
+    All are of one window, but for what only a window can have, such as a finger. A window opened anew brings pages of
+    Chromium's own, a second of work.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._windows: dict[tuple[object, ...], BrowserContext] = {}
+        self._left: dict[BrowserContext, list[Page]] = defaultdict(list)
+
+    def take(self, width: int, height: int, theme: Any = "light", motion: bool = True, **options: Any) -> Page:
+        """An empty tab of this size, for somebody with these preferences."""
+        key = tuple(sorted(options.items()))
+        if key not in self._windows:
+            self._windows[key] = self._browser.new_context(**options)
+            self._windows[key].set_default_timeout(SLOW)
+            self._windows[key].new_page()  # keeps the window open
+        window = self._windows[key]
+        page = self._left[window].pop() if self._left[window] else window.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=theme, reduced_motion="no-preference" if motion else "reduce")
+        return page
+
+    def leave(self, page: Page) -> None:
+        """Close the page in a tab; nothing of it is in the next one."""
+        if not page.is_closed():
+            if page.url.startswith("http"):
+                page.evaluate("sessionStorage.clear()")
+            page.goto("about:blank")
+            self._left[page.context].append(page)
+
+
+@pytest.fixture(scope="session")
+def tabs(chromium: Browser) -> Tabs:
+    """The browser's tabs."""
+    return Tabs(chromium)
+
+
 class Person:
     """Somebody at a browser: opens the page, looks, clicks. Complains of every error in the console."""
 
-    def __init__(self, context: BrowserContext, url: str) -> None:
+    def __init__(self, browser: Tabs, url: str, **looks: Any) -> None:
         self.url = url
-        self.context = context
+        self._browser, self._looks = browser, looks
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.tabs: list[Page] = []
+        self._listeners: dict[Any, Callable[[Any], None]] = {
+            "pageerror": lambda error: self.errors.append(str(error)),
+            "console": self._hear,
+            "request": lambda request: self.requests.append(request.url),
+        }
         self.page = self.tab()
 
     def tab(self) -> Page:
-        page = self.context.new_page()
+        page = self._browser.take(**self._looks)
         self.tabs.append(page)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", self._hear)
-        page.on("request", lambda request: self.requests.append(request.url))
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
         return page
 
     def _hear(self, message: ConsoleMessage) -> None:
@@ -257,29 +319,15 @@ class Person:
         return self.page.locator(".progress .words")
 
     def leave(self) -> None:
-        """Close every tab."""
+        """Close every page."""
         for page in self.tabs:
-            page.close()
-
-
-@pytest.fixture(scope="session")
-def window(chromium: Browser):
-    """`window(width, height, **options)`: a browser's window, which has the program's files from its last page."""
-    contexts: dict[tuple[object, ...], BrowserContext] = {}
-
-    def opened(width: int, height: int, **options: Any) -> BrowserContext:
-        key = width, height, *sorted(options.items())
-        if key not in contexts:
-            contexts[key] = chromium.new_context(viewport={"width": width, "height": height}, **options)
-            contexts[key].set_default_timeout(SLOW)
-            contexts[key].new_page()  # stays: a window opened anew brings pages of Chromium's own, a second of work
-        return contexts[key]
-
-    return opened
+            for event, listener in self._listeners.items():
+                page.remove_listener(event, listener)
+            self._browser.leave(page)
 
 
 @pytest.fixture
-def visit(window, server: Server):
+def visit(tabs: Tabs, server: Server):
     """`visit(width, height, theme, server)`: a person with tabs of their own.
 
     Stillness is asked for unless a story is about motion: a map that plays is drawn in software, for nobody.
@@ -294,8 +342,7 @@ def visit(window, server: Server):
         motion: bool = False,
         **options: Any,
     ) -> Person:
-        moving = "no-preference" if motion else "reduce"
-        people.append(Person(window(width, height, color_scheme=theme, reduced_motion=moving, **options), at.url))
+        people.append(Person(tabs, at.url, width=width, height=height, theme=theme, motion=motion, **options))
         return people[-1]
 
     yield come
@@ -313,15 +360,9 @@ def person(visit) -> Person:
 
 
 @pytest.fixture(scope="session")
-def dataset() -> str:
-    """MNIST where it is, otherwise the digits."""
-    return "mnist" if data_folder() else "digits"
-
-
-@pytest.fixture(scope="session")
-def digits_run(server: Server, runs: Path, window) -> Run:
+def digits_run(server: Server, runs: Path, tabs: Tabs) -> Run:
     """A finished run of the digits, trained through the page."""
-    person = Person(window(1280, 720, color_scheme="light", reduced_motion="reduce"), server.url)
+    person = Person(tabs, server.url, width=1280, height=720, motion=False)
     run = person.train("dataset=digits&net=mlp&steps=60")
     person.map_has("state", "finished")
     person.leave()

@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 
-def test_a_training_goes_on_elsewhere_when_its_machine_is_killed(fleet, visit, dataset):
+def test_a_training_goes_on_elsewhere_when_its_machine_is_killed(fleet, visit):
     server, machines = fleet
     person = visit(at=server)
-    person.train(f"dataset={dataset}&steps=4000")
+    person.train("dataset=digits&net=lenet&steps=20000")
     expect(person.words).to_contain_text(re.compile(r"Step \d.*on gpu-[12]$"))
     shot(person, "fleet-training")
     first = re.search(r"on (gpu-[12])", person.words.inner_text())[1]

@@ -1,7 +1,6 @@
 """The page Labs: all labs with their ready-made results, and one that is run to its figure."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,14 @@ from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.registry import LABS
 
 pytestmark = pytest.mark.browser
-COUNTING = Path(__file__).parents[1] / "studies" / "counting_lab.py"
-
-
-@pytest.fixture(scope="module")
-def lab_server(serve: Callable, tmp_path_factory: pytest.TempPathFactory):
-    """A server with one more lab, whose trials take no time."""
-    return serve("--plugin", COUNTING, "--runs", tmp_path_factory.mktemp("lab-runs"))
 
 
 @pytest.fixture
-def visitor(lab_server, visit):
-    return visit(at=lab_server)
+def visitor(plugin_server, visit):
+    return visit(at=plugin_server)
 
 
-def test_every_lab_with_ready_made_results_is_full_at_first_sight(visitor):
+def test_every_lab_with_ready_made_results_shows_its_figure_after_a_guess(visitor):
     page = visitor.page
     page.goto(f"{visitor.url}/labs")
     for lab in LABS.values():
@@ -33,7 +25,7 @@ def test_every_lab_with_ready_made_results_is_full_at_first_sight(visitor):
     for lab in LABS.values():
         if ready_made(lab.name) is None:
             continue
-        page.goto(f"{visitor.url}/labs?lab={lab.name}")
+        page.get_by_role("link", name=lab.title, exact=True).click()
         expect(page.get_by_role("heading", name=lab.title)).to_be_visible()
         expect(page.get_by_text(lab.guess.question)).to_be_visible()
         expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
@@ -44,6 +36,7 @@ def test_every_lab_with_ready_made_results_is_full_at_first_sight(visitor):
         if lab.literature or lab.literature_note:
             expect(page.get_by_role("heading", name="What the literature found")).to_be_visible()
         expect(page.get_by_text("Something went wrong")).to_have_count(0)
+        page.get_by_test_id("stPageLink-NavLink").filter(has_text=re.compile("^Labs$")).click()
 
 
 def test_a_lab_is_run_to_its_figure_and_kept(visitor):

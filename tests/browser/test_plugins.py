@@ -2,30 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
-
-ROOT = Path(__file__).parents[2]
-LOSS = ROOT / "examples" / "margin_ratio_loss.py"
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
-OTHERS = [code for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if code != LOSS.read_text()]
-
-
-@pytest.fixture(scope="module")
-def plugin_runs(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("plugin-runs")
-
-
-@pytest.fixture(scope="module")
-def plugin_server(plugin_runs, serve, tmp_path_factory):
-    """The app with the loss of the examples, and with everything else that CONTRIBUTING.md shows in one more file."""
-    others = tmp_path_factory.mktemp("plugins") / "shown_in_contributing.py"
-    others.write_text("\n".join(OTHERS))
-    return serve("--runs", plugin_runs, "--plugin", LOSS, "--plugin", others)
 
 
 @pytest.fixture
@@ -58,7 +39,7 @@ def train(person):
     return run
 
 
-def test_a_loss_in_one_file_trains_is_explained_and_leaves_with_the_run(person, plugin_runs, chromium, tmp_path):
+def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, plugin_runs, chromium, tmp_path):
     person.open("?dataset=digits&net=mlp&steps=60")
     page = person.page
     choose(person, "Loss", "Margin ratio · plug-ins")
@@ -109,7 +90,7 @@ def test_a_loss_in_one_file_trains_is_explained_and_leaves_with_the_run(person, 
     assert errors == []
 
 
-def test_a_loss_of_ones_own_is_a_part_of_a_sum(person, plugin_runs):
+def test_a_plug_in_loss_can_be_a_part_of_a_sum(person, plugin_runs):
     person.open("?dataset=digits&net=mlp&steps=30")
     choose(person, "Loss", "Sum of two · sums")
     choose(person, "Loss a", "Margin ratio")
@@ -117,7 +98,7 @@ def test_a_loss_of_ones_own_is_a_part_of_a_sum(person, plugin_runs):
     assert (config["loss"], config["loss_params"]["a"]) == ("weighted_sum", "margin_ratio")
 
 
-def test_data_net_miner_sampler_metric_and_projection_of_ones_own(person, plugin_runs):
+def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person, plugin_runs):
     person.open("?loss=triplet&steps=20&sampler=with_replacement&batch_size=32")
     page = person.page
     choose(person, "Data", "Stripes")

@@ -8,6 +8,15 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture
+def stranger(chromium):
+    """The browser of somebody who has never been here."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, ignore_https_errors=True)
+    context.set_default_timeout(60_000)
+    yield context
+    context.close()
+
+
 def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
     person = visit(at=hosted, ignore_https_errors=True)
     person.page.goto(hosted.link)
@@ -22,7 +31,7 @@ def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
     for part in ("events", "layout.json", "labels.u16", "sprite-0.png"):
         assert re.search(f"^{hosted.url}/dmlviz/.*{part}", asked, re.MULTILINE), part
     assert "/dmlviz/frames/" in asked
-    (cookie,) = [each for each in person.context.cookies() if each["name"] == "dmlviz_browser"]
+    (cookie,) = [each for each in person.page.context.cookies() if each["name"] == "dmlviz_browser"]
     assert cookie["path"] == "/x/y"
     assert cookie["secure"]
 
@@ -59,8 +68,8 @@ def test_a_proxy_may_cut_the_path_off(visit, hosted, digits_run):
     expect(person.page.locator(".run img").first).to_be_visible()
 
 
-def test_a_page_asks_for_the_token_until_it_has_it(window, hosted):
-    page = window(900, 700, ignore_https_errors=True).new_page()
+def test_a_page_asks_for_the_token_until_it_has_it(stranger, hosted):
+    page = stranger.new_page()
     refused = page.goto(f"{hosted.url}/?dataset=digits")
     assert refused.status == 401
     page.get_by_label("Access token").fill("not-the-right-token")
@@ -71,18 +80,16 @@ def test_a_page_asks_for_the_token_until_it_has_it(window, hosted):
     expect(page.locator(".map")).to_have_attribute("data-ready", "true")
     assert "token" not in page.url
     assert "dataset=digits" in page.url
-    page.close()
 
 
-def test_only_an_allowed_site_shows_the_app_in_a_frame(window, hosted):
-    context = window(1280, 800, ignore_https_errors=True)
-    page = context.new_page()
+def test_only_an_allowed_site_shows_the_app_in_a_frame(stranger, hosted):
+    page = stranger.new_page()
     said = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(f"{hosted.school}/frame")
     frame = page.frame_locator("iframe")
     expect(frame.locator(".map")).to_have_attribute("data-ready", "true")
-    kept = [cookie for cookie in context.cookies() if cookie["name"].startswith("dmlviz")]
+    kept = [cookie for cookie in stranger.cookies() if cookie["name"].startswith("dmlviz")]
     assert {cookie["name"] for cookie in kept} == {"dmlviz_access", "dmlviz_browser"}
     for cookie in kept:
         assert cookie["sameSite"] == "None"
@@ -92,4 +99,3 @@ def test_only_an_allowed_site_shows_the_app_in_a_frame(window, hosted):
     with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
         page.goto(hosted.frame_of_cut)
     assert page.frame_locator("iframe").locator(".stApp").count() == 0
-    page.close()

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-PATIENCE = 60_000  # milliseconds; a busy machine draws slowly
-
 
 @pytest.fixture(scope="session")
 def harness() -> Iterator[str]:
@@ -58,16 +56,18 @@ class MapPage:
 
 
 @pytest.fixture
-def open_map(harness: str, window: Any) -> Iterator[Callable[..., MapPage]]:
+def open_map(harness: str, tabs: Any) -> Iterator[Callable[..., MapPage]]:
     """Open the page with options; whatever goes wrong in it fails the test."""
     troubles: list[str] = []
     pages = []
 
+    def hear(error: Any) -> None:
+        troubles.append(str(error))
+
     def open_it(query: str, width: int = 1000, height: int = 640, ready: bool = True, **options: Any) -> MapPage:
-        page = window(width, height, **options).new_page()
+        page = tabs.take(width, height, **options)
         pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("pageerror", hear)
         page.goto(harness + query)
         if ready:
             page.wait_for_selector('.map[data-ready="true"]')
@@ -75,5 +75,6 @@ def open_map(harness: str, window: Any) -> Iterator[Callable[..., MapPage]]:
 
     yield open_it
     for page in pages:
-        page.close()
+        page.remove_listener("pageerror", hear)
+        tabs.leave(page)
     assert troubles == []

@@ -86,7 +86,7 @@ def test_a_bundled_run_autoplays_unless_reduced_motion_is_set(open_map):
     page = open_map("?n=3000&autoplay=1")
     page.shows(playing="true")
     page.close()
-    quiet = open_map("?n=3000&autoplay=1", reduced_motion="reduce")
+    quiet = open_map("?n=3000&autoplay=1", motion=False)
     quiet.shows(state="finished", frame=50, points=3000, playing="false")
 
 
