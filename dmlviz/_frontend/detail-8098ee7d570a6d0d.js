@@ -1,1 +1,0 @@
-export { detail as default } from "../dmlviz.map/page-20900611dab9d964.js";

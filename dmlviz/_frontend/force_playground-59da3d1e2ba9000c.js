@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-20900611dab9d964.js";

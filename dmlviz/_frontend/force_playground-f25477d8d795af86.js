@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-88cf2a2ec0f2dd76.js";

@@ -1,0 +1,1 @@
+export { import_preview as default } from "../dmlviz.map/page-88cf2a2ec0f2dd76.js";

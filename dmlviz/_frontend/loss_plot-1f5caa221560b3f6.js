@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-20900611dab9d964.js";

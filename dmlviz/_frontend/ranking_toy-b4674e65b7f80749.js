@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.map/page-20900611dab9d964.js";
