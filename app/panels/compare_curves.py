@@ -74,8 +74,10 @@ def _figure(ui: CompareState, name: str, pair: Pair) -> None:
         st.caption(FIGURES[name].summary)
         log_x = name in LOGARITHMIC and st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
-        is_shown = behind is not None and behind[0] is not None and behind[0] == ui.selected
-        st.caption(f"**Selected:** {behind[1]}." if is_shown else "Click a point to select the images behind it.")
+        if behind is not None and behind[0] is not None and behind[0] == ui.selected:
+            st.caption(f"**Selected:** {behind[1]}.")
+        else:
+            st.caption("Click a point to select the images behind it.")
     dark = st.context.theme.type == "dark"
     figure = draw(name, both[0], dark, both[1:], **({"log_x": True} if log_x else {}))
     title, key = figure.layout.meta["title"], f"compare.curves.{name}"

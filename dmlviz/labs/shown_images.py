@@ -28,7 +28,8 @@ def find_images(dataset: str, wanted: str) -> np.ndarray | None:
 def both_parts(data: Dataset, count: int) -> tuple[Split, int]:
     """Return so many test images and, behind them, as many training images; and how many are test images."""
     parts = [split.select(stratified_subset(split.labels, count)) for split in (data.test, data.train)]
-    images, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("images", "labels"))
+    images = np.concatenate([part.images for part in parts])
+    labels = np.concatenate([part.labels for part in parts])
     return Split(images, labels), len(parts[0])
 
 

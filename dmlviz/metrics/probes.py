@@ -112,4 +112,4 @@ def linear_probe_accuracy(
 
 
 def _labels(part: LabeledEmbeddings) -> np.ndarray:
-    return part.class_ids[part.classes]
+    return np.asarray(part.class_ids[part.classes])

@@ -57,4 +57,5 @@ def _transform(strengths: Mapping[str, float], size: int, background: float, col
         steps.append(v2.ColorJitter(jitter, jitter, jitter if color else None))
     if erase := strengths.get("erase"):
         steps.append(v2.RandomErasing(0.5, scale=(min(0.02, erase), erase), value=background))
-    return v2.Compose(steps)
+    transform: nn.Module = v2.Compose(steps)
+    return transform

@@ -93,7 +93,7 @@ class Trainer:
         parts: list[object] = [*self.loss.modules(), self.miner]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
         if self.refreshable and (config.views > 1 or config.projection_dim):
-            name = config.miner if self.miner in self.refreshable else config.loss
+            name = config.miner if isinstance(self.miner, NeedsTrainEmbeddings) else config.loss
             raise UserError(
                 f"{name} looks at all training images by their class, not at views or behind a projection head: train "
                 "with labels, 1 view and no projection head, or choose another."

@@ -81,7 +81,7 @@ class ReviewSheet {
 
   private async fetch(run: string): Promise<void> {
     const { props } = this;
-    if (!props || props.run !== run) return;
+    if (props?.run !== run) return;
     try {
       const response = await fetchServer(props.url);
       const answer = (await response.json()) as ReviewAnswer & { error?: string };

@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-723151476d3f7970.js";

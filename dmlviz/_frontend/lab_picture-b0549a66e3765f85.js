@@ -1,0 +1,1 @@
+export { lab_picture as default } from "../dmlviz.map/page-723151476d3f7970.js";

@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-88cf2a2ec0f2dd76.js";

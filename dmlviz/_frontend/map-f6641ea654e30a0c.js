@@ -1,1 +1,0 @@
-export { map as default } from "../dmlviz.map/page-88cf2a2ec0f2dd76.js";

@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.map/page-723151476d3f7970.js";

@@ -1,1 +1,0 @@
-export { scores as default } from "../dmlviz.map/page-88cf2a2ec0f2dd76.js";
