@@ -26,7 +26,7 @@ def test_every_lab_with_ready_made_results_shows_its_figure_after_a_guess(visito
         if ready_made(lab.name) is None:
             continue
         page.get_by_role("link", name=lab.title, exact=True).click()
-        expect(page.get_by_role("heading", name=lab.title)).to_be_visible()
+        expect(page.get_by_role("heading", name=lab.title, exact=True)).to_be_visible()
         expect(page.get_by_text(lab.guess.question)).to_be_visible()
         expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
         page.get_by_role("button", name=lab.guess.options[0], exact=True).click()
