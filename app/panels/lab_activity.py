@@ -15,10 +15,10 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "video": lab_playground.video,
     "metric": lab_playground.metric_playground,
     "tricks": paper_tricks.paper_tricks,
-    "episodes": few_shot_episodes.few_shot_episodes,
+    "episode map": few_shot_episodes.few_shot_episodes,
     "gallery size": gallery_size.gallery_size,
 }
-ANSWERING = ("planes", "tricks", "episodes", "gallery size")  # these show the answer, and wait for the guess
+ANSWERING = ("planes", "tricks", "episode map", "gallery size")  # these show the answer, and wait for the guess
 
 
 def lab_activity(services: Services, view: LabView, guessed: bool) -> None:

@@ -96,6 +96,10 @@ class DatasetSpec(Spec):
     class_split: ClassSplit | None = None
     recipe: Recipe | None = None
 
+    def __post_init__(self) -> None:
+        if self.size == 0:  # vectors, also of runs that do not say so
+            object.__setattr__(self, "trainable", False)
+
     @property
     def trainable_classes(self) -> range:
         """Class IDs that the training images have; they are the first."""

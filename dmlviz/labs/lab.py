@@ -143,7 +143,7 @@ Activity = Literal[
     "planes",
     "sketch",
     "tricks",
-    "episodes",
+    "episode map",
     "gallery size",
 ]
 
@@ -171,7 +171,7 @@ class Lab(Spec):
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
             "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, follow a thing through
             a "video", point at an image in all of several "planes", search by a "sketch", compare losses with the
-            "tricks" of papers, go through "episodes", choose a "gallery size"; "" for nothing.
+            "tricks" of papers, go through the episodes of an "episode map", choose a "gallery size"; "" for nothing.
         planes: The maps for that, from any part of the results; None as long as there is none.
         plane_images: Their images, n × h × w, made from the data set.
         playground: "module:function" that answers what the activity asks a net that a trial kept, in a worker; "" where

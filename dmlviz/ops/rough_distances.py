@@ -26,7 +26,7 @@ class RoughDistances:
         >>> distances = RoughDistances(points, points)
         >>> distances.of(slice(0, 1)).round(5).tolist()
         [[0.0, 0.25]]
-        >>> distances.error.max() < 1e-5
+        >>> bool(distances.error.max() < 1e-5)
         True
     """
 

@@ -8,7 +8,7 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from dmlviz.export import page, write
+from dmlviz.export import page_contents, write
 from dmlviz.runs.frames import Box, dequantize
 
 
@@ -84,7 +84,7 @@ def test_an_exported_projection_has_its_own_frames(kept_drawing):
 
 
 def test_too_many_frames_are_thinned_with_a_note(kept, monkeypatch):
-    monkeypatch.setattr(page, "MAX_FRAME_BYTES", 2 * 2 * 2 * (596 + 200 + 200))
+    monkeypatch.setattr(page_contents, "MAX_FRAME_BYTES", 2 * 2 * 2 * (596 + 200 + 200))
     text = html_of(kept)
     (stream,) = kept_in(text)["streams"]
     (replay,) = [event for event in stream["events"] if event["event"] == "replay"]

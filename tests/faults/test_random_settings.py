@@ -17,7 +17,7 @@ def test_random_settings_and_addresses(monkeypatch):
     table = new_table()
     run(table, 250, seed=11)
     assert table.broken == []
-    assert len(table.cases) == 9
+    assert len(table.cases) == 10
 
 
 @pytest.mark.parametrize("field", ["eval_subset_size", "max_train_images"])

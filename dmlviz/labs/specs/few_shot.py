@@ -218,5 +218,5 @@ LAB = Lab(
     "easy as Omniglot: unseen numbers are made of digits that were seen.",
     strip=_strip,
     pictures=_pictures,
-    activity="episodes",
+    activity="episode map",
 )

@@ -50,7 +50,7 @@ const SIGNS: Record<string, string> = {
 const WORDS = new Set(["log", "max", "min", "cos", "sin", "tan", "exp", "sum"]);
 const SPACES: Record<string, number> = { ",": 0.17, ";": 0.28, "!": 0, " ": 0.3, quad: 1, qquad: 1.6 };
 const SIZES = new Set(["big", "Big", "bigl", "bigr", "Bigl", "Bigr", "left", "right"]);
-const ACCENTS: Record<string, string> = { bar: "¯", overline: "¯", tilde: "˜" };
+const ACCENTS: Record<string, string> = { bar: "¯", hat: "^", overline: "¯", tilde: "˜" };
 
 /** MathML (as text) of a formula in the LaTeX of the declarations; raises Error for a command it does not know. */
 export function mathml(latex: string, display = false): string {

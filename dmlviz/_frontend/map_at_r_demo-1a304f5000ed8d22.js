@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-723151476d3f7970.js";

@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.map/page-723151476d3f7970.js";

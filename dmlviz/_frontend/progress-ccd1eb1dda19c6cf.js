@@ -1,1 +1,0 @@
-export { progress as default } from "../dmlviz.map/page-723151476d3f7970.js";

@@ -1,0 +1,1 @@
+export { query_pad as default } from "../dmlviz.map/page-5c8cd3674b45802c.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-723151476d3f7970.js";
