@@ -19,6 +19,7 @@ COMMANDS = {
     "clean": "Find suspect labels, near duplicates, leaks and outliers in training data; correct labels.",
     "neighbors": "List the nearest neighbors of a test image.",
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
+    "serve-model": "Answer with the nearest test images of a picture that is sent: a small REST service.",
     "site": "Write a static site of runs and labs that any web server can host.",
     "doctor": "Check that this machine has what dmlviz needs.",
     "worker": "Let this machine train for a server.",
@@ -54,7 +55,7 @@ def _run(words: list[str], plugins: list[str]) -> None:
     from dmlviz.plugins import load_plugins
 
     load_plugins(plugins)  # before the command is imported, whose options name all choices
-    command = typer.main.get_command(import_module(f"dmlviz.cli.{words[0]}").app)
+    command = typer.main.get_command(import_module(f"dmlviz.cli.{words[0].replace('-', '_')}").app)
     command.epilog = PLUGIN_HELP
     command(words[1:], prog_name=f"dmlviz {words[0]}")
 
