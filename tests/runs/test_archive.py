@@ -62,6 +62,8 @@ def test_a_run_comes_back_file_by_file(packed, runs):
     before, after = files_of(packed), files_of(again.getvalue())
     described, made = json.loads(before.pop("run.json")), json.loads(after.pop("run.json"))
     assert after == before
+    settings = described.pop("config")
+    assert {name: made["config"][name] for name in settings} == settings  # settings that it does not name get defaults
     assert made.items() >= {**described, "pinned": False, "tags": []}.items()
     assert taken.state == "finished"
     assert taken.neighbors(0, 3)

@@ -44,6 +44,7 @@ const SIGNS: Record<string, string> = {
   "{": "{",
   "}": "}",
   approx: "≈",
+  top: "⊤",
   lfloor: "⌊",
   rfloor: "⌋",
 };
@@ -104,6 +105,7 @@ function atom(reader: Reader): string {
   if (name in SPACES) return `<mspace width="${SPACES[name]}em"></mspace>`;
   if (SIZES.has(name)) return atom(reader);
   if (name === "frac" || name === "tfrac") return `<mfrac>${argument(reader)}${argument(reader)}</mfrac>`;
+  if (name === "sqrt") return `<msqrt>${argument(reader)}</msqrt>`;
   if (name in ACCENTS) return `<mover accent="true">${atom(reader)}<mo>${ACCENTS[name]}</mo></mover>`;
   if (name === "sum") return '<mo movablelimits="false">∑</mo>';
   if (WORDS.has(name)) return `<mi>${name}</mi>`;

@@ -1,1 +1,0 @@
-export { progress as default } from "../dmlviz.map/page-5c8cd3674b45802c.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-5c8cd3674b45802c.js";
