@@ -255,6 +255,7 @@ def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
     form.get_by_text("umap-learn", exact=True).click()
     supervised = form.get_by_text("Supervised", exact=True)  # only this engine has it: its form is there now
     expect(supervised).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")  # else drawn anew
     page.get_by_label("Neighbors", exact=True).fill("5")
     page.get_by_label("Iterations", exact=True).fill("10")
     supervised.click()

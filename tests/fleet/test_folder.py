@@ -19,7 +19,7 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
-STALE_S = 3.0
+STALE_S = 6.0  # seconds; a machine that shares two cores with other tests may beat three seconds late
 SERVER = """
 import sys, time
 from pathlib import Path
