@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,14 +57,41 @@ def connect(address: str, security: "Security") -> "Client":
         FleetError: If nobody answers, or the certificates are of another fleet.
     """
     configure_dask()
-    from distributed import Client
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Dask's own words on versions; ours are on each machine
-            return Client(address, security=security, timeout=5, set_as_default=False)
+            return start_client(address, security=security, timeout=5, set_as_default=False)
     except (OSError, RuntimeError, ValueError) as error:
         raise FleetError(why_unreachable(address, error)) from None
+
+
+def start_client(address: str, **options: Any) -> "Client":
+    """Start Dask's client; one that does not connect is closed before its error is raised.
+
+    A client that is left to the garbage collector closes itself there, which waits for a lock that the same thread
+    holds while it starts the next client: it would stand still for ever. All clients share one event loop, since one
+    that does not connect leaves its own running.
+    """
+    from distributed import Client
+
+    client = Client.__new__(Client)
+    try:
+        Client.__init__(client, address, loop=_event_loop(), **options)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            client.close()
+        raise
+    return client
+
+
+@cache
+def _event_loop() -> Any:
+    """Return the event loop of this process's clients, in a thread of its own."""
+    from distributed.utils import LoopRunner
+
+    runner = LoopRunner()
+    runner.start()
+    return runner.loop
 
 
 def list_machines(client: "Client") -> list[MachineInfo]:

@@ -1,13 +1,16 @@
 """Who may join a fleet, and the sentence for who may not."""
 
+import gc
 import stat
+import threading
 
 import pytest
 
 from dmlviz.errors import UserError
 from dmlviz.fleet.certificates import load_security, make_certificates
 from dmlviz.fleet.dask_config import check_address
-from dmlviz.fleet.dask_fleet import connect, list_machines
+from dmlviz.fleet.dask_fleet import connect, list_machines, start_client
+from dmlviz.fleet.errors import FleetError
 
 OTHER_VERSION = "import dmlviz.fleet.versions as v; v.__version__ = '0.0.1'\nfrom dmlviz.cli.main import main; main()"
 
@@ -33,10 +36,23 @@ def test_a_worker_with_other_certificates_is_refused_with_a_sentence(jobs, start
 
 
 def test_nobody_joins_without_encryption(jobs):
+    with pytest.raises((OSError, RuntimeError, TypeError)):
+        start_client(jobs.fleet.address.replace("tls:", "tcp:"), timeout=2, set_as_default=False)
+
+
+def test_a_client_that_does_not_connect_leaves_nothing_to_the_garbage_collector(certificates):
     from distributed import Client
 
-    with pytest.raises((OSError, RuntimeError, TypeError)):
-        Client(jobs.fleet.address.replace("tls:", "tcp:"), timeout=2, set_as_default=False)
+    def loops():
+        return sum(thread.name == "IO loop" for thread in threading.enumerate())
+
+    before, known = loops(), {id(thing) for thing in gc.get_objects() if isinstance(thing, Client)}
+    for _ in range(2):
+        with pytest.raises(FleetError):
+            connect("tls://127.0.0.1:9", load_security(certificates))  # nobody listens there
+    assert loops() <= max(before, 1)
+    new = [thing for thing in gc.get_objects() if isinstance(thing, Client) and id(thing) not in known]
+    assert {client.status for client in new} <= {"closed"}
 
 
 def test_the_list_names_machines_slots_and_versions(jobs, certificates):
