@@ -15,6 +15,7 @@ import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import { pinSummary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
+import type { History } from "./history.ts";
 import { restoreView } from "./savedView.ts";
 import type { Selection } from "./selection.ts";
 import type { SentState } from "./sentState.ts";
@@ -30,6 +31,7 @@ export interface ReceiverParts {
   orbit: Orbit;
   marker: QueryMarker;
   selection: Selection;
+  history: History;
   sent: SentState;
   persistence: StepPersistence;
   sendState: (name: string, value: unknown) => void;
@@ -83,10 +85,11 @@ export class PropsReceiver {
 
   // Other items: everything the person did belongs to the old ones.
   private setItems(data: MapData): void {
-    const { state, scene, playback, layout } = this.parts;
+    const { state, scene, playback, layout, history } = this.parts;
     const classes = (data.classes ?? []).map(String);
     if (state.model.selected) publishSelection(null);
     state.model = new Model(classes, null, data.n);
+    history.clear();
     state.colors = classColors(classes.length, state.theme.dark);
     this.adopted = {};
     this.known = false;

@@ -22,6 +22,8 @@ export interface InteractionParts {
   pictureReach: () => number;
   selection: Selection;
   sent: SentState;
+  /** The person is about to pin something else. */
+  record: () => void;
   /** What lies around the points is to be shown anew. */
   changed: () => void;
 }
@@ -93,7 +95,7 @@ export class Interaction implements Pointed {
   }
 
   /** Pin an item (null: none) here at once, and tell Python after `wait` milliseconds; without `notify` another map does. */
-  pin(item: number | null, { wait = 0, notify = true } = {}): void {
+  pin(item: number | null, { wait = 0, notify = true, record = true } = {}): void {
     const {
       state: { model, data },
       state,
@@ -102,6 +104,7 @@ export class Interaction implements Pointed {
       changed,
     } = this.parts;
     if (item === model.pinned) return;
+    if (notify && record) this.parts.record();
     model.pinned = item;
     model.neighbors = [];
     this.carded = null;

@@ -9,7 +9,8 @@ export type Action =
   | ["mode", Mode]
   | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
   | ["walk", Direction]
-  | ["home" | "play" | "markers" | "names" | "trails" | "images" | "refit" | "speed" | "fullscreen" | "clear"];
+  | ["home" | "play" | "markers" | "names" | "trails" | "density" | "pictures" | "images" | "refit" | "speed"]
+  | ["isolate" | "undo" | "redo" | "fullscreen" | "clear"];
 
 const ARROWS: Record<string, Direction> = {
   ArrowLeft: [-1, 0],
@@ -19,8 +20,11 @@ const ARROWS: Record<string, Direction> = {
 };
 
 /** What a key means on the stage, or null for keys that are not ours. */
-export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey">): Action | null {
-  if (event.ctrlKey || event.metaKey) return null;
+export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey">): Action | null {
+  if (event.ctrlKey || event.metaKey) {
+    if (event.key.toLowerCase() === "z") return [event.shiftKey ? "redo" : "undo"];
+    return event.key === "y" ? ["redo"] : null;
+  }
   if (ARROWS[event.key]) return ["walk", ARROWS[event.key]];
   switch (event.key) {
     case " ":
@@ -53,6 +57,12 @@ export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKe
       return ["names"];
     case "t":
       return ["trails"];
+    case "d":
+      return ["density"];
+    case "p":
+      return ["pictures"];
+    case "x":
+      return ["isolate"];
     case "i":
       return ["images"];
     case "f":

@@ -1,6 +1,7 @@
 // What the legend, the toolbar and the player do when a person uses them.
 import type { MapState } from "../data/state.ts";
 import type { LayoutHooks } from "../ui/layout.ts";
+import type { History } from "./history.ts";
 import type { Interaction } from "./interaction.ts";
 import type { Action } from "./keys.ts";
 import type { MapActions } from "./mapActions.ts";
@@ -11,6 +12,7 @@ import type { Selection } from "./selection.ts";
 interface Target {
   readonly state: MapState;
   readonly actions: MapActions;
+  readonly history: History;
   readonly interaction: Interaction;
   readonly selection: Selection;
   readonly painter: PointPainter;
@@ -37,6 +39,11 @@ export function layoutHooks(map: Target): LayoutHooks {
     markers: run("markers"),
     names: run("names"),
     trails: run("trails"),
+    density: run("density"),
+    pictures: run("pictures"),
+    isolate: run("isolate"),
+    undo: run("undo"),
+    redo: run("redo"),
     images: run("images"),
     refit: run("refit"),
     fullscreen: run("fullscreen"),
@@ -57,7 +64,8 @@ export function layoutHooks(map: Target): LayoutHooks {
 }
 
 /** Hide or show classes, which takes their items out of the selection. */
-function filter({ state, selection, interaction, painter }: Target, change: () => void): void {
+function filter({ state, history, selection, interaction, painter }: Target, change: () => void): void {
+  history.record();
   const count = () => state.model.selected?.reduce((a, b) => a + b, 0) ?? 0;
   const before = count();
   change();

@@ -2,9 +2,11 @@
 import { SHOWN_IMAGES, type MapState } from "../data/state.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
+import type { History } from "./history.ts";
 import type { Interaction } from "./interaction.ts";
 import { keyAction, type Action } from "./keys.ts";
 import type { MapLink } from "./linkedMaps.ts";
+import type { Selection } from "./selection.ts";
 
 export interface ActionParts {
   state: MapState;
@@ -14,6 +16,8 @@ export interface ActionParts {
   scene: Scene;
   playback: Playback;
   interaction: Interaction;
+  selection: Selection;
+  history: History;
   link: Pick<MapLink, "onAction">;
   /** Colors, or only what lies around the points, are to be shown anew. */
   repaint: () => void;
@@ -33,7 +37,7 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, playback, state, link, root, repaint, changed } = this.parts;
+    const { scene, interaction, selection, history, playback, state, link, root, repaint, changed } = this.parts;
     link.onAction(action[0]);
     switch (action[0]) {
       case "mode":
@@ -48,6 +52,27 @@ export class MapActions {
       case "trails":
         state.trails = !state.trails;
         break;
+      case "density":
+        state.density = !state.density;
+        break;
+      case "pictures":
+        state.pictures = !state.pictures;
+        break;
+      case "isolate":
+        if (!state.model.isolated && !state.model.selected) {
+          state.trouble = "Select some images first, with the lasso or the box; X then shows them alone.";
+          break;
+        }
+        history.record();
+        state.trouble = null;
+        state.model.toggleIsolation();
+        selection.publish();
+        repaint();
+        return scene.camera.goHome();
+      case "undo":
+      case "redo":
+        if (action[0] === "undo" ? history.undo() : history.redo()) repaint();
+        return;
       case "images":
         state.images = SHOWN_IMAGES[(SHOWN_IMAGES.indexOf(state.images) + 1) % SHOWN_IMAGES.length];
         state.trouble = null;

@@ -16,6 +16,7 @@ import { Scene } from "../render/scene.ts";
 import { buildLayout, type Layout } from "../ui/layout.ts";
 import { PropsReceiver } from "./applyProps.ts";
 import { connectGestures, connectPanels } from "./connectInput.ts";
+import { History } from "./history.ts";
 import { Interaction } from "./interaction.ts";
 import { layoutHooks } from "./layoutHooks.ts";
 import { MapLink } from "./linkedMaps.ts";
@@ -43,6 +44,7 @@ export class MapView {
   readonly overlay: OverlayRenderer;
   readonly interaction: Interaction;
   readonly selection: Selection;
+  readonly history: History;
   readonly actions: MapActions;
   readonly painter: PointPainter;
   private receiver: PropsReceiver;
@@ -91,8 +93,22 @@ export class MapView {
       },
       () => state.theme.still,
     ));
+    const history = (this.history = new History(
+      () => {
+        const { selected, pinned, hidden, isolated } = state.model;
+        return { selected, pinned, hidden, isolated, reason: selection.reason };
+      },
+      ({ selected, pinned, hidden, isolated, reason }) => {
+        state.model.hidden = new Set(hidden);
+        state.model.isolated = isolated;
+        selection.restore(selected, reason);
+        interaction.pin(pinned, { record: false });
+      },
+    ));
+    const record = () => history.record();
     const selection = (this.selection = new Selection({
       state,
+      record,
       scene,
       sent,
       repaint,
@@ -101,6 +117,7 @@ export class MapView {
     }));
     const interaction = (this.interaction = new Interaction({
       state,
+      record,
       scene,
       tooltip: layout.tooltip,
       selection,
@@ -145,6 +162,7 @@ export class MapView {
       playback,
       orbit,
       marker,
+      history,
       link: this.link,
       measure: () => measureStage(this),
     });
@@ -164,6 +182,8 @@ export class MapView {
       scene,
       playback,
       interaction,
+      selection,
+      history,
       link: this.link,
       repaint,
       changed,
@@ -176,6 +196,7 @@ export class MapView {
       orbit,
       marker,
       selection,
+      history,
       sent,
       persistence: this.persistence,
       sendState,

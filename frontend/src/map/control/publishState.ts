@@ -10,6 +10,7 @@ import type { Scene } from "../render/scene.ts";
 import { summary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
 import { statusOf } from "../ui/status.ts";
+import type { History } from "./history.ts";
 import type { MapLink } from "./linkedMaps.ts";
 
 const sum = (mask: Uint8Array) => mask.reduce((a, b) => a + b, 0);
@@ -21,6 +22,7 @@ export interface PublisherParts {
   playback: Playback;
   orbit: Orbit;
   marker: QueryMarker;
+  history: Pick<History, "canUndo" | "canRedo">;
   link: Pick<MapLink, "leads" | "total">;
   /** The elements may have another size. */
   measure: () => void;
@@ -51,10 +53,10 @@ export class StatePublisher {
 
   /** Bring all that surrounds the points up to date. */
   publish(): void {
-    const { state, layout, scene, playback } = this.parts;
+    const { state, layout, scene, playback, history } = this.parts;
     const { timeline, player, shown, open } = playback;
     this.countClasses();
-    layout.toolbar.update(state, Boolean(scene.frame?.xyz));
+    layout.toolbar.update(state, history, Boolean(scene.frame?.xyz));
     layout.alarm.update(state, timeline, shown);
     layout.footer.update(state.data, timeline, shown, open);
     layout.bar.update(timeline, player, state.theme);

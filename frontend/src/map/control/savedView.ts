@@ -13,6 +13,7 @@ export interface SavedView {
   /** The shorter side of the stage then. */
   size: number;
   hidden: Set<number>;
+  isolated: Uint8Array | null;
   selected: Uint8Array | null;
   reason: string | null;
   playing: boolean;
@@ -39,6 +40,7 @@ export function saveView({ state, scene, playback, selection }: Parts): void {
     eye: scene.camera.automatic ? null : (scene.camera.target ?? scene.camera.view),
     size: scene.camera.size,
     hidden: state.model.hidden,
+    isolated: state.model.isolated,
     selected: state.model.selected,
     reason: selection.reason,
     playing: playback.player.playing,
@@ -56,6 +58,7 @@ export function restoreView({ state, scene, selection }: Omit<Parts, "playback">
     scene.camera.automatic = false;
   }
   state.model.hidden = saved.hidden;
+  state.model.isolated = saved.isolated;
   state.model.selected = saved.selected;
   selection.reason = saved.reason;
   return saved;

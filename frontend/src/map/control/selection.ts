@@ -13,6 +13,8 @@ export interface SelectionParts {
   state: MapState;
   scene: Scene;
   sent: SentState;
+  /** The person is about to select something else. */
+  record: () => void;
   /** The step that is shown. */
   step: () => number | null;
   /** A person has selected something else. */
@@ -58,13 +60,23 @@ export class Selection {
       state: { model },
       selected,
       repaint,
+      record,
     } = this.parts;
+    record();
     const before = model.selected;
     model.select(mask, how);
     this.reason = reason;
     if (before || model.selected) this.publish();
     selected(model.selected, reason);
     repaint();
+  }
+
+  /** Bring back what was selected before. */
+  restore(mask: Uint8Array | null, reason: string | null): void {
+    this.parts.state.model.selected = mask;
+    this.reason = reason;
+    this.publish();
+    this.parts.selected(mask, reason);
   }
 
   /** Select what is selected on a linked map, of what can be seen here; that one tells of it. */

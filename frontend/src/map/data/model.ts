@@ -28,6 +28,8 @@ export class Model {
   hidden = new Set<number>();
   /** A byte an item, or null. */
   selected: Uint8Array | null = null;
+  /** A byte an item: those that alone are shown; null where all are. */
+  isolated: Uint8Array | null = null;
   pinned: number | null = null;
   neighbors: NeighborLink[] = [];
   grades: Grades | null = null;
@@ -41,21 +43,23 @@ export class Model {
     this.labels = labels ?? new Uint16Array(n);
   }
 
-  /** Whether the class of item i is shown. */
+  /** Whether item i is shown: its class is, and it is not left out by isolation. */
   isVisible(i: number): boolean {
-    return !this.hidden.has(this.labels[i]);
+    return !this.hidden.has(this.labels[i]) && this.isolated?.[i] !== 0;
   }
 
-  /** A byte an item: has a place in this frame and its class is shown. Nothing else can be picked or selected. */
+  /** A byte an item: has a place in this frame and is shown. Nothing else can be picked or selected. */
   usable(present: Uint8Array): Uint8Array {
     const usable = new Uint8Array(this.n);
     const shown = this.classes.map((_, c) => (this.hidden.has(c) ? 0 : 1));
-    for (let i = 0; i < this.n; i++) usable[i] = present[i] ? (shown[this.labels[i]] ?? 1) : 0;
+    for (let i = 0; i < this.n; i++)
+      usable[i] = present[i] && this.isolated?.[i] !== 0 ? (shown[this.labels[i]] ?? 1) : 0;
     return usable;
   }
 
   /** Hide or show a class; hidden items leave the selection. */
   toggleClass(c: number): void {
+    this.hidden = new Set(this.hidden);
     if (!this.hidden.delete(c)) this.hidden.add(c);
     this.dropHidden();
   }
@@ -67,10 +71,16 @@ export class Model {
     this.dropHidden();
   }
 
+  /** Show the selected items alone; where some are alone already, show all again. */
+  toggleIsolation(): void {
+    if (this.isolated) this.isolated = null;
+    else [this.isolated, this.selected] = [this.selected, null];
+  }
+
   private dropHidden(): void {
     if (!this.selected) return;
-    for (let i = 0; i < this.n; i++) if (this.selected[i] && !this.isVisible(i)) this.selected[i] = 0;
-    if (!this.selected.some(Boolean)) this.selected = null;
+    const kept = this.selected.map((chosen, i) => (chosen && this.isVisible(i) ? 1 : 0));
+    this.selected = kept.some(Boolean) ? kept : null;
   }
 
   /** Select what `mask` holds: instead of what was selected, in addition to it or taken away from it. */

@@ -22,6 +22,10 @@ export class MapState {
   /** Whether classes are named on the map. */
   names = true;
   trails = true;
+  /** Whether contours show where points are dense. */
+  density = false;
+  /** Whether images are shown wherever there is room, and not only from near by. */
+  pictures = false;
   images: ShownImages = "test";
   /** Training images on the stage. */
   trained = 0;

@@ -7,6 +7,7 @@ import { classCenters, type ClassCenter } from "../math/centroids.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { QueryMarker } from "../math/queryMarker.ts";
 import { hermite, type Tween } from "../math/tween.ts";
+import { Density } from "./density.ts";
 import type { Replay } from "./replay.ts";
 import * as overlay from "./overlay.ts";
 import { errorColor } from "./pointColors.ts";
@@ -52,6 +53,7 @@ export class OverlayRenderer {
   readonly drawn = new Set<number>();
   private centers: { tween: Tween; model: unknown; all: ClassCenter[] } | null = null;
   private trails: Trails;
+  private density = new Density();
   private trainPoints: TrainPointsLoader | null = null;
 
   constructor(private parts: OverlayParts) {
@@ -61,6 +63,7 @@ export class OverlayRenderer {
   /** Draw all of it; says whether there are pictures among it. */
   draw(context: Context, scene: Scene): boolean {
     const { state, playback, orbit, lasso } = this.parts;
+    if (state.density) this.density.draw(context, scene, state.model, state.colors, state.theme);
     this.trails.draw(context, scene);
     drawSpace(context, state, playback, orbit, scene);
     this.trainPoints ??= new TrainPointsLoader(state, this.parts.changed);
@@ -79,11 +82,11 @@ export class OverlayRenderer {
   }
 
   private drawPictures(context: Context, scene: Scene): void {
-    const { model, colors, sprites } = this.parts.state;
+    const { model, colors, sprites, pictures } = this.parts.state;
     this.thumbnail = 0;
     this.drawn.clear();
     const zoom = scene.camera.zoomed;
-    if (!sprites || zoom < MIN_ZOOM) return;
+    if (!sprites || (zoom < MIN_ZOOM && !pictures)) return;
     const { width, height } = scene.port;
     const places = scene.places();
     const items: number[] = [];
@@ -97,7 +100,7 @@ export class OverlayRenderer {
       items.push(i);
       at.push(x, y);
     }
-    this.thumbnail = thumbnailSize(zoom, items.length, sprites.layout.tile);
+    this.thumbnail = thumbnailSize(zoom, items.length, sprites.layout.tile, pictures);
     if (!this.thumbnail) return;
     const alphaOf = (i: number) => (model.selected && !model.selected[i] ? 0.3 : 1);
     const frameOf = (i: number) => colors[model.labels[i]];

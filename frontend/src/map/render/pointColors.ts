@@ -45,7 +45,6 @@ export function computePointColors({
     colorTable([errorColor(theme)], 255),
     colorTable([errorColor(theme)], selected ? 48 : 40),
   ];
-  const shown = colors.map((_, c) => !model.hidden.has(c));
   const paint = new Uint32Array(n);
   const marks = new Uint8Array(2 * n);
   const sorted = selected !== null || spotlight !== null;
@@ -61,7 +60,7 @@ export function computePointColors({
         : inks[faded ? 1 : 0][label];
     marks[2 * i] = shapes ? label % 10 : 0;
     const striking = !faded && (wrong || (graded && graded.at[i] > RAMP_STEPS / 2));
-    marks[2 * i + 1] = !shown[label] ? LAYER_HIDDEN : picked || striking ? LAYER_FRONT : LAYER_BEHIND;
+    marks[2 * i + 1] = !model.isVisible(i) ? LAYER_HIDDEN : picked || striking ? LAYER_FRONT : LAYER_BEHIND;
   }
   return { paint: new Uint8Array(paint.buffer), marks };
 }

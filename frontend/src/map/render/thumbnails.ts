@@ -1,4 +1,4 @@
-// At deep zoom points become their pictures, as many as there is room for.
+// At deep zoom points become their pictures, as many as there is room for; on demand at every zoom.
 import type { Sprites } from "../../lib/sprites.ts";
 import { css, type Rgb } from "../../lib/theme.ts";
 
@@ -6,10 +6,10 @@ import { css, type Rgb } from "../../lib/theme.ts";
 export const MIN_ZOOM = 3;
 const MAX_ON_STAGE = 700;
 
-/** Side of a thumbnail in pixels at this zoom; 0 while points stay points. */
-export function thumbnailSize(zoom: number, onStage: number, tile: number): number {
-  if (zoom < MIN_ZOOM || onStage > MAX_ON_STAGE) return 0;
-  const wanted = Math.min(56, 26 + 4 * Math.log2(zoom / MIN_ZOOM) ** 1.4);
+/** Side of a thumbnail in pixels at this zoom; 0 while points stay points, which with `always` they never do. */
+export function thumbnailSize(zoom: number, onStage: number, tile: number, always = false): number {
+  if (!always && (zoom < MIN_ZOOM || onStage > MAX_ON_STAGE)) return 0;
+  const wanted = Math.min(56, 26 + 4 * Math.log2(Math.max(1, zoom / MIN_ZOOM)) ** 1.4);
   return tile < 16 ? Math.round(wanted / tile) * tile : Math.round(wanted);
 }
 
@@ -19,7 +19,8 @@ export function thumbnailSize(zoom: number, onStage: number, tile: number): numb
  */
 export function roomFor(items: readonly number[], places: readonly number[], size: number): number[] {
   const cell = size + 2;
-  const taken = new Map<string, [number, number]>();
+  const taken = new Map<number, [number, number]>(); // by row and column
+  const keyOf = (column: number, row: number) => row * 2 ** 20 + column;
   const chosen: number[] = [];
   for (let j = 0; j < items.length; j++) {
     const [x, y] = [places[2 * j], places[2 * j + 1]];
@@ -27,12 +28,12 @@ export function roomFor(items: readonly number[], places: readonly number[], siz
     let free = true;
     for (let r = row - 1; free && r <= row + 1; r++) {
       for (let c = column - 1; free && c <= column + 1; c++) {
-        const other = taken.get(`${c},${r}`);
+        const other = taken.get(keyOf(c, r));
         free = other === undefined || Math.abs(other[0] - x) >= cell || Math.abs(other[1] - y) >= cell;
       }
     }
     if (!free) continue;
-    taken.set(`${column},${row}`, [x, y]);
+    taken.set(keyOf(column, row), [x, y]);
     chosen.push(j);
   }
   return chosen;

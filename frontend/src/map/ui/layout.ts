@@ -48,6 +48,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     overlay,
     legend.node,
     toolbar.node,
+    toolbar.choices,
     caption,
     status,
     colorControl.scale,

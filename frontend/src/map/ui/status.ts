@@ -16,6 +16,7 @@ export function statusOf(
   const { count } = frame;
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
   parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
+  if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";
   if (trained) parts.push(`rings: ${grouped(trained)} training images`);
   else if (images !== "test" && timeline.refit) parts.push("training images are not placed on refitted frames");

@@ -12,6 +12,12 @@ const ICONS = {
     "M4.6 1.8 7.2 6.4H2ZM10 2.3h4v4h-4ZM4.6 9.4a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 1 1 0-4.8M12 9l2.7 2.8L12 14.5l-2.7-2.7Z",
   trails: "M2 13.5c3.5-.5 2-6 5.5-6.5S9.5 4 11 3.4M13.8 3a1.6 1.6 0 1 1-3.2 0 1.6 1.6 0 1 1 3.2 0",
   names: "M3 4.2V2.8h10v1.4M8 2.8v10.4M6 13.2h4",
+  density:
+    "M8 2.2c3.4-.4 6 2 5.8 5.3-.2 3.6-3 6.2-6.3 6-3.2-.2-5.5-2.8-5.3-6C2.4 4.6 5 2.5 8 2.2ZM8.2 5.2c1.8 0 3 1.1 2.9 2.7-.1 1.7-1.5 2.9-3.2 2.8-1.6-.1-2.7-1.3-2.6-2.9C5.4 6.3 6.6 5.2 8.2 5.2Z",
+  pictures: "M2.5 3h4.5v4.5H2.5ZM9 3h4.5v4.5H9ZM2.5 9.2h4.5v4.3H2.5ZM9 9.2h4.5v4.3H9Z",
+  isolate: "M3 5.5V3h2.5M10.5 3H13v2.5M13 10.5V13h-2.5M5.5 13H3v-2.5M8 6.3a1.7 1.7 0 1 0 0 3.4 1.7 1.7 0 1 0 0-3.4",
+  undo: "M5.5 3 2.5 6l3 3M2.5 6h6.5a4 4 0 0 1 0 8H6",
+  redo: "M10.5 3l3 3-3 3M13.5 6H7a4 4 0 0 0 0 8h3",
   images: "M5.5 3.5a4 4 0 1 0 0 8 4 4 0 1 0 0-8M11 6.2a3 3 0 1 1-1.6 5.6",
   fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
 };
@@ -22,22 +28,37 @@ const IMAGES: Record<ShownImages, string> = {
   train: "Training images (rings), test images faint. Click for test images only (I)",
 };
 
+const ISOLATE = "Show the selected images alone (X)";
+const ISOLATED = "Show all images again (X)";
+
 export interface ToolbarHooks {
   mode: (mode: Mode) => void;
   home: () => void;
   markers: () => void;
   names: () => void;
   trails: () => void;
+  density: () => void;
+  pictures: () => void;
+  isolate: () => void;
+  undo: () => void;
+  redo: () => void;
   images: () => void;
   fullscreen: () => void;
 }
 
 export class Toolbar {
   readonly node: HTMLElement;
+  /** Tools for what is chosen; there once something was. */
+  readonly choices: HTMLElement;
   private modes: Record<Mode, HTMLElement>;
   private markers: HTMLElement;
   private names: HTMLElement;
   private trails: HTMLElement;
+  private density: HTMLElement;
+  private pictures: HTMLElement;
+  private isolate: HTMLElement;
+  private undo: HTMLElement;
+  private redo: HTMLElement;
   private images: HTMLElement;
 
   /** `menus` stand before the tools. */
@@ -56,6 +77,9 @@ export class Toolbar {
     this.markers = tool("markers", "Marker shape per class (M)", () => on.markers());
     this.names = tool("names", "Class names on the map (N)", () => on.names());
     this.trails = tool("trails", "Trails of pinned or selected images (T)", () => on.trails());
+    this.density = tool("density", "Contours of where points are dense (D)", () => on.density());
+    this.pictures = tool("pictures", "Pictures wherever there is room (P)", () => on.pictures());
+    this.isolate = tool("isolate", ISOLATE, () => on.isolate());
     this.images = tool("images", IMAGES.test, () => on.images());
     const fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
     const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
@@ -65,17 +89,38 @@ export class Toolbar {
       ...menus,
       group(...Object.values(this.modes)),
       group(tool("home", "Fit all points (Home or double-click)", () => on.home())),
-      group(this.names, this.markers, this.trails, this.images, fullscreen),
+      group(this.names, this.markers, this.trails, this.density, this.pictures, this.images, fullscreen),
+    );
+    this.undo = tool("undo", "Undo: selection, pin, hidden classes (Ctrl+Z)", () => on.undo());
+    this.redo = tool("redo", "Redo (Ctrl+Shift+Z)", () => on.redo());
+    this.choices = h(
+      "div",
+      { class: "toolbar choices", role: "toolbar", "aria-label": "What is chosen", hidden: true },
+      group(this.isolate, this.undo, this.redo),
     );
     if (!document.fullscreenEnabled) fullscreen.hidden = true;
   }
 
-  update({ data, mode, markers, names, trails, images }: MapState, solid: boolean): void {
+  update(
+    { data, mode, markers, names, trails, density, pictures, images, model, sprites }: MapState,
+    { canUndo, canRedo }: { canUndo: boolean; canRedo: boolean },
+    solid: boolean,
+  ): void {
+    this.choices.hidden = ![canUndo, canRedo, model.selected, model.isolated].some(Boolean);
+    this.isolate.hidden = !(model.selected ?? model.isolated);
+    updateAttribute(this.undo, "aria-disabled", !canUndo);
+    updateAttribute(this.redo, "aria-disabled", !canRedo);
     for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);
     updateAttribute(this.modes.pan, "title", solid ? "Rotate the map (V)" : "Move the map (V)");
     updateAttribute(this.markers, "aria-pressed", markers);
     updateAttribute(this.names, "aria-pressed", names);
     updateAttribute(this.trails, "aria-pressed", trails);
+    updateAttribute(this.density, "aria-pressed", density);
+    updateAttribute(this.pictures, "aria-pressed", pictures);
+    this.pictures.hidden = !sprites;
+    updateAttribute(this.isolate, "aria-pressed", model.isolated !== null);
+    updateAttribute(this.isolate, "title", model.isolated ? ISOLATED : ISOLATE);
+    updateAttribute(this.isolate, "aria-label", model.isolated ? ISOLATED : ISOLATE);
     updateAttribute(this.images, "aria-pressed", images !== "test");
     this.images.hidden = !data.events_url; // a page without a server has no training images
     updateAttribute(this.images, "title", IMAGES[images]);

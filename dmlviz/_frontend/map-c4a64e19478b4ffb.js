@@ -1,0 +1,1 @@
+export { map as default } from "../dmlviz.map/page-ecb88615e106c05e.js";

@@ -1,0 +1,1 @@
+export { progress as default } from "../dmlviz.map/page-ecb88615e106c05e.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-56bfb3966304b2d2.js";

@@ -1,0 +1,1 @@
+export { run_list as default } from "../dmlviz.map/page-ecb88615e106c05e.js";
