@@ -68,6 +68,13 @@ class Datasets(Catalog[DatasetSpec]):
                 f"The data set {name} is not on this machine: add it with dmlviz data add."
             ) from None
 
+    def __contains__(self, name: object) -> bool:
+        if not custom_datasets.is_custom(name):
+            return super().__contains__(name)
+        if name not in self._own:
+            self._find(str(name))
+        return name in self._own
+
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()
         yield from dict.fromkeys(name for root in self._search_paths() for name in custom_datasets.list_names(root))
