@@ -1,4 +1,4 @@
-"""Disks and folders that fail: `python tests/faults/disk.py --times 60`, as root: the disks are small tmpfs mounts.
+"""Disks and folders that fail: `python tests/faults/disk.py --times 36`, as root: the disks are small tmpfs mounts.
 
 A disk is full, can only be read, takes no more files, or a folder goes in the middle of a training; data are missing or
 cut; a download ends halfway or is another file; two servers share a folder of runs; a command is given a file for a
@@ -378,7 +378,7 @@ def new_table() -> Table:
         "R2",
         "disks and folders that fail",
         "one sentence; what was there before is whole; the next job runs.",
-        "python tests/faults/disk.py --times 60",
+        "python tests/faults/disk.py --times 36",
     )
 
 
@@ -399,7 +399,7 @@ def run(table: Table, times: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    chosen = options(__doc__ or "", 60)
+    chosen = options(__doc__ or "", 36)
     table = new_table()
     table.seconds = chosen.seconds
     run(table, chosen.times, chosen.seed)
