@@ -111,7 +111,7 @@ class DatasetSpec(Spec):
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, for a data set that no catalog lists."""
         told = asdict(self)
-        return {name: told[name] for name in _DESCRIBED}
+        return {name: told[name] for name in _DESCRIBED if told[name] is not None}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Self:
@@ -122,5 +122,5 @@ class DatasetSpec(Spec):
 
 _DESCRIBED = (
     *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "dark_on_light"),
-    *("most", "trainable"),
+    *("most", "trainable", "class_split"),
 )
