@@ -20,11 +20,12 @@ st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), lay
 st.html(APP_DIR / "page.css")
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
-account.check_access()
-navigation.top_bar(pages, page, session_services().person)
+services = session_services()
+account.check_access(services)
+navigation.top_bar(pages, page, services.person)
 with error_boundary(), track_interrupted_rerun():
-    account.open_link()
-    classroom_bar.classroom_bar(session_services())
+    account.open_link(services)
+    classroom_bar.classroom_bar(services)
     if page is pages[navigation.HOME]:
         sidebar.explore_sidebar()
         page.run()

@@ -22,7 +22,7 @@ from app.runtime.services import Settings
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.process_setup import freeze_garbage_collector
+from dmlviz.process_setup import collect_garbage_less_often, freeze_garbage_collector
 from dmlviz.runs.damage_cache import run_damage
 
 __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
@@ -100,6 +100,7 @@ def _warm_up(settings: Settings) -> None:
     for run in runs.list():  # its card says so where a file is damaged; the page should not wait
         run_damage(run, runs.damage_cache)
     freeze_garbage_collector()
+    collect_garbage_less_often()
 
 
 def _close_streams_on_signals() -> None:

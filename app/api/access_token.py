@@ -67,47 +67,47 @@ class AccessTokenMiddleware:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        asked = HTTPConnection(scope)
-        if scope["type"] == "http" and self.is_token(asked.query_params.get(PARAMETER, "")):
-            await welcome(asked.url, self.mark, self.path)(scope, receive, send)
-        elif self.is_admitted(asked):
+        connection = HTTPConnection(scope)
+        if scope["type"] == "http" and self.is_token(connection.query_params.get(PARAMETER, "")):
+            await welcome(connection.url, self.mark, self.path)(scope, receive, send)
+        elif self.is_admitted(connection):
             await self.app(scope, receive, send)
-        elif scope["type"] == "http" and self.has_code(asked):
-            await welcome(asked.url, self.mark, self.path)(scope, receive, send)
+        elif scope["type"] == "http" and self.has_code(connection):
+            await welcome(connection.url, self.mark, self.path)(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "access token"})
         else:
             await (await self.answer(Request(scope, receive)))(scope, receive, send)
 
-    def is_admitted(self, asked: HTTPConnection) -> bool:
+    def is_admitted(self, connection: HTTPConnection) -> bool:
         """Whether it has the cookie or the header, or asks for what is open."""
         return (
-            asked.scope["path"] in self.open
-            or hmac.compare_digest(asked.cookies.get(COOKIE, "").encode(), self.mark.encode())
-            or self.is_token(asked.headers.get("authorization", "").removeprefix("Bearer "))
+            connection.scope["path"] in self.open
+            or hmac.compare_digest(connection.cookies.get(COOKIE, "").encode(), self.mark.encode())
+            or self.is_token(connection.headers.get("authorization", "").removeprefix("Bearer "))
         )
 
-    def has_code(self, asked: HTTPConnection) -> bool:
+    def has_code(self, connection: HTTPConnection) -> bool:
         """Whether its address holds the code of a class that is open."""
-        code = asked.query_params.get(CODE, "")
+        code = connection.query_params.get(CODE, "")
         try:
-            return bool(code) and is_class_code(code, asked)
+            return bool(code) and is_class_code(code, connection)
         except UserError:  # the form says it when a code is typed
             return False
 
-    def is_token(self, given: str) -> bool:
+    def is_token(self, text: str) -> bool:
         """Whether this is the token, found out in the same time whatever it is."""
-        return hmac.compare_digest(given.encode(), self.token.encode())
+        return hmac.compare_digest(text.encode(), self.token.encode())
 
     async def answer(self, request: Request) -> Response:
         """A form for who opens a page, a sentence for other questions; the way on for who sends the right form."""
         sent = request.method == "POST" and request.headers.get("content-type") == "application/x-www-form-urlencoded"
         refusal = "This is not the token of this server."
         if sent:
-            given = await _form_token(request)
+            text = await _form_token(request)
             try:
-                if self.is_token(given) or is_class_code(given, request):
+                if self.is_token(text) or is_class_code(text, request):
                     return welcome(request.url, self.mark, self.path)
             except UserError as error:
                 refusal = str(error)
@@ -118,9 +118,9 @@ class AccessTokenMiddleware:
         return HTMLResponse(_FORM.format(note=note), 401, NO_STORE)
 
 
-def is_class_code(text: str, asked: HTTPConnection) -> bool:
+def is_class_code(text: str, connection: HTTPConnection) -> bool:
     """Whether this is the code of a class that is open; raise UserError after too many wrong ones from an address."""
-    return services().classrooms.is_code(text, "" if asked.client is None else asked.client.host)
+    return services().classrooms.is_code(text, "" if connection.client is None else connection.client.host)
 
 
 def welcome(url: URL, mark: str, path: str) -> Response:

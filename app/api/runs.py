@@ -12,6 +12,7 @@ from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
 from app.payloads import cleaning, sprites, thumbnails
 from app.payloads.agreement import agreement_table
 from app.payloads.columns import column_bytes, column_infos
+from app.payloads.image_pair import image_pair
 from app.payloads.nearest_neighbors import nearest_neighbor_bytes
 from app.payloads.neighbor_history import neighbor_history
 from app.payloads.per_query import per_query_bytes
@@ -36,6 +37,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
         Route("/runs/{run}/portrait-{theme}.png", thumbnail),
         Route("/runs/{run}/logits/{item:int}.json", logits),
+        Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
         Route("/runs/{run}/labels.u16", labels),
         Route("/runs/{run}/columns.json", columns),
@@ -103,6 +105,17 @@ async def logits(request: Request) -> Response:
     question = {"run": str(_run(request).path), "logits": request.path_params["item"]}
     answer = await asyncio.to_thread(services().scheduler.inference_worker.call, question)
     return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def pair(request: Request) -> Response:
+    """Two test images compared: distances of pixels and embeddings, and what a threshold says."""
+    run, (first, second) = _run(request), (request.path_params[side] for side in ("first", "second"))
+    try:
+        tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
+    except UserError:  # the pictures are not on disk
+        tiles = None
+    return JSONResponse(await asyncio.to_thread(image_pair, run, tiles, first, second), headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)

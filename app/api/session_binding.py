@@ -21,6 +21,6 @@ class SessionBindingMiddleware:
         if scope["type"] == "websocket":
             name = PERSON_HEADER.lower().encode()
             person = services().identity.of_request(HTTPConnection(scope))
-            kept = [(key, value) for key, value in scope["headers"] if key.lower() != name]
-            scope = {**scope, "headers": [*kept, (name, person.id.encode("latin-1", "replace"))]}
+            headers = [(key, value) for key, value in scope["headers"] if key.lower() != name]
+            scope = {**scope, "headers": [*headers, (name, person.id.encode("latin-1", "replace"))]}
         await self.app(scope, receive, send)

@@ -39,6 +39,6 @@ class UserHeaderMiddleware:
         if scope["type"] in ("http", "websocket"):
             peer = (scope.get("client") or ("", 0))[0]
             if peer not in self._app.trusted_hosts:
-                kept = [(name, value) for name, value in scope["headers"] if name.lower() != self._header]
-                scope = {**scope, "headers": kept}
+                headers = [(name, value) for name, value in scope["headers"] if name.lower() != self._header]
+                scope = {**scope, "headers": headers}
         await self._app(scope, receive, send)  # type: ignore[arg-type]

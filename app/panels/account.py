@@ -6,51 +6,49 @@ import streamlit as st
 
 from app.runtime.login_cookie import login_providers
 from app.runtime.people import Person, Role
-from app.runtime.services import Services, session_services
+from app.runtime.services import Services
 from app.runtime.shared_links import SHARE, WAITING, SharedLink
 from app.widgets.markdown import escape_markdown
 from dmlviz.errors import UserError
 
 
-def check_access() -> None:
+def check_access(services: Services) -> None:
     """Show nothing but the login to those who may not look, and end the page."""
-    here = session_services()
-    if here.person.may(Role.GUEST):
+    if services.person.may(Role.GUEST):
         return
-    if here.settings.access.login and not here.person.logged_in:
-        _keep_link(here)
+    if services.settings.access.login and not services.person.logged_in:
+        _keep_link(services)
         st.markdown("Log in to see this page.")
         _login_buttons()
     else:
         st.markdown("You have no access to this server; ask who runs it.")
-        _logout_button(here.person, here.settings.access.login)
+        _logout_button(services.person, services.settings.access.login)
     st.stop()
 
 
-def open_link() -> None:
+def open_link(services: Services) -> None:
     """Keep what a link in the address shares among what this person sees; an invalid link shows nothing.
 
     A link that was opened before the login is followed after it.
     """
-    here = session_services()
     link = SharedLink.from_query(st.query_params)
     if link is not None:
-        _keep_link(here)
+        _keep_link(services)
         del st.query_params[SHARE]  # whoever copies the address from now on has no link
-    elif here.person.logged_in:
-        link = WAITING.take(here.identity.browsers.token(st.context.cookies))
+    elif services.person.logged_in:
+        link = WAITING.take(services.identity.browsers.token(st.context.cookies))
         if link is not None:
             st.query_params[link.kind] = link.item
     if link is not None:
         with contextlib.suppress(UserError):  # the page then says that there is no such run
-            link.open(here)
+            link.open(services)
 
 
-def _keep_link(here: Services) -> None:
+def _keep_link(services: Services) -> None:
     """Keep the link in the address, if there is one, until somebody logs in at this browser."""
     link = SharedLink.from_query(st.query_params)
-    if link is not None and here.settings.access.login and not here.person.logged_in:
-        WAITING.keep(here.identity.browsers.token(st.context.cookies), link)
+    if link is not None and services.settings.access.login and not services.person.logged_in:
+        WAITING.keep(services.identity.browsers.token(st.context.cookies), link)
 
 
 def account(services: Services) -> None:

@@ -29,7 +29,7 @@ def compare_curves(ui: CompareState, pair: Pair) -> None:
     """Render an expander with a figure of both runs, at their ends; nothing is measured while it is closed."""
     if st.session_state.pop(CLICKED, False):
         url_state.rerun()
-    if not pair.complete:
+    if not pair.complete or pair.same_run:  # one run has one curve
         return
     if KEY not in st.session_state or st.session_state[KEY] != (ui.curves is not None):
         st.session_state[KEY] = ui.curves is not None

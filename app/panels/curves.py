@@ -32,6 +32,7 @@ BEHIND = "curves.behind"  # the selection that a click made, with the sentence t
 CLICKED = "curves.clicked"
 HEIGHT = 380  # pixels
 REFRESH_INTERVAL_S = 5.0  # seconds between two looks at a training; a figure that has not changed stays as it is
+BASELINES_INTERVAL_S = 1.0  # seconds between two looks at baselines that are being measured
 PLOTLY_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 SQUARE = ("roc", "confusion_matrix")  # as wide as high, which leaves room for the words
 LOGARITHMIC = ("roc",)  # with a choice of the axis
@@ -110,7 +111,7 @@ def _figure(was_live: bool) -> None:
         dark = st.context.theme.type == "dark"
         log_x = ui.curves in LOGARITHMIC and st.session_state.get(LOG_X, False)
         figure = draw(ui.curves, measured, dark, others, **({"log_x": True} if log_x else {}))
-        _show(context, run_view, measured, figure, beside.pending and ui.curves in MEASURES)
+        _show(context, run_view, measured, figure, len(beside.baselines) if beside.pending else None)
 
 
 def _beside(context: PageContext) -> BaselineCurves:
@@ -122,8 +123,18 @@ def _beside(context: PageContext) -> BaselineCurves:
     return baseline_curves(run_view.run, run_view.pictures, tracked, services.data, services.cache)
 
 
-def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "go.Figure", pending: bool) -> None:
-    """Render the figure, with its title and summary beside it."""
+def _show(
+    context: PageContext, run_view: RunView, measured: Measured, figure: "go.Figure", awaited: int | None
+) -> None:
+    """Render the figure, with its title and summary beside it.
+
+    Args:
+        context: What the page shows.
+        run_view: The run.
+        measured: What the figure shows of it.
+        figure: The figure.
+        awaited: How many baselines are drawn while others are still measured; None where none is awaited.
+    """
     ui, name = context.ui, str(context.ui.curves)
     title, description = figure.layout.meta["title"], figure.layout.meta["about"]
     below = 48 if figure.layout.showlegend is False else 72
@@ -146,10 +157,8 @@ def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "
         st.markdown(f"**{title}**")
         st.caption(f"{description}.")
         st.caption(FIGURES[name].summary)
-        if pending:
-            # On a click: a rerun by the clock can swallow what is clicked at the same moment.
-            st.caption("Raw pixels and the untrained net are being measured, which takes some seconds.")
-            st.button("Look again", key="curves.again")
+        if awaited is not None:
+            st.fragment(_await_baselines, run_every=BASELINES_INTERVAL_S)(awaited)
         if name in LOGARITHMIC:
             st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
@@ -161,6 +170,18 @@ def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "
                 if name == "confusion_matrix"
                 else "Click a point to select the images behind it."
             )
+
+
+def _await_baselines(num_drawn: int) -> None:
+    """Say that baselines are being measured; draw the figure anew when there are more than are drawn.
+
+    A fragment of its own, so that the clock leaves the figure alone: a figure that is drawn anew may lose a click.
+    """
+    context = page_context(explore.saved_state())  # as in `_figure`
+    beside = _beside(context)
+    if len(beside.baselines) != num_drawn or not beside.pending:
+        url_state.rerun()
+    st.caption("Raw pixels and the untrained net are being measured, which takes some seconds.")
 
 
 def images_behind_point(name: str, selected: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:

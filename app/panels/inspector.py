@@ -152,4 +152,14 @@ def _inspector(ui: UIState, props: dict[str, Any]) -> None:
     def metric() -> None:
         ui.metric = "cosine" if st.session_state["inspector"].get("metric") == "cosine" else "euclidean"
 
-    mount("inspector", key="inspector", data=props, on_pin_change=pin, on_metric_change=metric)
+    def compare() -> None:
+        ui.partner = ui.pinned if st.session_state["inspector"].get("compare") else None
+
+    mount(
+        "inspector",
+        key="inspector",
+        data=props,
+        on_pin_change=pin,
+        on_metric_change=metric,
+        on_compare_change=compare,
+    )

@@ -1,5 +1,6 @@
 """Map panel: map, progress, scores, loss curve."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,22 @@ SECOND_MAP, SECOND_PROGRESS = "map.second", "progress.second"  # of the other en
 LINK = {"link": "engines", "links_views": False}  # of different maps, places and iterations cannot be compared
 
 
-def progress_panel(ui: UIState, services: Services, run_view: RunView, key: str = "progress") -> None:
-    """How far the run (or the projection) is, with its own Stop."""
+def progress_panel(
+    ui: UIState,
+    services: Services,
+    run_view: RunView,
+    key: str = "progress",
+    on_leave: Callable[[], None] | None = None,
+) -> None:
+    """How far the run (or the projection) is, with its own Stop.
+
+    Args:
+        ui: What the page shows.
+        services: The session's services.
+        run_view: The run, with the projection if that is meant.
+        key: Of the component.
+        on_leave: Leaves the view when its projection is canceled; by default for the view before.
+    """
     status = run_view.status if run_view.drawing_status is None else run_view.drawing_status
     running = run_view.drawing_live if run_view.drawing is not None else run_view.live
 
@@ -40,10 +55,7 @@ def progress_panel(ui: UIState, services: Services, run_view: RunView, key: str 
     def cancel() -> None:
         stop()
         ui.messages.clear()
-        if key == SECOND_PROGRESS:
-            ui.beside = False
-        else:
-            ui.restore_view()
+        (on_leave or ui.restore_view)()
 
     mount(
         "progress",
@@ -82,7 +94,7 @@ def map_views(
     with right:
         _headline(run_view.second, run_view)
         if run_view.second.drawing_live:
-            progress_panel(ui, services, run_view.second, SECOND_PROGRESS)
+            progress_panel(ui, services, run_view.second, SECOND_PROGRESS, lambda: setattr(ui, "beside", False))
     left, right = st.columns(2)
     with left:
         map_view(ui, run_view, neighbors, answer, linked=True)

@@ -5,9 +5,9 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
-from app.state.current_view import RunView
+from app.state.current_view import RunView, view_titles
 from app.state.explore import UIState
-from app.state.explore_options import OURS, projection_views
+from app.state.explore_options import OURS
 from app.widgets.parameters import bound_widget, form_fields, form_values
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
@@ -25,10 +25,7 @@ END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
 
 def projection_picker(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render the projection methods and the parameters of the selected one."""
-    native = run_view.run.default_view
-    identity = PROJECTIONS[native].identity  # a linear view of a space that is drawn whole would only turn it
-    views = [name for name in projection_views() if name != native and not (identity and PROJECTIONS[name].linear)]
-    names = {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
+    names = view_titles(run_view.run)
 
     def on_view(view: str) -> None:
         ui.messages.clear()
@@ -50,7 +47,7 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
     menu = st.popover("About" if ui.view == LIVE else "Parameters", type="tertiary", key="view-menu", on_change="rerun")
     if menu.open:
         with menu, st.container(width=POPOVER):
-            spec = PROJECTIONS[native if ui.view == LIVE else ui.view]
+            spec = PROJECTIONS[run_view.run.default_view if ui.view == LIVE else ui.view]
             st.caption(spec.summary)
             if ui.view == LIVE:
                 st.caption(spec.caution)

@@ -14,8 +14,8 @@ MOST = 40  # pictures of a kind
 
 def templates_panel(run_view: RunView) -> None:
     """Render an expander with the templates; nothing for a run whose net has none."""
-    found = templates(run_view.run) if run_view.complete else None
-    if found is None:
+    pictures = templates(run_view.run) if run_view.complete else None
+    if pictures is None:
         return
     expander = st.expander("Templates", key="templates", on_change="rerun")
     if not expander.open:
@@ -23,13 +23,13 @@ def templates_panel(run_view: RunView) -> None:
     config = run_view.run.config
     names = DATASETS[config.dataset].classes
     with expander:
-        if found.classes is not None:
-            per_class = max(1, len(found.classes) // len(config.train_classes))
-            captions = [names[config.train_classes[row // per_class]] for row in range(len(found.classes))]
+        if pictures.classes is not None:
+            per_class = max(1, len(pictures.classes) // len(config.train_classes))
+            captions = [names[config.train_classes[row // per_class]] for row in range(len(pictures.classes))]
             st.markdown("**Classes.** The score of a class is the sum of its template times the image (and a bias).")
-            _pictures(found.classes, captions)
+            _pictures(pictures.classes, captions)
         st.markdown("**Rows of W.** Each is what one dimension of the embedding looks for.")
-        _pictures(found.rows, [str(row + 1) for row in range(len(found.rows))])
+        _pictures(pictures.rows, [str(row + 1) for row in range(len(pictures.rows))])
         st.caption("Red: ink there raises the value. Blue: ink there lowers it. Each picture has its own scale.")
 
 

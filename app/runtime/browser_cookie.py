@@ -4,6 +4,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class BrowserCookie:
 
     def __init__(self, key: bytes) -> None:
         self._signer = Signer(key, salt=COOKIE)
+        self._checked = lru_cache(maxsize=4096)(self._check)  # each rerun of a page asks several times
 
     def issue(self) -> str:
         """Return the cookie's value for a new browser."""
@@ -31,8 +33,11 @@ class BrowserCookie:
 
     def token(self, cookies: Mapping[str, str]) -> str | None:
         """Return the token of the browser that sent these cookies; None if we gave it none."""
+        return self._checked(cookies.get(COOKIE, ""))
+
+    def _check(self, value: str) -> str | None:
         try:
-            token = self._signer.unsign(cookies.get(COOKIE, "")).decode()
+            token = self._signer.unsign(value).decode()
         except (BadSignature, UnicodeError):
             return None
         return token if _TOKEN.fullmatch(token) else None

@@ -9,19 +9,21 @@ from dmlviz.doctor.folders import MIN_FREE_BYTES
 
 def obstacles(here: Services) -> list[str]:
     """Return what keeps a job from starting, a sentence each; empty when the server is ready."""
-    found = []
+    sentences = []
     folder = here.settings.runs
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        found.append(f"Nothing can be written into the folder of runs: {error.strerror}.")
+        sentences.append(f"Nothing can be written into the folder of runs: {error.strerror}.")
     else:
         if free < MIN_FREE_BYTES:
-            found.append(f"The disk of the runs has {free // 10**6} MB left; a run may need {MIN_FREE_BYTES // 10**6}.")
+            sentences.append(
+                f"The disk of the runs has {free // 10**6} MB left; a run may need {MIN_FREE_BYTES // 10**6}."
+            )
     if not here.available():
-        found.append("There is no data set: see `dmlviz data`.")
+        sentences.append("There is no data set: see `dmlviz data`.")
     if not here.scheduler.ready:
-        found.append("No worker is ready yet.")
-    return found
+        sentences.append("No worker is ready yet.")
+    return sentences

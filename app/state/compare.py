@@ -9,17 +9,19 @@ import streamlit as st
 
 from app.runtime import url_state
 from app.runtime.services import Services
-from app.state.current_view import RunView, run_images
+from app.state.current_view import RunView, run_images, view_titles, with_drawing
 from app.state.explore import UIState
-from app.state.explore_options import COMPARED_CURVES
+from app.state.explore_options import COMPARED_CURVES, projection_views
 from app.state.selection import Selection
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog
-from dmlviz.config import TrainConfig
-from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.runs.run import LIVE, Run, RunNotFoundError
 from dmlviz.storage.files import is_run_id
 
 KEY = "compare"
@@ -35,7 +37,9 @@ class CompareState:
 
     Attributes:
         a: ID of the first run.
-        b: ID of the second run.
+        b: ID of the second run; that of the first where two maps of one run are compared.
+        view_a: The first map: "live", or the name of a projection.
+        view_b: The second map.
         pinned: The pinned image.
         curves: The figure in *Curves*; None while closed.
         selected: The images behind a point that was clicked in *Curves*.
@@ -44,6 +48,8 @@ class CompareState:
 
     a: str | None = None
     b: str | None = None
+    view_a: str = LIVE
+    view_b: str = LIVE
     pinned: int | None = None
     curves: str | None = None
     selected: Selection | None = None
@@ -53,7 +59,8 @@ class CompareState:
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters."""
         pin = None if self.pinned is None else str(self.pinned)
-        fields = {"a": self.a, "b": self.b, "pin": pin, "curves": self.curves}
+        views = {f"view_{side}": view for side, view in self.views.items() if view != LIVE}
+        fields = {"a": self.a, "b": self.b, **views, "pin": pin, "curves": self.curves}
         return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
@@ -61,7 +68,23 @@ class CompareState:
         """Decode URL parameters; invalid ones are ignored."""
         a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
         pinned = int(query["pin"]) if re.fullmatch("[0-9]{1,9}", query.get("pin", "")) else None
-        return cls(a, b, pinned, query["curves"] if query.get("curves") in COMPARED_CURVES else None)
+        known = projection_views()
+        view_a, view_b = (query[name] if query.get(name) in known else LIVE for name in ("view_a", "view_b"))
+        curves = query["curves"] if query.get("curves") in COMPARED_CURVES else None
+        return cls(a, b, view_a, view_b, pinned, curves)
+
+    @property
+    def views(self) -> dict[str, str]:
+        """The map of each side."""
+        return {"a": self.view_a, "b": self.view_b}
+
+    def select_twice(self, run: Run) -> None:
+        """Select two maps of one run: those that are chosen if they differ, otherwise the last two there are."""
+        names = list(view_titles(run))
+        if self.view_a == self.view_b or not {self.view_a, self.view_b} <= set(names):
+            self.view_a, self.view_b = names[-2:]
+        self.a = self.b = run.id
+        self.pinned = self.selected = None
 
     def select(self, a: str | None, b: str | None) -> None:
         """Select two runs; selecting the same run for both sides swaps them."""
@@ -84,6 +107,16 @@ class Pair:
 
     a: RunView
     b: RunView | None
+
+    @property
+    def same_run(self) -> bool:
+        """Whether both sides show one run."""
+        return self.b is not None and self.a.run.id == self.b.run.id
+
+    @property
+    def same_view(self) -> bool:
+        """Whether the maps show places of one kind, so that eye and epochs can be shared."""
+        return not self.same_run and all(side is None or side.drawing is None for side in (self.a, self.b))
 
     @property
     def same_dataset(self) -> bool:
@@ -115,11 +148,26 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
         with_partner = [run for run in others if _partners(run, [run for run in runs if ui.b in (None, run.id)])]
         ui.a = (with_partner or others)[0].id
     first = services.runs.get(ui.a)
-    if ui.b is None or ui.b == ui.a:
+    if ui.b is None:
         partners = _partners(first, runs)
         ui.b = partners[0].id if partners else None
-    second = None if ui.b is None else run_view(services.runs.get(ui.b), services)
-    return Pair(run_view(first, services), second)
+    a = _with_map(ui, "a", run_view(first, services), services)
+    return Pair(a, None if ui.b is None else _with_map(ui, "b", run_view(services.runs.get(ui.b), services), services))
+
+
+def _with_map(ui: CompareState, side: str, view: RunView, services: Services) -> RunView:
+    """The view with the map that is chosen for its side; a map that this run cannot have is given up, and noted."""
+    method = ui.views[side]
+    if method == LIVE or not view.complete:
+        return view
+    try:
+        if method not in view_titles(view.run):
+            raise UserError(f"{PROJECTIONS[method].title} would only turn the space of {view.run.title}.")
+        return with_drawing(view, ProjectionConfig(method=method), services)
+    except UserError as error:
+        ui.notes.append(str(error))
+        setattr(ui, f"view_{side}", LIVE)
+        return view
 
 
 def _partners(run: Run, runs: list[Run]) -> list[Run]:
@@ -134,7 +182,8 @@ def run_view(run: Run, services: Services) -> RunView:
 
 def to_explore_state(run_view: RunView, ui: CompareState) -> UIState:
     """Build Explore's state for this run, pin and selection."""
-    return UIState(run=run_view.run.id, pinned=ui.pinned, selected=ui.selected)
+    view = LIVE if run_view.drawing is None else run_view.drawing.config.method
+    return UIState(run=run_view.run.id, view=view, pinned=ui.pinned, selected=ui.selected)
 
 
 def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:

@@ -9,6 +9,8 @@ from app.payloads.columns import has_columns
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services, session_services
 from app.state.explore import UIState, current
+from app.state.explore_options import projection_views
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
@@ -101,7 +103,7 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
     columns = has_columns(run, services.data)
     run_view = RunView(run, services.jobs.status(run.id), run_images(run, services), columns=columns)
     try:
-        run_view = _with_drawing(run_view, ui.projection(), services)
+        run_view = with_drawing(run_view, ui.projection(), services)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
@@ -109,14 +111,23 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         return run_view if ui.view == LIVE else resolve_view(ui, services)
     try:
         second = ui.second_projection()
-        return run_view if second is None else replace(run_view, second=_with_drawing(run_view, second, services))
+        return run_view if second is None else replace(run_view, second=with_drawing(run_view, second, services))
     except UserError as error:
         ui.messages.append(str(error))
         ui.beside = False
         return run_view
 
 
-def _with_drawing(run_view: RunView, config: ProjectionConfig | None, services: Services) -> RunView:
+def view_titles(run: Run) -> dict[str, str]:
+    """Return the maps that a run can have, by name, first the one that its training draws."""
+    native = run.default_view
+    whole = PROJECTIONS[native].identity  # a linear view of a space that is drawn whole would only turn it
+    views = [name for name in projection_views() if name != native and not (whole and PROJECTIONS[name].linear)]
+    return {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
+
+
+def with_drawing(run_view: RunView, config: ProjectionConfig | None, services: Services) -> RunView:
+    """Return the view with this projection, which is started if it does not exist; raise UserError if it failed."""
     if config is None:
         return run_view
     try:

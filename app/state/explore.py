@@ -38,6 +38,7 @@ class UIState(TrainingDraft):
         beside: Whether the map of the other engine is shown beside the projection's.
         color: What points are colored by, a key of `COLOR_MODES`, or `column.` and a name.
         pinned: Index of the pinned test image.
+        partner: Index of the test image with which the pinned one is compared; None where none is.
         selected: The selected test images.
         metric: The distance by which the inspector's neighbors are nearest.
         step: Where the replay was left standing; None at its end.
@@ -56,6 +57,7 @@ class UIState(TrainingDraft):
     beside: bool = False
     color: str = "class"
     pinned: int | None = None
+    partner: int | None = None
     selected: Selection | None = None
     metric: "Metric" = "euclidean"
     step: int | None = None
@@ -138,7 +140,7 @@ class UIState(TrainingDraft):
         """Show another run, from its own side."""
         self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
         self.beside = False
-        self.pinned = self.step = None
+        self.pinned = self.partner = self.step = None
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters, without defaults."""

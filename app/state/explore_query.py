@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.state.explore import UIState
 
 _RESERVED_KEYS = (
-    "run", "view", "beside", "pin", "select", "color", "metric", "step", "curves", "lesson", "task", "guess"
+    "run", "view", "beside", "pin", "partner", "select", "color", "metric", "step", "curves", "lesson", "task", "guess"
 )  # fmt: skip
 _ROLES = ("loss", "miner", "view")
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
@@ -42,6 +42,8 @@ def encode(state: "UIState") -> dict[str, str]:
         query["color"] = state.color
     if state.pinned is not None:
         query["pin"] = str(state.pinned)
+    if state.partner is not None:
+        query["partner"] = str(state.partner)
     if state.selected is not None:
         query["select"] = state.selected.encode
     if state.metric != "euclidean":
@@ -110,6 +112,8 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
         state.color = query["color"]
     if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
         state.pinned = int(query["pin"])
+    if re.fullmatch("[0-9]{1,9}", query.get("partner", "")):
+        state.partner = int(query["partner"])
     if "select" in query:
         state.selected = Selection.decode(query["select"])
     if re.fullmatch("[0-9]{1,9}", query.get("step", "")):

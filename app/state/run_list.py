@@ -163,20 +163,20 @@ def card(run: Run, services: Services) -> dict[str, Any]:
 def _sharing(run: Run | DamagedRun, services: Services) -> dict[str, Any]:
     """What a card says of whose a run is; nothing of sharing where there is only one person."""
     runs = services.runs
-    told: dict[str, Any] = {"run": run.id, "title": run.title, "read_only": runs.is_bundled(run)}
+    payload: dict[str, Any] = {"run": run.id, "title": run.title, "read_only": runs.is_bundled(run)}
     access = runs.access(run.id) if isinstance(runs, PersonalRuns) else None
     if access is None:
-        return told
+        return payload
     entry, offered = access.entry, [name for name, role in SHARING_ROLES.items() if services.person.may(role)]
     owner = "" if entry is None else entry.name
-    told["sharing"] = {
+    payload["sharing"] = {
         "group": access.group,
         "owner": owner if access.group != "mine" else "",
         "visibility": "private" if entry is None else entry.visibility,
-        "offered": offered if access.may_change and not told["read_only"] and len(offered) > 1 else [],
+        "offered": offered if access.may_change and not payload["read_only"] and len(offered) > 1 else [],
         "key": entry.key if entry is not None and access.may_change else "",
     }
-    return told | {"read_only": told["read_only"] or not access.may_change}
+    return payload | {"read_only": payload["read_only"] or not access.may_change}
 
 
 def _tested(run: Run) -> int | None:

@@ -8,16 +8,23 @@ from app.state.current_view import RunView
 from app.widgets import component_props
 from dmlviz.errors import UserError
 
+HEIGHT, HEIGHT_WITH_NOTES = (
+    430,
+    540,
+)  # pixels of a map; below a projection stand its figures and what not to read from it
 
-def map_data(run_view: RunView, ui: CompareState, linked: bool) -> dict[str, Any]:
-    """Props of one map: at its last frame, linked to the other."""
+
+def map_data(run_view: RunView, ui: CompareState, pair: Pair) -> dict[str, Any]:
+    """Props of one map of a pair: at its last frame, linked to the other."""
     try:
         neighbors = [] if ui.pinned is None else run_view.run.neighbors(ui.pinned, 10)
     except UserError:  # not embedded at this step
         neighbors = []
     data = component_props.map_data(run_view, to_explore_state(run_view, ui), neighbors, None)
     data.pop("autoplay", None)
-    return data | {"running": run_view.live, "link": LINK if linked else None, "height": 430}
+    running = run_view.live if run_view.drawing is None else run_view.drawing_live
+    link = {"link": LINK if pair.same_dataset else None, "links_views": pair.same_view}
+    return data | {"running": running, **link, "height": HEIGHT if pair.same_view else HEIGHT_WITH_NOTES}
 
 
 def versus_data(pair: Pair) -> dict[str, Any]:

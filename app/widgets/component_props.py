@@ -11,6 +11,7 @@ from app.payloads.neighbor_history import query_neighbor_history
 from app.payloads.point_values import has_point_values
 from app.payloads.projection_info import TAUGHT
 from app.payloads.protocol.common import ROUTES
+from app.payloads.protocol.inspector import Partner
 from app.payloads.query import QueryResult
 from app.payloads.space_overlay import space_overlay
 from app.state.current_view import RunView
@@ -98,17 +99,31 @@ def pinned_data(run_view: RunView, ui: UIState, item: int, neighbors: list[Neigh
     labels = run_view.run.labels
     label = int(labels[item]) if labels is not None and item < len(labels) else None
     logits = _has_class_scores(run_view)
+    partner = _partner(run_view, ui, item)
     return (
-        _tiles(run_view, neighbors, label)
+        _tiles(run_view, neighbors, *([label] if partner is None else [label, partner["label"]]))
         | {
             "subject": {"item": item, "label": label},
             "near": _neighbor_props(neighbors),
             "metric": ui.metric,
             "history": True,
             "among": _num_test_images(run_view.run) if run_view.complete else None,
+            "comparable": run_view.complete,
         }
+        | ({} if partner is None else {"partner": partner})
         | ({"logits": list(DATASETS[run_view.run.config.dataset].classes)} if logits else {})
     )
+
+
+def _partner(run_view: RunView, ui: UIState, item: int) -> Partner | None:
+    """The image with which the pinned one is compared, and where the comparison is."""
+    labels = run_view.run.labels
+    if ui.partner is None or not run_view.complete or labels is None or ui.partner >= len(labels):
+        return None
+    partner: Partner = {"item": ui.partner, "label": int(labels[ui.partner])}
+    if ui.partner != item:
+        partner["url"] = f"{ROUTES}/runs/{run_view.run.id}/pair/{ui.partner}/{item}.json?{run_version(run_view)}"
+    return partner
 
 
 def _has_class_scores(run_view: RunView) -> bool:
@@ -135,10 +150,10 @@ def answer_data(run_view: RunView, answer: QueryResult) -> dict[str, Any]:
     }
 
 
-def _tiles(run_view: RunView, neighbors: list[Neighbor], label: int | None = None) -> dict[str, Any]:
+def _tiles(run_view: RunView, neighbors: list[Neighbor], *others: int | None) -> dict[str, Any]:
     """Sprite sheets, and the names of the classes that occur."""
     sprites = sprite_props(run_view)
-    labels = {neighbor.label for neighbor in neighbors} | ({label} if label is not None else set())
+    labels = {neighbor.label for neighbor in neighbors} | {label for label in others if label is not None}
     names = {str(label): sprites["classes"][label] for label in sorted(labels)}
     return {"run": run_view.run.id, "classes": names, "sprites": sprites["sprites"]}
 

@@ -15,8 +15,7 @@ from dmlviz.errors import UserError
 Store = Callable[[Any], None]
 
 NUMBER_OPTION = "a number"
-_RERUN_ACTIVE = "drawing"
-_INTERRUPTED = "cut-short"
+_ASSIGNED = "assigned"  # keys of the widgets whose values were set since the last rerun that came to its end
 
 
 def bound_widget(
@@ -29,10 +28,12 @@ def bound_widget(
 
     The browser may never hear of a run that the next one cut short. A widget that it first meets after that starts
     from its default and would hand that in as if a person had entered it, so the default is the value too; and a
-    value set in a run that was cut short is set again.
+    value set in a run that was cut short is set again. No other value is: it would overwrite what is typed in a form.
     """
-    if st.session_state.get(_INTERRUPTED) or key not in st.session_state or st.session_state[key] != value:
+    assigned = st.session_state.setdefault(_ASSIGNED, set())
+    if key in assigned or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+        assigned.add(key)
     kwargs |= _default(widget, value, kwargs)
     if store is None:
         return widget(label, key=key, **kwargs)
@@ -47,11 +48,10 @@ def bound_widget(
 
 @contextmanager
 def track_interrupted_rerun() -> Iterator[None]:
-    """Context of one rerun of the page: records whether the previous rerun was interrupted."""
-    st.session_state[_INTERRUPTED] = st.session_state.get(_RERUN_ACTIVE, False)
-    st.session_state[_RERUN_ACTIVE] = True
+    """Context of one rerun of the page: forgets which values it set, unless it is interrupted."""
+    st.session_state.setdefault(_ASSIGNED, set())
     yield
-    st.session_state[_RERUN_ACTIVE] = False  # not reached where a newer run takes over
+    st.session_state[_ASSIGNED] = set()  # not reached where a newer run takes over
 
 
 def _default(widget: Callable[..., Any], value: Any, kwargs: dict[str, Any]) -> dict[str, Any]:

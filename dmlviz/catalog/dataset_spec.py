@@ -110,13 +110,13 @@ class DatasetSpec(Spec):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, for a data set that no catalog lists."""
-        told = asdict(self)
-        return {name: told[name] for name in _DESCRIBED if told[name] is not None}
+        fields = asdict(self)
+        return {name: fields[name] for name in _DESCRIBED if fields[name] is not None}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, description: Mapping[str, Any]) -> Self:
         """Read what `describe` gave; raise ValueError for anything else."""
-        fields = {name: told[name] for name in _DESCRIBED if name in told}
+        fields = {name: description[name] for name in _DESCRIBED if name in description}
         return TypeAdapter(cls).validate_python(fields)
 
 

@@ -34,23 +34,23 @@ class Datasets(Catalog[DatasetSpec]):
         if root not in self._roots:
             self._roots.append(root)
 
-    def register(self, told: Mapping[str, Any]) -> None:
+    def register(self, description: Mapping[str, Any]) -> None:
         """Learn of a data set that need not be on this machine; what cannot be read is left alone.
 
         What a data folder here says of it counts more than what a run says.
         """
-        name = str(told.get("name")) if isinstance(told, Mapping) else ""
+        name = str(description.get("name")) if isinstance(description, Mapping) else ""
         if custom_datasets.is_custom(name) and name not in self._own:
             self._find(name)
-            self._learn(told)
+            self._learn(description)
 
     def _find(self, name: str) -> None:
         for root in self._search_paths():
             self._learn(custom_datasets.load_description(root, name) or {})
 
-    def _learn(self, told: Mapping[str, Any]) -> None:
+    def _learn(self, description: Mapping[str, Any]) -> None:
         try:
-            fields = DATASET.validate_python(dict(told) | {"classes": [*told.get("classes", ())]})
+            fields = DATASET.validate_python(dict(description) | {"classes": [*description.get("classes", ())]})
             declared = DatasetSpec.from_dict(fields)
         except (ValidationError, TypeError):
             return
@@ -67,6 +67,13 @@ class Datasets(Catalog[DatasetSpec]):
             raise UnknownNameError(
                 f"The data set {name} is not on this machine: add it with dmlviz data add."
             ) from None
+
+    def __contains__(self, name: object) -> bool:
+        if not custom_datasets.is_custom(name):
+            return super().__contains__(name)
+        if name not in self._own:
+            self._find(str(name))
+        return name in self._own
 
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()

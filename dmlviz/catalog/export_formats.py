@@ -51,6 +51,13 @@ FORMATS = Catalog(
             media_type="application/zip",
         ),
         ExportFormatSpec(
+            name="faiss",
+            title="FAISS index",
+            summary="The embeddings for searches by FAISS, with the numbers of the images as IDs.",
+            suffix=".faiss",
+            media_type="application/octet-stream",
+        ),
+        ExportFormatSpec(
             name="figures",
             title="Figures",
             summary="Recall@k, ROC, distances, confusion, training, map: pages for any browser, with tables, zipped.",

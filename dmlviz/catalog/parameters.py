@@ -290,6 +290,9 @@ class Catalog(Mapping[str, D], Generic[D]):
             hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(self._entries)}."
             raise UnknownNameError(f"There is no {self.noun} called {brief(name)}: {hint}") from None
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._entries  # without the search for a similar name
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 

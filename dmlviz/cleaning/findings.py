@@ -88,14 +88,14 @@ def find(run: Run, data_root: Path, go_on: Callable[[str], object] = lambda stag
     final = embed_in_chunks(run, images)
     go_on("comparing labels with neighbors")
     disagreement = label_disagreement(_each(run, images, steps, final), labels, K)
-    found = [*_suspects(dataset, rows, disagreement)]
+    findings = [*_suspects(dataset, rows, disagreement)]
     go_on("comparing pictures")
-    found += _duplicates(dataset, rows, images, final)
+    findings += _duplicates(dataset, rows, images, final)
     test = dataset.test.first(MAX_TEST)
-    found += _leaks(dataset, rows, (images, final), (test.images, embed_in_chunks(run, test.images)))
-    found += _outliers(dataset, rows, outlier_ratios(final, K))
+    findings += _leaks(dataset, rows, (images, final), (test.images, embed_in_chunks(run, test.images)))
+    findings += _outliers(dataset, rows, outlier_ratios(final, K))
     last = int((run.end or {}).get("step", 0))
-    return Findings(run.id, run.config.dataset, len(rows), (*steps, last), tuple(found))
+    return Findings(run.id, run.config.dataset, len(rows), (*steps, last), tuple(findings))
 
 
 def spread(steps: list[int], most: int) -> list[int]:
@@ -122,11 +122,11 @@ def _each(run: Run, images: np.ndarray, steps: list[int], final: np.ndarray) -> 
     yield final
 
 
-def _suspects(dataset: Dataset, rows: np.ndarray, found: Any) -> Iterator[Finding]:
+def _suspects(dataset: Dataset, rows: np.ndarray, disagreement: Any) -> Iterator[Finding]:
     labels = dataset.train.labels[rows]
-    for row in suspects(found, labels)[:MAX_LISTED].tolist():
-        other = int(found.suggestion[row])
-        support = float(found.support[row])
+    for row in suspects(disagreement, labels)[:MAX_LISTED].tolist():
+        other = int(disagreement.suggestion[row])
+        support = float(disagreement.support[row])
         yield Finding(
             kind="suspect",
             image=int(rows[row]),

@@ -53,19 +53,19 @@ def label_disagreement(embeddings: Iterable[np.ndarray], labels: np.ndarray, k: 
     return Disagreement(1 - share[rows[:, 0], own], classes[most], share[rows[:, 0], most])
 
 
-def suspects(found: Disagreement, labels: np.ndarray, least: float = 0.5) -> np.ndarray:
+def suspects(disagreement: Disagreement, labels: np.ndarray, least: float = 0.5) -> np.ndarray:
     """Return the images that at least this share of their neighbors contradicts and whose neighbors agree on another.
 
     Args:
-        found: their disagreement.
+        disagreement: their disagreement.
         labels: class IDs (n).
         least: the least share of neighbors with another label.
 
     Returns:
         Indices, those first whose neighbors agree most on one other label, then by index.
     """
-    rows = np.flatnonzero((found.share >= least) & (found.suggestion != labels))
-    return rows[np.lexsort((rows, -found.share[rows], -found.support[rows]))]
+    rows = np.flatnonzero((disagreement.share >= least) & (disagreement.suggestion != labels))
+    return rows[np.lexsort((rows, -disagreement.share[rows], -disagreement.support[rows]))]
 
 
 def outlier_ratios(embeddings: np.ndarray, k: int) -> np.ndarray:

@@ -25,8 +25,8 @@ COLUMNS = 20  # tiles in a row
 
 def write_findings(run: Run, data_root: Path, out: Path) -> None:
     """Write the findings with, for each, the tiles of its image and of the one that it is compared with."""
-    found = find(run, data_root)
-    shown = pictures_of(found)
+    findings = find(run, data_root)
+    shown = pictures_of(findings)
     dataset = load(run.config.dataset, data_root)
     images = [(dataset.test if is_test else dataset.train).images[image] for is_test, image in shown]
     ensure_dir(out.parent)
@@ -34,17 +34,17 @@ def write_findings(run: Run, data_root: Path, out: Path) -> None:
         with atomic_write(out.with_suffix(".png")) as file:
             Image.fromarray(tile(np.stack(images), COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
     places = {picture: place for place, picture in enumerate(shown)}
-    answer = found.to_dict()
+    answer = findings.to_dict()
     for row in answer["rows"]:
         row["tile"] = places[False, row["image"]]
         row["other_tile"] = None if row["other"] is None else places[row["kind"] == "leak", row["other"]]
     write_json(out, answer)
 
 
-def pictures_of(found: Findings) -> list[tuple[bool, int]]:
+def pictures_of(findings: Findings) -> list[tuple[bool, int]]:
     """Return every picture of a review sheet once: whether it is a test image, and its index."""
-    own = {(False, row.image) for row in found.rows}
-    others = {(row.kind == "leak", row.other) for row in found.rows if row.other is not None}
+    own = {(False, row.image) for row in findings.rows}
+    others = {(row.kind == "leak", row.other) for row in findings.rows if row.other is not None}
     return sorted(own | others)
 
 

@@ -73,12 +73,12 @@ def _list(run: Run, top: int, console: Console, root: Path) -> None:
     from dmlviz.cleaning.findings import find
 
     limit_to_one_thread()
-    found = find(run, root, lambda stage: console.print(f"{stage} …"))
+    findings = find(run, root, lambda stage: console.print(f"{stage} …"))
     classes = DATASETS[run.config.dataset].classes
-    nets = f"{len(found.steps)} nets, of steps {', '.join(map(str, found.steps))}"
-    console.print(f"{run.title}: {found.images:,} training images, embedded by {nets}")
+    nets = f"{len(findings.steps)} nets, of steps {', '.join(map(str, findings.steps))}"
+    console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}")
     for kind, title in KINDS.items():
-        rows = [row for row in found.rows if row.kind == kind]
+        rows = [row for row in findings.rows if row.kind == kind]
         console.print(f"\n{title}: {len(rows)}")
         table = Table("image", "label", "perhaps", "", box=None, pad_edge=False)
         for row in rows[:top]:

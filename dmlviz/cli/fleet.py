@@ -42,9 +42,9 @@ def list_fleet(
         return
     table = Table("machine", "busy", "slots", "GPUs", "dmlviz", "torch", "Python", "", box=None, pad_edge=False)
     for machine in machines:
-        told = [escape(str(machine.versions.get(name, "?"))) for name in ("dmlviz", "torch", "python")]
+        versions = [escape(str(machine.versions.get(name, "?"))) for name in ("dmlviz", "torch", "python")]
         table.add_row(
-            *(escape(machine.name), str(machine.busy), str(machine.slots), str(machine.gpus), *told),
+            *(escape(machine.name), str(machine.busy), str(machine.slots), str(machine.gpus), *versions),
             f"not used: {escape(machine.refused)}" if machine.refused else "",
         )
     console.print(table)

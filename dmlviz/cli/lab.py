@@ -124,13 +124,13 @@ def watch(runner: StudyRunner, study: Study, console: Console) -> None:
         Progress(*bar, console=console, disable=not console.is_terminal) as progress,
     ):
         task = progress.add_task("starting", total=1.0)
-        told = -1
+        reported = -1
         while not runner.wait(study, 0.5 if console.is_terminal else 2.0):
             now = study_progress(study)
             words = f"{now.done} of {now.total} trials, {format_seconds(now.seconds_left)} left"
             progress.update(task, completed=now.share, description=words)
-            if not console.is_terminal and now.done > told:
-                told = now.done
+            if not console.is_terminal and now.done > reported:
+                reported = now.done
                 console.print(f"{time.strftime('%H:%M:%S')} {words}")
     info = study.info
     if info["state"] == "failed":

@@ -20,6 +20,7 @@ COMMANDS = {
     "clean": "Find suspect labels, near duplicates, leaks and outliers in training data; correct labels.",
     "neighbors": "List the nearest neighbors of a test image.",
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
+    "log": "Log a run in an experiment tracker: TensorBoard, MLflow, Weights & Biases.",
     "serve-model": "Answer with the nearest test images of a picture that is sent: a small REST service.",
     "site": "Write a static site of runs and labs that any web server can host.",
     "doctor": "Check that this machine has what dmlviz needs.",

@@ -129,10 +129,10 @@ def load_corrections(root: Path, dataset: str, revision: str | None = None) -> C
         return Corrections(dataset)
     stored = read_json(path)
     try:
-        found = {int(image): Correction.model_validate(told) for image, told in stored["images"].items()}
+        images = {int(image): Correction.model_validate(fields) for image, fields in stored["images"].items()}
     except (ValidationError, ValueError, TypeError, KeyError, AttributeError):
         raise DamagedFileError(path, "it does not hold decisions about images") from None
-    read = Corrections(dataset, found)
+    read = Corrections(dataset, images)
     if revision is not None and read.revision != revision:
         raise DamagedFileError(path, "it does not hold the changes that it is named after")
     return read

@@ -17,6 +17,7 @@ _MODULES = {
     "csv": "tables",
     "parquet": "tables",
     "projector": "projector",
+    "faiss": "faiss_index",
     "figures": "figures",
     "weights": "weights",
     "onnx": "onnx_file",

@@ -34,58 +34,58 @@ PAGE = """<!doctype html>
 PLOTLY_CONFIG = {"displaylogo": False, "responsive": True}
 
 
-def write_figures(contents: RunExport, file: IO[bytes]) -> None:
+def write_figures(export: RunExport, file: IO[bytes]) -> None:
     """Write NAME.html and NAME.csv for each figure, the script shared by all pages, and README.txt.
 
     Figures without data are skipped; README.txt gives the reason. Raises UserError before the run's end.
     """
     from plotly.offline import get_plotlyjs
 
-    _ = contents.embeddings
+    _ = export.embeddings
     lines = [
-        f"Figures of {contents.run.title}. Open a page in a browser; they need {SCRIPT} beside them, no network.",
+        f"Figures of {export.run.title}. Open a page in a browser; they need {SCRIPT} beside them, no network.",
         "",
     ]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         archive.writestr(SCRIPT, get_plotlyjs())
         for name, spec in FIGURES.items():
             try:
-                drawn, columns = _draw(name, contents)
+                figure, columns = _draw(name, export)
             except UserError as error:
                 lines.append(f"{spec.title} is left out. {error}")
                 continue
-            archive.writestr(f"{name}.html", _page(name, drawn, contents.run.title))
+            archive.writestr(f"{name}.html", _page(name, figure, export.run.title))
             with archive.open(f"{name}.csv", "w") as part:
                 _write_table(columns, part)
-            lines.append(f"{name}.html, {name}.csv: {drawn.layout.title.text}. {drawn.layout.meta['about']}.")
+            lines.append(f"{name}.html, {name}.csv: {figure.layout.title.text}. {figure.layout.meta['about']}.")
         archive.writestr("README.txt", "\n".join(lines) + "\n")
 
 
-def _draw(name: str, contents: RunExport) -> "tuple[go.Figure, dict[str, np.ndarray]]":
+def _draw(name: str, export: RunExport) -> "tuple[go.Figure, dict[str, np.ndarray]]":
     from dmlviz.figures import drawing
 
     if name == "map":
-        items = None if contents.step is None else contents.items
-        about = data.images(contents.run, step=contents.step).about
-        title = PROJECTIONS[contents.view].title
-        figure = drawing.draw_map(contents.coordinates, contents.labels, items, contents.classes, title, about)
-        return figure, _map_columns(contents)
-    measured = data.measure(name, contents.run, contents.step)
+        items = None if export.step is None else export.items
+        about = data.images(export.run, step=export.step).about
+        title = PROJECTIONS[export.view].title
+        figure = drawing.draw_map(export.coordinates, export.labels, items, export.classes, title, about)
+        return figure, _map_columns(export)
+    measured = data.measure(name, export.run, export.step)
     return drawing.draw(name, measured), data.columns(measured)
 
 
-def _map_columns(contents: RunExport) -> dict[str, np.ndarray]:
-    names = np.array([data.class_name(contents.classes, int(label)) for label in contents.labels])
-    axes = dict(zip("xyz", np.asarray(contents.coordinates).T, strict=False))
-    return {"item": contents.items, "class": names, **axes}
+def _map_columns(export: RunExport) -> dict[str, np.ndarray]:
+    names = np.array([data.class_name(export.classes, int(label)) for label in export.labels])
+    axes = dict(zip("xyz", np.asarray(export.coordinates).T, strict=False))
+    return {"item": export.items, "class": names, **axes}
 
 
 def _page(name: str, figure: "go.Figure", run: str) -> str:
-    drawn = figure.to_html(
+    content = figure.to_html(
         full_html=False, include_plotlyjs=False, default_height="100vh", div_id=name, config=PLOTLY_CONFIG
     )
     title = html.escape(f"{FIGURES[name].title} · {run}")
-    return PAGE.format(title=title, script=SCRIPT, figure=drawn)
+    return PAGE.format(title=title, script=SCRIPT, figure=content)
 
 
 def _write_table(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:

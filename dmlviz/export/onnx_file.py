@@ -11,7 +11,7 @@ from dmlviz.export.contents import RunExport
 EXTRA = "An ONNX file is written by onnxscript, which is not installed: pip install 'dmlviz[onnx]'."
 
 
-def write_onnx(kept: RunExport, file: IO[bytes]) -> None:
+def write_onnx(export: RunExport, file: IO[bytes]) -> None:
     """Write the net: input "images" (n × channels × size × size, uint8), output "embeddings" (n × d, float32).
 
     The number of images is free. The file holds the normalization of the pixels and of the embeddings.
@@ -28,8 +28,8 @@ def write_onnx(kept: RunExport, file: IO[bytes]) -> None:
     from dmlviz.nets.byte_images import from_bytes
     from dmlviz.runs.embed import trained_net
 
-    spec = DATASETS[kept.run.config.dataset]
-    net = from_bytes(trained_net(kept.run), spec.mean, spec.std)
+    spec = DATASETS[export.run.config.dataset]
+    net = from_bytes(trained_net(export.run), spec.mean, spec.std)
     images = torch.zeros((2, spec.channels, spec.size, spec.size), dtype=torch.uint8)
     program = torch.onnx.export(
         net,

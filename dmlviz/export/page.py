@@ -47,28 +47,28 @@ PAGE = """<!doctype html>
 """
 
 
-def write_html(kept: RunExport, file: IO[bytes]) -> None:
+def write_html(export: RunExport, file: IO[bytes]) -> None:
     """Write the page; raise UserError if the run or its projection is not finished."""
-    contents = page_contents(kept)
+    contents = page_contents(export)
     text = PAGE.format(
-        title=html.escape(kept.run.title),
+        title=html.escape(export.run.title),
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
         script=(BUILT / "standalone.js").read_text(encoding="utf-8"),
-        facts="".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(kept)),
-        measured=html.escape(quality_note(kept, contents["left_out"])),
+        facts="".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(export)),
+        measured=html.escape(quality_note(export, contents["left_out"])),
         kept=json.dumps(contents, separators=(",", ":")).replace("<", "\\u003c"),
     )
     file.write(text.encode())
 
 
-def page_data(kept: RunExport) -> list[tuple[str, str]]:
+def page_data(export: RunExport) -> list[tuple[str, str]]:
     """Return the settings as (name, text)."""
-    config = kept.run.config
+    config = export.run.config
     shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
-    steps = (kept.run.end or {}).get("step", config.steps)
+    steps = (export.run.end or {}).get("step", config.steps)
     if not DATASETS[config.dataset].trainable:
-        length = [("Training", f"{steps:,} steps of another program")] if kept.run.recorded else []
-        return [("Data", DATASETS[config.dataset].summary), *length, ("Map", _map_title(kept))]
+        length = [("Training", f"{steps:,} steps of another program")] if export.run.recorded else []
+        return [("Data", DATASETS[config.dataset].summary), *length, ("Map", _map_title(export))]
     rows = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
@@ -76,19 +76,19 @@ def page_data(kept: RunExport) -> list[tuple[str, str]]:
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
         ("Training", f"{steps:,} steps of {config.effective_batch_size} images, seed {config.seed}"),
         ("Views", config.views_note),
-        ("Map", _map_title(kept)),
+        ("Map", _map_title(export)),
     ]
     return [(name, text) for name, text in rows if text]
 
 
-def _map_title(kept: RunExport) -> str:
-    return PROJECTIONS[kept.view].title if kept.drawing is None else kept.drawing.config.declared.title
+def _map_title(export: RunExport) -> str:
+    return PROJECTIONS[export.view].title if export.drawing is None else export.drawing.config.declared.title
 
 
-def quality_note(kept: RunExport, left_out: int) -> str:
+def quality_note(export: RunExport, left_out: int) -> str:
     """Return the footer: what the points are, and what neighbors mean."""
-    n, d = RunExport(kept.run).embeddings.shape
-    elsewhere = not DATASETS[kept.run.config.dataset].trainable
+    n, d = RunExport(export.run).embeddings.shape
+    elsewhere = not DATASETS[export.run.config.dataset].trainable
     parts = [
         f"The points are all {n:,} embeddings."
         if elsewhere
@@ -98,7 +98,7 @@ def quality_note(kept: RunExport, left_out: int) -> str:
     ]
     if left_out:
         parts.append(f"To keep the file small, {left_out} intermediate frames are left out.")
-    return " ".join([*parts, f"Run {kept.run.id} of dmlviz, {kept.run.created:%Y-%m-%d}."])
+    return " ".join([*parts, f"Run {export.run.id} of dmlviz, {export.run.created:%Y-%m-%d}."])
 
 
 def _with_params(choice: Spec, params: dict[str, Any]) -> str:

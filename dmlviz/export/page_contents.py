@@ -13,24 +13,24 @@ MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; beyond it frames are 
 MAX_DISTANCE = 65535
 
 
-def page_contents(kept: RunExport, frame_bytes: int | None = None) -> dict[str, Any]:
+def page_contents(export: RunExport, frame_bytes: int | None = None) -> dict[str, Any]:
     """Return what `frontend/src/standalone/runPage.ts` shows of a finished run; arrays are base64, little-endian.
 
     Args:
-        kept: the run.
+        export: the run.
         frame_bytes: the bytes that the frames may take before base64, MAX_FRAME_BYTES by default; beyond it, frames
             are dropped evenly.
     """
     budget = MAX_FRAME_BYTES if frame_bytes is None else frame_bytes
-    run, whole = kept.run, RunExport(kept.run)  # neighbors are those at the end, whatever the step of the map
-    _ = kept.coordinates  # raises if the map is not finished
+    run, whole = export.run, RunExport(export.run)  # neighbors are those at the end, whatever the step of the map
+    _ = export.coordinates  # raises if the map is not finished
     labels, (distances, neighbors) = whole.labels, whole.neighbors
     farthest = float(distances.max(initial=0)) or 1.0
     wide = "<u2" if len(labels) <= 65536 else "<i4"
     streams = [_event_payload(run, None, budget)] + (
-        [_event_payload(kept.drawing, kept.drawing.id, budget)] if kept.drawing is not None else []
+        [_event_payload(export.drawing, export.drawing.id, budget)] if export.drawing is not None else []
     )
-    return _described(kept, labels) | {
+    return _described(export, labels) | {
         "near": {
             "k": neighbors.shape[1],
             "wide": wide,
@@ -43,31 +43,31 @@ def page_contents(kept: RunExport, frame_bytes: int | None = None) -> dict[str, 
     }
 
 
-def live_contents(kept: RunExport, labels: np.ndarray) -> dict[str, Any]:
+def live_contents(export: RunExport, labels: np.ndarray) -> dict[str, Any]:
     """Return the same of a run that is on: without neighbors, and without events, which are sent as they come.
 
     Args:
-        kept: the run, in its own view.
+        export: the run, in its own view.
         labels: class IDs of the images (n).
     """
-    return _described(kept, labels) | {"near": None, "streams": []}
+    return _described(export, labels) | {"near": None, "streams": []}
 
 
-def _described(kept: RunExport, labels: np.ndarray) -> dict[str, Any]:
-    run = kept.run
+def _described(export: RunExport, labels: np.ndarray) -> dict[str, Any]:
+    run = export.run
     tracked = run.tracked_indices
     return {
         "run": run.id,
-        "view": kept.drawing.id if kept.drawing is not None else "live",
+        "view": export.drawing.id if export.drawing is not None else "live",
         "begun": run.info["created"],
         "dataset": run.config.dataset,
-        "classes": list(kept.classes),
+        "classes": list(export.classes),
         "n": len(labels),
         "labels": _base64(labels, "<u2"),
         "tracked": [] if tracked is None else tracked.tolist(),
         "sprites": {
-            "pngs": [b64encode(png).decode() for png in kept.sheets.pngs] if kept.sheets else [],
-            "tile": kept.sheets.tile if kept.sheets else 28,
+            "pngs": [b64encode(png).decode() for png in export.sheets.pngs] if export.sheets else [],
+            "tile": export.sheets.tile if export.sheets else 28,
         },
         "plain": False,
     }

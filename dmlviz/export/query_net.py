@@ -28,26 +28,26 @@ class QueryNet:
     embeddings: bytes
 
 
-def query_net(kept: RunExport) -> QueryNet:
+def query_net(export: RunExport) -> QueryNet:
     """Return the trained net of a run for a page.
 
     Raises:
         UserError: If the images are in color or were given as vectors, the run has no net, or the net holds a layer
             that a page cannot do.
     """
-    spec = DATASETS[kept.run.config.dataset]
+    spec = DATASETS[export.run.config.dataset]
     if not spec.trainable or spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
     from dmlviz.nets.program import net_program
     from dmlviz.runs.embed import trained_net
 
-    program = net_program(trained_net(kept.run))
+    program = net_program(trained_net(export.run))
     places, offset = {}, 0
     for name, array in program.arrays.items():
         places[name] = {"shape": list(array.shape), "offset": offset}
         offset += array.size
-    unit = float(np.abs(kept.embeddings).max(initial=0)) / _STEPS or 1.0
-    basis = kept.run.linear_projection
+    unit = float(np.abs(export.embeddings).max(initial=0)) / _STEPS or 1.0
+    basis = export.run.linear_projection
     framing = spec.framing or Framing(box=round(0.8 * spec.size))
     description = {
         "program": {
@@ -56,7 +56,7 @@ def query_net(kept: RunExport) -> QueryNet:
             "operations": list(program.operations),
             "arrays": places,
         },
-        "dims": kept.embeddings.shape[1],
+        "dims": export.embeddings.shape[1],
         "unit": unit,
         "mean": spec.mean,
         "std": spec.std,
@@ -66,4 +66,4 @@ def query_net(kept: RunExport) -> QueryNet:
         else {"mean": np.asarray(basis.mean).tolist(), "components": np.asarray(basis.components).tolist()},
     }
     weights = b"".join(np.ascontiguousarray(array, "<f4").tobytes() for array in program.arrays.values())
-    return QueryNet(description, weights, np.rint(kept.embeddings / unit).astype("<i2").tobytes())
+    return QueryNet(description, weights, np.rint(export.embeddings / unit).astype("<i2").tobytes())

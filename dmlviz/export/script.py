@@ -47,14 +47,14 @@ def _resolves_to(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool
         return False
 
 
-def as_python(kept: RunExport) -> str:
+def as_python(export: RunExport) -> str:
     """Return a script that retrains the run and computes its map, as `end.embeddings` and `coordinates`."""
-    run, drawn = kept.run, kept.drawing
+    run, drawn = export.run, export.drawing
     needs_snapshots = drawn is not None and (
-        drawn.config.all_epochs or kept.step is not None or _uses_other_epochs(drawn)
+        drawn.config.all_epochs or export.step is not None or _uses_other_epochs(drawn)
     )
     if needs_snapshots:  # made from stored snapshots, which a script does not have
-        return as_python(RunExport(run)) + f"# The map is made from stored snapshots: {_projection_call(kept)}\n"
+        return as_python(RunExport(run)) + f"# The map is made from stored snapshots: {_projection_call(export)}\n"
     device = f", device={_literal(run.info['device'])}" if run.info.get("device") else ""
     lines = [
         _docstring(f"{run.title}: run {run.id} of dmlviz."),
@@ -68,7 +68,7 @@ def as_python(kept: RunExport) -> str:
         "",
         f"torch.set_num_threads({_literal(run.info.get('threads', 1))})  # as it was trained",
         "",
-        *(f"# {note}" for note in _notes(kept)),
+        *(f"# {note}" for note in _notes(export)),
         f"config = {_call('TrainConfig', minimal_overrides(run.config))}",
         f"for event in train(config{device}):",
         "    pass",
@@ -82,17 +82,17 @@ def as_python(kept: RunExport) -> str:
         lines.append("coordinates = project(end.embeddings, view, labels=labels).coordinates")
     else:
         lines.append("coordinates = default_projection(end.embeddings, labels).project(end.embeddings)")
-        if not PROJECTIONS[kept.view].native:  # PCA, whose axes have no meaning
+        if not PROJECTIONS[export.view].native:  # PCA, whose axes have no meaning
             lines.append("# The app rotates these axes to match the live map.")
     return "\n".join([*lines, ""])
 
 
-def as_command(kept: RunExport) -> str:
+def as_command(export: RunExport) -> str:
     """Return the commands that retrain the run and compute its map."""
-    lines = [f"# {note}" for note in _notes(kept)]
-    lines.append(_options("dmlviz train", minimal_overrides(kept.run.config)))
-    if kept.drawing:
-        lines.append(_projection_call(kept))
+    lines = [f"# {note}" for note in _notes(export)]
+    lines.append(_options("dmlviz train", minimal_overrides(export.run.config)))
+    if export.drawing:
+        lines.append(_projection_call(export))
     return "\n".join([*lines, ""])
 
 
@@ -101,27 +101,27 @@ def _uses_other_epochs(drawing: ProjectionRun) -> bool:
     return drawing.config.params.get("fitted") == "all"
 
 
-def _projection_call(kept: RunExport) -> str:
-    assert kept.drawing is not None
-    return _options(f"dmlviz project {kept.run.id}", minimal_overrides(kept.drawing.config))
+def _projection_call(export: RunExport) -> str:
+    assert export.drawing is not None
+    return _options(f"dmlviz project {export.run.id}", minimal_overrides(export.drawing.config))
 
 
-def write_python(kept: RunExport, file: IO[bytes]) -> None:
+def write_python(export: RunExport, file: IO[bytes]) -> None:
     """Write the Python script."""
-    file.write(as_python(kept).encode())
+    file.write(as_python(export).encode())
 
 
-def write_command(kept: RunExport, file: IO[bytes]) -> None:
+def write_command(export: RunExport, file: IO[bytes]) -> None:
     """Write the commands."""
-    file.write(as_command(kept).encode())
+    file.write(as_command(export).encode())
 
 
-def _notes(kept: RunExport) -> list[str]:
+def _notes(export: RunExport) -> list[str]:
     """Return notes on what the script does not reproduce."""
-    end = kept.run.end or {}
+    end = export.run.end or {}
     if end.get("event") != "stopped":
         return []
-    return [f"Stopped at step {int(end['step'])} of {kept.run.config.steps}; this script trains to the end."]
+    return [f"Stopped at step {int(end['step'])} of {export.run.config.steps}; this script trains to the end."]
 
 
 def _call(name: str, fields: Mapping[str, Any]) -> str:

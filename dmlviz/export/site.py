@@ -113,7 +113,7 @@ def write_site(folder: Path, runs: Sequence[RunExport], labs: Sequence[str] = ()
         raise UserError("A site shows at least one run or lab; got none: name runs, or add --lab NAME.")
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise UserError(f"{folder} holds other files, which are not touched: choose a new folder.")
-    pages = [_run_page(kept) for kept in runs]
+    pages = [_run_page(export) for export in runs]
     lab_pages = {name: lab_page(name, title) for name in dict.fromkeys(labs)}
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
@@ -138,12 +138,12 @@ def write_site(folder: Path, runs: Sequence[RunExport], labs: Sequence[str] = ()
     return [f"{page.kept.run.title} has no drawing pad. {page.no_net}" for page in pages if page.net is None]
 
 
-def _run_page(kept: RunExport) -> _RunPage:
+def _run_page(export: RunExport) -> _RunPage:
     try:
-        return _RunPage(kept, query_net(kept), "")
+        return _RunPage(export, query_net(export), "")
     except UserError as error:
-        _ = kept.embeddings  # raises for a run that is not finished
-        return _RunPage(kept, None, str(error))
+        _ = export.embeddings  # raises for a run that is not finished
+        return _RunPage(export, None, str(error))
 
 
 def _write_images(folder: Path, pages: Sequence[_RunPage]) -> None:
@@ -190,9 +190,9 @@ def _write_index(folder: Path, pages: Sequence[_RunPage], labs: Sequence[str], t
     (folder / "index.html").write_text(FRAME.format(root="", title=html.escape(title), body=body), encoding="utf-8")
 
 
-def _scores(kept: RunExport) -> str:
+def _scores(export: RunExport) -> str:
     """Return a run's main scores, as in "P@1 0.93 · MAP@R 0.87 on 596 test images"."""
-    metrics = kept.run.metrics
+    metrics = export.run.metrics
     shown = [f"{METRICS[name].title} {metrics[name]:.3f}" for name in CARD_SCORES if name in metrics]
     queries = metrics.get("queries", math.nan)
     return " · ".join(shown) + (f" on {queries:,.0f} test images" if shown and math.isfinite(queries) else "")

@@ -8,23 +8,23 @@ from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 
 
-def write_weights(kept: RunExport, file: IO[bytes]) -> None:
+def write_weights(export: RunExport, file: IO[bytes]) -> None:
     """Write the safetensors file; raise UserError if the run has none."""
-    path = kept.run.path / "weights.safetensors"
+    path = export.run.path / "weights.safetensors"
     if not path.exists():
-        raise UserError(f"{kept.run.title} has no weights yet: wait until training has finished.")
+        raise UserError(f"{export.run.title} has no weights yet: wait until training has finished.")
     with open(path, "rb") as stored:
         shutil.copyfileobj(stored, file)
 
 
-def loading(kept: RunExport) -> str:
+def loading(export: RunExport) -> str:
     """Return five lines of Python that load the weights and embed `images` (uint8, n × c × h × w)."""
-    config, data = kept.run.config, DATASETS[kept.run.config.dataset]
+    config, data = export.run.config, DATASETS[export.run.config.dataset]
     net = f'"{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}'
     return (
         "from safetensors.torch import load_file\n"
         "from dmlviz import nets\n"
         f"net = nets.build({net}, channels={data.channels}, size={data.size}).eval()\n"
-        f'net.load_state_dict(load_file("{kept.file_name("weights")}"))\n'
+        f'net.load_state_dict(load_file("{export.file_name("weights")}"))\n'
         f"embeddings = net((images.float() / 255 - {data.mean}) / {data.std})\n"
     )

@@ -52,8 +52,8 @@ def measurement(lab: str) -> Measurement:
     if lab in LABS.plugged:
         return LABS.plugged[lab]
     module, _, function = spec.measure.partition(":")
-    found: Measurement = getattr(import_module(module), function)
-    return found
+    measurement: Measurement = getattr(import_module(module), function)
+    return measurement
 
 
 class _Progress:

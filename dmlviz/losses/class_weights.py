@@ -25,11 +25,11 @@ class ClassWeights(Loss):
         self.num_classes = num_classes
         generator = torch.Generator().manual_seed(seed)
         if embedding_dim == 2:
-            drawn = _around_the_circle(num_classes, per_class, generator)
+            rows = _around_the_circle(num_classes, per_class, generator)
         else:
             # At random, lengths about 1: the learning rate then turns them at the same pace in any dimension.
-            drawn = torch.randn(num_classes * per_class, embedding_dim, generator=generator) / math.sqrt(embedding_dim)
-        self.weight = nn.Parameter(drawn)
+            rows = torch.randn(num_classes * per_class, embedding_dim, generator=generator) / math.sqrt(embedding_dim)
+        self.weight = nn.Parameter(rows)
 
     def scores(self, batch: Batch) -> Float[Tensor, "n classes"]:
         """Return the logits, whose cross-entropy with the labels is the loss."""

@@ -245,8 +245,8 @@ def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
     values = cross_entropy(scores, index, reduction="none") if len(batch) else x.sum(dim=1)
 
     def numbers() -> Numbers:
-        found = cross_entropy_numbers(scores, index)
-        return {**found, "d(f,c_y)": -scores.gather(1, index[:, None]).squeeze(1)}
+        parts = cross_entropy_numbers(scores, index)
+        return {**parts, "d(f,c_y)": -scores.gather(1, index[:, None]).squeeze(1)}
 
     return Terms(values, ~supports, smooth=True, numbers=numbers)
 

@@ -96,8 +96,10 @@ def forces(
     ask = _Arrangement(name, params, points, labels, weights, triplet)
     movable = [part.requires_grad_() for part in (ask.x, ask.weights) if part is not None]
     value = ask.loss_of(*movable)
-    found = torch.autograd.grad(value, movable, allow_unused=True)
-    pushed = [torch.zeros_like(part) if grad is None else 0 - grad for part, grad in zip(movable, found, strict=True)]
+    gradients = torch.autograd.grad(value, movable, allow_unused=True)
+    pushed = [
+        torch.zeros_like(part) if grad is None else 0 - grad for part, grad in zip(movable, gradients, strict=True)
+    ]
     return {
         "loss": value.item(),
         "active": float(ask.loss.active),
@@ -216,7 +218,7 @@ def _marks(name: str, params: Mapping[str, Any], scene: Scene) -> list[dict[str,
     reach = losses.LOSSES[name].thresholds_for(losses.LOSSES[name].with_defaults(params), {})
     if not reach.is_hinge:
         return []
-    found = []
+    marks = []
     for value, label in ((reach.positive_threshold, "pull begins"), (reach.negative_threshold, "push ends")):
         if value is None or value <= 0:
             continue
@@ -224,8 +226,8 @@ def _marks(name: str, params: Mapping[str, Any], scene: Scene) -> list[dict[str,
         if scene.axis is ANGLE:
             at = math.acos(max(-1.0, 1 - value)) if reach.measure == "cosine" else math.pi
         if scene.axis is not ANGLE or at < math.pi:
-            found.append({"x": at, "label": label})
-    return found
+            marks.append({"x": at, "label": label})
+    return marks
 
 
 def _held(scene: Scene, given: Mapping[str, float]) -> dict[str, float]:
@@ -257,12 +259,12 @@ _scene = lru_cache(maxsize=64)(scene_of)
 def _matrix(rows: Any, width: int | None, most: int) -> Tensor:
     """A list of places as a tensor (float64); raise UserError for anything else."""
     try:
-        found = torch.tensor(rows, dtype=torch.float64)
+        places = torch.tensor(rows, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError):
-        found = torch.zeros(0)
-    if found.ndim != 2 or not 1 <= len(found) <= most or found.shape[1] != (width or found.shape[1]):
+        places = torch.zeros(0)
+    if places.ndim != 2 or not 1 <= len(places) <= most or places.shape[1] != (width or places.shape[1]):
         size = f"{width} numbers each" if width else "the same count of numbers each"
         raise UserError(f"Places are 1 to {most} lists of {size}; got {str(rows)[:80]}.")
-    if found.shape[1] > DIMENSIONS or not bool(found.isfinite().all()):
+    if places.shape[1] > DIMENSIONS or not bool(places.isfinite().all()):
         raise UserError(f"Places are finite numbers in at most {DIMENSIONS} dimensions; got {str(rows)[:80]}.")
-    return found
+    return places

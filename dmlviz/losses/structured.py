@@ -254,10 +254,10 @@ def fastap(batch: Batch, *, bins: int, reduction: str) -> Terms:
     # One row of edges for positives, one for negatives; each pair adds to its own.
     edge = lower + (bins + 1) * batch.negative
     shares = position.new_zeros(n, 2 * (bins + 1)).scatter_add(1, edge, lower_share)
-    found, missed = shares.scatter_add(1, edge + 1, upper_share).view(n, 2, bins + 1).unbind(dim=1)
-    recalled, seen = found.cumsum(dim=1), (found + missed).cumsum(dim=1)
+    positives, missed = shares.scatter_add(1, edge + 1, upper_share).view(n, 2, bins + 1).unbind(dim=1)
+    recalled, seen = positives.cumsum(dim=1), (positives + missed).cumsum(dim=1)
     precision = recalled / seen.masked_fill(seen <= 0, 1.0)
-    total, count = (found * precision).sum(dim=1), batch.positive.sum(dim=1).clamp_min(1)
+    total, count = (positives * precision).sum(dim=1), batch.positive.sum(dim=1).clamp_min(1)
 
     def numbers() -> Numbers:
         return {"|P|": count, r"\sum_k h_k^+ H_k^+/H_k": total}

@@ -49,8 +49,8 @@ def episodes(labels: np.ndarray, ways: int, shots: int, queries: int, count: int
     rng = np.random.default_rng(seed)
     for _ in range(count):
         classes = rng.choice(names, ways, replace=False)
-        drawn = np.stack([rng.choice(members[name], shots + queries, replace=False) for name in classes])
-        yield Episode(classes, drawn[:, :shots], drawn[:, shots:])
+        items = np.stack([rng.choice(members[name], shots + queries, replace=False) for name in classes])
+        yield Episode(classes, items[:, :shots], items[:, shots:])
 
 
 def nearest_prototype(embeddings: np.ndarray, episode: Episode) -> np.ndarray:

@@ -50,8 +50,8 @@ def first_hits(queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None = N
             rows = rest[chunk]
             keys = ranker.keys(rows, distances.of(rows))
             depth = ranker.nearest.shape[1]
-            found = (np.sort(np.partition(keys, depth - 1, axis=1)[:, :depth], axis=1) & 1).astype(bool)
-            hits.rank[rows] = ranks_of_first_hits(found, keys)
+            is_match = (np.sort(np.partition(keys, depth - 1, axis=1)[:, :depth], axis=1) & 1).astype(bool)
+            hits.rank[rows] = ranks_of_first_hits(is_match, keys)
             hits.nearest_class[rows] = searched.classes[keys.argmin(axis=1)]
 
         for_each_chunk(len(rest), len(others), visit)

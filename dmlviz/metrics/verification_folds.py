@@ -101,8 +101,8 @@ def fold_accuracy(distances: np.ndarray, pairs: FoldPairs) -> FoldAccuracy:
     for number, fold in enumerate(folds):
         held_out = pairs.fold == fold
         threshold[number] = best_threshold(distances[~held_out], pairs.same[~held_out])
-        said = distances[held_out] < threshold[number]
-        accuracy[number] = np.mean(said == pairs.same[held_out])
+        is_same = distances[held_out] < threshold[number]
+        accuracy[number] = np.mean(is_same == pairs.same[held_out])
     return FoldAccuracy(accuracy, threshold)
 
 
@@ -129,8 +129,8 @@ def resample_identities(labels: np.ndarray, pairs: FoldPairs, rng: np.random.Gen
     A pair of one identity counts as often as that identity was drawn.
     """
     identities, index = np.unique(labels, return_inverse=True)
-    drawn = np.bincount(rng.integers(len(identities), size=len(identities)), minlength=len(identities))
-    first, second = drawn[index[pairs.first]], drawn[index[pairs.second]]
+    counts = np.bincount(rng.integers(len(identities), size=len(identities)), minlength=len(identities))
+    first, second = counts[index[pairs.first]], counts[index[pairs.second]]
     weights: np.ndarray = np.where(pairs.same, first, first * second)
     return weights
 

@@ -65,14 +65,14 @@ def show(
 
 
 def _show_run(run: Run, height: int, data: Path | None) -> MapWidget:
-    kept = RunExport.from_run(run, data_root=data)
+    export = RunExport.from_run(run, data_root=data)
     if run.state != "running":
-        return MapWidget(page_contents(kept), run, height)
+        return MapWidget(page_contents(export), run, height)
     labels = run.labels
     if labels is None:
         raise UserError(f"{run.title} has no embeddings yet: wait until its training has started.")
-    widget = MapWidget(live_contents(kept, labels), run, height)
-    widget.follow(lambda ended: page_contents(RunExport(ended, None, kept.sheets)))
+    widget = MapWidget(live_contents(export, labels), run, height)
+    widget.follow(lambda ended: page_contents(RunExport(ended, None, export.sheets)))
     return widget
 
 
@@ -81,18 +81,18 @@ def _show_training(training: Training, height: int, runs: Path, data: Path | Non
     config = training.config
     dataset = training.data or load(config.dataset, data)
     run = Runs(runs).create(config)
-    kept = RunExport(run, None, _sheets(dataset.test.images))
-    widget = MapWidget(live_contents(kept, dataset.test.labels), run, height)
+    export = RunExport(run, None, _sheets(dataset.test.images))
+    widget = MapWidget(live_contents(export, dataset.test.labels), run, height)
 
     def work() -> None:
         for _ in train_and_record(run, data=dataset, stop=lambda: widget.stopping):
             pass
 
-    widget.follow(lambda ended: page_contents(RunExport(ended, None, kept.sheets)), work)
+    widget.follow(lambda ended: page_contents(RunExport(ended, None, export.sheets)), work)
     end = time.monotonic() + START_S
     while run.tracked_indices is None and widget.error is None and time.monotonic() < end:
         time.sleep(0.02)
-    widget.contents = live_contents(kept, dataset.test.labels)  # now with the tracked images
+    widget.contents = live_contents(export, dataset.test.labels)  # now with the tracked images
     return widget
 
 
@@ -108,8 +108,8 @@ def _show_embeddings(
         with RunWriter(plan, ids, points) as writer:
             writer.last = 0, points
             writer.end("", 0.0, 0.0, scored=False)
-        kept = RunExport(Run(writer.run.path), None, None if pictures is None else _sheets(pictures))
-        contents = page_contents(kept) | {"plain": True}
+        export = RunExport(Run(writer.run.path), None, None if pictures is None else _sheets(pictures))
+        contents = page_contents(export) | {"plain": True}
     return MapWidget(contents, None, height)
 
 

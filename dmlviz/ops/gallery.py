@@ -105,6 +105,6 @@ class Gallery:
             }
             self._names = [name for name, known in rows.items() for _ in known]
             self._search = NearestNeighbors(np.concatenate([*rows.values()]))
-        distances, found = self._search.search(queries, 1)
-        names = tuple(self._names[index] for index in found[:, 0])
+        distances, nearest = self._search.search(queries, 1)
+        names = tuple(self._names[index] for index in nearest[:, 0])
         return Answers(names, distances[:, 0], distances[:, 0] <= threshold)

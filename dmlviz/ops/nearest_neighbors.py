@@ -73,11 +73,11 @@ class EuclideanSearch:
         for start in range(0, len(rows), block):
             go_on()
             part = slice(start, start + block)
-            near, found = self._search(self.points[rows[part]], k + 1)
-            is_self = found == rows[part, None]
+            near, neighbors = self._search(self.points[rows[part]], k + 1)
+            is_self = neighbors == rows[part, None]
             is_self[~is_self.any(axis=1), -1] = True  # among more than k duplicates the point itself may be missing
             shape = len(near), k
-            squared[part], indices[part] = near[~is_self].reshape(shape), found[~is_self].reshape(shape)
+            squared[part], indices[part] = near[~is_self].reshape(shape), neighbors[~is_self].reshape(shape)
         return squared, indices
 
     def _search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -179,6 +179,11 @@ def use_threads(count: int) -> Iterator[None]:
         _threads.reset(token)
 
 
+def granted_threads() -> int:
+    """Return the number that `use_threads` set; 1 outside it."""
+    return _threads.get() or 1
+
+
 def available_threads() -> int:
     """Return the number of threads to compute distances with.
 

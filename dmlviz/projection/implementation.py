@@ -15,5 +15,5 @@ def implementation(config: ProjectionConfig) -> Method:
     if declared.module:
         import_module(declared.module)
     registry = REFERENCE_REGISTRY if declared is REFERENCES.get(config.method) else REGISTRY
-    found: Any = registry[config.method]
-    return found() if isinstance(found, type) and issubclass(found, Method) else PluginMethod(config.method, found)
+    method: Any = registry[config.method]
+    return method() if isinstance(method, type) and issubclass(method, Method) else PluginMethod(config.method, method)

@@ -37,23 +37,23 @@ def read_labels(labels: Any, classes: Sequence[Any] | None) -> tuple[np.ndarray,
     Raises:
         UserError: for anything else, or fewer than 2 classes.
     """
-    given = to_numpy(labels)
-    if given.ndim != 1 or len(given) < 2:
+    array = to_numpy(labels)
+    if array.ndim != 1 or len(array) < 2:
         raise UserError(
-            f"labels hold one class for each of at least 2 images; got an array of shape {given.shape}: pass a list of "
+            f"labels hold one class for each of at least 2 images; got an array of shape {array.shape}: pass a list of "
             "numbers or names."
         )
-    if given.dtype.kind == "O" and all(isinstance(label, str) for label in given):
-        given = given.astype(str)
-    if given.dtype.kind not in "iubUS":
-        raise UserError(f"Labels are whole numbers or texts; got {given.dtype}: convert them, as with labels.long().")
+    if array.dtype.kind == "O" and all(isinstance(label, str) for label in array):
+        array = array.astype(str)
+    if array.dtype.kind not in "iubUS":
+        raise UserError(f"Labels are whole numbers or texts; got {array.dtype}: convert them, as with labels.long().")
     if classes is None:
-        names, ids = np.unique(given, return_inverse=True)
+        names, ids = np.unique(array, return_inverse=True)
     else:
-        names, ids = np.array([str(name) for name in classes]), given
-        if given.dtype.kind not in "iub" or given.min() < 0 or given.max() >= len(names):
+        names, ids = np.array([str(name) for name in classes]), array
+        if array.dtype.kind not in "iub" or array.min() < 0 or array.max() >= len(names):
             raise UserError(
-                f"With classes, labels are numbers from 0 to {len(names) - 1}; got {_range(given)}: leave classes out, "
+                f"With classes, labels are numbers from 0 to {len(names) - 1}; got {_range(array)}: leave classes out, "
                 "or name every class."
             )
     if not 2 <= len(names) <= MAX_CLASSES:
@@ -81,26 +81,26 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
     Raises:
         UserError: if the shape is another, or a value is not finite.
     """
-    given = to_numpy(embeddings)
-    if given.ndim != 2 or len(given) != count:
+    array = to_numpy(embeddings)
+    if array.ndim != 2 or len(array) != count:
         raise UserError(
             f"A snapshot holds one embedding for each of the {count:,} labels, as {count:,} × d numbers; got shape "
-            f"{given.shape} at step {step:,}: embed the same images every time."
+            f"{array.shape} at step {step:,}: embed the same images every time."
         )
-    if given.dtype.kind not in "fiub":
-        raise UserError(f"Embeddings are numbers; got {given.dtype} at step {step:,}: pass an array of floats.")
-    if not 1 <= given.shape[1] <= MAX_DIMENSIONS:
+    if array.dtype.kind not in "fiub":
+        raise UserError(f"Embeddings are numbers; got {array.dtype} at step {step:,}: pass an array of floats.")
+    if not 1 <= array.shape[1] <= MAX_DIMENSIONS:
         raise UserError(
-            f"Embeddings have 1 to {MAX_DIMENSIONS:,} dimensions; got {given.shape[1]:,} at step {step:,}: project "
+            f"Embeddings have 1 to {MAX_DIMENSIONS:,} dimensions; got {array.shape[1]:,} at step {step:,}: project "
             "them first."
         )
-    if dimensions not in (None, given.shape[1]):
+    if dimensions not in (None, array.shape[1]):
         raise UserError(
-            f"All snapshots of a run have the same number of dimensions; got {given.shape[1]} at step {step:,} after "
+            f"All snapshots of a run have the same number of dimensions; got {array.shape[1]} at step {step:,} after "
             f"{dimensions} before: begin another recording."
         )
     with np.errstate(over="ignore"):  # float64 beyond float32 is reported as infinite
-        copy = np.array(given, np.float32, order="C")
+        copy = np.array(array, np.float32, order="C")
     if not np.isfinite(copy).all():
         bad = int((~np.isfinite(copy).all(axis=1)).sum())
         raise UserError(

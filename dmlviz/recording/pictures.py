@@ -29,17 +29,17 @@ def to_pictures(images: Any, count: int) -> np.ndarray:
     Raises:
         UserError: for any other shape or type, or values that are not finite.
     """
-    given = to_numpy(images)
-    if len(given.shape) == 0 or len(given) != count:
-        raise UserError(f"There is one image for each label; got images of shape {given.shape} and {count:,} labels.")
-    given = _channels_last(given, prefer_first=hasattr(images, "detach"))
-    if 0 in given.shape:
-        raise UserError(f"Images have at least one pixel; got shape {given.shape}.")
-    low, scale = _range(given)
+    array = to_numpy(images)
+    if len(array.shape) == 0 or len(array) != count:
+        raise UserError(f"There is one image for each label; got images of shape {array.shape} and {count:,} labels.")
+    array = _channels_last(array, prefer_first=hasattr(images, "detach"))
+    if 0 in array.shape:
+        raise UserError(f"Images have at least one pixel; got shape {array.shape}.")
+    low, scale = _range(array)
     parts = []
     for start in range(0, count, _CHUNK):
-        part = given[start : start + _CHUNK]
-        if given.dtype != np.uint8:
+        part = array[start : start + _CHUNK]
+        if array.dtype != np.uint8:
             part = np.clip(np.rint((part.astype(np.float32) - low) * scale), 0, 255).astype(np.uint8)
         parts.append(_squares(part))
     return np.concatenate(parts)

@@ -12,6 +12,7 @@ from dmlviz.errors import DamagedFileError
 from dmlviz.runs.damage import Damage, check
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import package_version
+from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.files import read_json, write_json
 
 # Whatever writes a run changes the size or the time of one of these.
@@ -60,18 +61,10 @@ def _check(path: Path) -> Damage:
 
 
 def _stamps(path: Path) -> tuple[object, ...]:
-    """Return modification times and sizes of what changes whenever a run is written."""
+    """Return the stamps of what changes whenever a run is written."""
     paths = [path / name for name in _WRITTEN]
     paths += (path / "projections").glob("*/events.jsonl")
-    return tuple(_stamp(path) for path in paths)
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
+    return tuple(stamp(path) for path in paths)
 
 
 def _fingerprint(path: Path) -> str:

@@ -20,6 +20,7 @@ from dmlviz.runs.neighbor_search import NeighborSearch
 from dmlviz.runs.projection_record import MEASURES, ProjectionRun
 from dmlviz.runs.run_info import read_config, read_info
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_shape
+from dmlviz.storage.file_cache import kept_while_unchanged
 from dmlviz.storage.files import is_run_id
 from dmlviz.storage.run_schema.descriptions import METRICS, RUN
 from dmlviz.storage.run_schema.fields import MAX_IMAGES
@@ -106,6 +107,7 @@ class Run(NeighborSearch):
         return read_array(self.path / "embeddings.npy", "f", (self._count("labels.npy"), self.config.embedding_dim))
 
     @property
+    @kept_while_unchanged("run.json", "labels.npy", "tracked.npy", "embeddings.npy")
     def embedded(self) -> bool:
         """Whether the final embeddings exist and can be read."""
         try:
@@ -169,6 +171,7 @@ class Run(NeighborSearch):
             return None
 
     @property
+    @kept_while_unchanged("run.json", "basis.npz")
     def linear_projection(self) -> LinearProjection | None:
         """The linear projection of the replay; None before the end."""
         path, d = self.path / "basis.npz", self.config.embedding_dim

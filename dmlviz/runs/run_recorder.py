@@ -130,8 +130,8 @@ class RunRecorder:
             self._embedded(event)
         metrics = {name: float(value) for name, value in event.metrics.items()}
         validation = {name: float(value) for name, value in event.validation_metrics.items()}
-        kept = metrics | {VALIDATION + name: value for name, value in validation.items()}
-        write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in kept.items()})
+        scores = metrics | {VALIDATION + name: value for name, value in validation.items()}
+        write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in scores.items()})
         self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         self.writer.event(
             "stopped" if isinstance(event, Stopped) else "finished",

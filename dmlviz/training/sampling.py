@@ -37,8 +37,8 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
 
 def _checked(batches: Iterator[Any], config: TrainConfig, n: int) -> Iterator[np.ndarray]:
     """What a plug-in's sampler yields; raise UserError for anything but indices of as many images as a batch has."""
-    for given in batches:
-        batch = np.asarray(given)
+    for indices in batches:
+        batch = np.asarray(indices)
         whole = batch.ndim == 1 and np.issubdtype(batch.dtype, np.integer)
         if not whole or len(batch) != config.effective_batch_size or batch.min() < 0 or batch.max() >= n:
             raise UserError(

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.nets.projection_head import projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
+from dmlviz.ops.squared_distances import granted_threads
 from dmlviz.training import sampling
 from dmlviz.training.augmentation import Augmentation
 from dmlviz.training.batch_record import BatchRecord
@@ -176,7 +178,14 @@ class Trainer:
     def embed(self, images: LabeledImages, indices: np.ndarray | None = None) -> np.ndarray:
         """Return embeddings (n × d, float32) of the images at `indices`, or of all."""
         selected = torch.arange(len(images)) if indices is None else torch.from_numpy(indices)
-        parts = [self._embed_images(images[part]).cpu() for part in selected.to(self.device).split(EMBED_CHUNK)]
+        chunks = selected.to(self.device).split(EMBED_CHUNK)
+        # Chunks for each thread, not threads within an operation, which wait for each other where cores are busy.
+        threads = granted_threads() if self.device.type == "cpu" else 1
+        if threads == 1:
+            parts = [self._embed_images(images[part]).cpu() for part in chunks]
+        else:
+            with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                parts = [*pool.map(lambda part: self._embed_images(images[part]), chunks)]
         return torch.cat(parts).numpy()
 
     def loss_weights(self) -> dict[str, np.ndarray]:

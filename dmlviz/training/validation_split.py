@@ -74,10 +74,10 @@ def _held_out(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np
     sampler = SAMPLERS[config.sampler]
     if config.validation_fraction == 0 or not len(usable):
         return np.zeros(0, np.int64)
-    kept = max(MIN_PER_CLASS, config.images_per_class if sampler.by_class else 0)
+    num_kept = max(MIN_PER_CLASS, config.images_per_class if sampler.by_class else 0)
 
     def share(label: int, count: int) -> int:
-        most = min(_share(config, count), count - kept)
+        most = min(_share(config, count), count - num_kept)
         return most if most >= MIN_PER_CLASS else 0
 
     held_out = _take(labels, usable, share)

@@ -353,6 +353,29 @@ export interface Logits {
   norm: number;
 }
 
+/** Two images in a space: their distance, and the threshold that gets `accuracy` of all pairs right. */
+export interface PairSpace {
+  name: string;
+  distance: number;
+  threshold: number;
+  says_same: boolean;
+  accuracy: number;
+}
+
+/** dmlviz/runs/RUN/pair/A/B.json: whether two images are of one class; the thresholds rest on `pairs` pairs. */
+export interface ImagePair {
+  same: boolean;
+  pairs: number;
+  spaces: PairSpace[];
+}
+
+/** The image with which the pinned one is compared; without a URL until another image is pinned. */
+export interface Partner {
+  item: number;
+  label: number | null;
+  url?: string;
+}
+
 /** The image in question with its nearest, or the words that stand where there is none. */
 export interface InspectorProps {
   placeholder?: string;
@@ -372,6 +395,8 @@ export interface InspectorProps {
   below?: string;
   logits?: string[];
   sheet?: boolean;
+  comparable?: boolean;
+  partner?: Partner;
 }
 
 // ---- query: What the drawing pad and the paste field are given, and what they send.

@@ -14,11 +14,13 @@ from app.payloads.agreement import agreement_table
 from app.state import compare
 from app.state.compare import CompareState, Pair, differences, resolve_pair, run_view
 from app.state.explore_options import COMPARED_CURVES
+from app.widgets.compare_props import map_data
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.figures.data import measure
 from dmlviz.figures.drawing import draw
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.storage.files import write_array
 
 MAIN = Path(app.__file__).parent / "page.py"
@@ -130,6 +132,62 @@ def test_selecting_one_run_for_both_sides_swaps_them():
     ui = CompareState(a="a" * 16, b="b" * 16, pinned=3)
     ui.select("b" * 16, "b" * 16)
     assert (ui.a, ui.b, ui.pinned) == ("b" * 16, "a" * 16, None)
+
+
+@pytest.fixture
+def maps(here, two):
+    """The first run, of which two maps are drawn; for the second, the correlation of distances is not known."""
+    run = two[0]
+    kept = {"trustworthiness": 0.9, "continuity": 0.8, "neighbors_kept": 0.7, "distance_correlation": None}
+    for method, quality in (("tsne", kept | {"distance_correlation": 0.5}), ("umap", kept)):
+        record = here.runs.create_projection(run, ProjectionConfig(method=method))
+        with RecordWriter(record) as writer:
+            writer.event("finished", iteration=1, seconds=0.1, faithfulness=quality)
+    return run
+
+
+def test_two_maps_of_one_run_are_an_address(here, two):
+    ui = CompareState(a=two[0].id, b=two[1].id, pinned=3)
+    ui.select_twice(two[0])
+    assert (ui.a, ui.b, ui.pinned) == (two[0].id, two[0].id, None)
+    assert ui.to_query() == {"a": two[0].id, "b": two[0].id, "view_a": "tsne", "view_b": "umap"}
+    assert CompareState.from_query(ui.to_query()).to_query() == ui.to_query()
+    ui.view_a = "umap"
+    ui.view_b = "tsne"
+    ui.select_twice(two[1])  # what was chosen stays
+    assert (ui.a, ui.b, ui.view_a, ui.view_b) == (two[1].id, two[1].id, "umap", "tsne")
+    assert CompareState.from_query({"view_a": "nonsense", "view_b": "live"}).to_query() == {}
+
+
+def test_two_maps_of_one_run_share_pins_but_no_places(here, maps):
+    ui = CompareState(a=maps.id, b=maps.id, view_a="tsne", view_b="umap")
+    pair = resolve_pair(ui, here, None)
+    assert (pair.a.drawing.config.method, pair.b.drawing.config.method) == ("tsne", "umap")
+    assert (pair.same_run, pair.same_dataset, pair.same_view) == (True, True, False)
+    props = map_data(pair.a, ui, pair)
+    assert (props["link"], props["links_views"]) == ("compare", False)
+
+
+def test_the_page_compares_what_two_maps_of_one_run_keep(here, maps):
+    page = AppTest.from_file(str(MAIN), default_timeout=30)
+    page.switch_page(COMPARE)
+    page.query_params.update({"a": maps.id, "b": maps.id, "view_a": "tsne", "view_b": "umap"})
+    page.run()
+    assert not page.exception
+    assert not any("Something went wrong" in caption.value for caption in page.caption)
+    table = next(element.value for element in page.markdown if "What the map keeps" in element.value)
+    assert "| What the map keeps | t-SNE | UMAP |" in table
+    assert "| Distance correlation | 0.500 | – |" in table
+    keys = {element.key for element in page.get("bidi_component")}
+    assert {"map.a", "map.b", "inspector.a"} <= keys
+    assert not {"compare_scores", "inspector.b"} & keys
+
+
+def test_a_map_that_a_run_cannot_have_is_noted_and_given_up(here, two):
+    ui = CompareState(a=two[0].id, b=two[1].id, view_a="pca")  # of two dimensions, which the run's own map shows whole
+    pair = resolve_pair(ui, here, None)
+    assert (pair.a.drawing, ui.view_a) == (None, "live")
+    assert len(ui.notes) == 1
 
 
 def test_runs_of_different_data_sets_cannot_be_compared(here, two):

@@ -140,6 +140,24 @@ def test_baselines_are_drawn_beside_the_run(here, run, monkeypatch):
     assert "are being measured" in page.words
 
 
+def test_a_figure_is_drawn_anew_by_itself_when_a_baseline_is_measured(here, run, monkeypatch):
+    measured = recall_at_k(*run.embeddings_at(None))
+    pixels, untrained = (Baseline(name, {"recall_at_k": measured}) for name in ("raw pixels", "untrained net"))
+    answers = [([], True), ([], True), ([pixels], True), ([pixels], True), ([pixels, untrained], False)]
+    asked = []
+
+    def baseline_curves(*_):
+        asked.append(answers.pop(0) if len(answers) > 1 else answers[0])
+        return BaselineCurves(*asked[-1])
+
+    monkeypatch.setattr(drawer, "baseline_curves", baseline_curves)
+    page = Page(run=run.id, curves="recall_at_k")
+    for _ in range(3):  # as the clock of the fragment does
+        page.run()
+    assert len(page.figure["data"]) == 4
+    assert "are being measured" not in page.words
+
+
 def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tmp_path):
     def state():
         return baseline_curves(run, digits, False, here.data, tmp_path)

@@ -294,24 +294,26 @@ def test_after_an_interrupted_rerun_widgets_default_to_the_state(here):
         page.run()
 
 
-def test_after_an_interrupted_rerun_widget_values_are_set_again():
+def test_a_value_set_in_an_interrupted_rerun_is_set_again_and_no_other_is():
     def script():
         import streamlit as st
 
         from app.widgets.parameters import bound_widget, track_interrupted_rerun
 
         with track_interrupted_rerun():
-            bound_widget(st.selectbox, "Net", "net", "lenet", lambda entered: None, options=["small", "lenet"])
-            if st.session_state.pop("newer run", False):
+            net = st.session_state["value"]
+            bound_widget(st.selectbox, "Net", "net", net, lambda entered: None, options=["small", "lenet"])
+            bound_widget(st.number_input, "Seed", "seed", 0, None)  # may hold what a person has not sent yet
+            if st.session_state["newer run"]:
                 st.stop()
 
     test = AppTest.from_function(script)
-    told = []
-    for cut_short in (False, True, False, False):
-        test.session_state["newer run"] = cut_short
+    is_set = []
+    for net, interrupted in (("lenet", False), ("small", True), ("small", False), ("small", False)):
+        test.session_state["value"], test.session_state["newer run"] = net, interrupted
         test.run()
-        told.append(test.selectbox(key="net").proto.set_value)
-    assert told == [True, False, True, False]
+        is_set.append((test.selectbox(key="net").proto.set_value, test.number_input(key="seed").proto.set_value))
+    assert is_set == [(True, True), (True, False), (True, False), (False, False)]
 
 
 def test_the_camera_tab_needs_https_or_localhost():

@@ -199,6 +199,30 @@ def test_a_neighbor_history_of_an_untracked_image_is_refused(client, run):
     assert "tracked" in answer.json()["error"]
 
 
+def test_two_images_are_compared_by_pixels_and_by_the_net(client, run, digits):
+    first, second = 3, int(np.flatnonzero(run.labels == run.labels[3])[1])
+    answer = client.get(f"/dmlviz/runs/{run.id}/pair/{first}/{second}.json").json()
+    pixels, embedding = answer["spaces"]
+    assert (answer["same"], pixels["name"], embedding["name"]) == (True, "raw pixels", "embedding")
+    flat = digits.images.reshape(len(digits), -1) / 255
+    assert pixels["distance"] == pytest.approx(np.linalg.norm(flat[first] - flat[second]), abs=1e-4)
+    between = np.linalg.norm(run.embeddings[first] - run.embeddings[second])
+    assert embedding["distance"] == pytest.approx(between, abs=1e-4)
+    for space in answer["spaces"]:
+        assert space["says_same"] == (space["distance"] < space["threshold"])
+    assert answer["pairs"] == 10_000
+    assert 0.5 < pixels["accuracy"] < embedding["accuracy"] <= 1  # the run tells the classes apart
+    other = int(np.flatnonzero(run.labels != run.labels[first])[0])
+    apart = client.get(f"/dmlviz/runs/{run.id}/pair/{first}/{other}.json").json()
+    assert (apart["same"], apart["spaces"][1]["says_same"]) == (False, False)
+
+
+def test_two_images_of_which_one_does_not_exist_are_not_compared(client, run):
+    answer = client.get(f"/dmlviz/runs/{run.id}/pair/3/99999.json")
+    assert answer.status_code == 404
+    assert "numbered 0 to 595; got 3 and 99,999" in answer.json()["error"]
+
+
 @pytest.mark.parametrize("path", ["neighbor-history/99999.json", "neighbor-history/3.json?metric=manhattan"])
 def test_a_neighbor_history_of_an_unknown_image_or_metric_is_refused(client, run, path):
     assert len(client.get(f"/dmlviz/runs/{run.id}/{path}").json()["error"]) > 20

@@ -108,6 +108,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     for page in students:
         map_has(page, ready="true", run=shown)
     teacher.locator(".map").evaluate("root => root.map.playback.seek(1)")
+    map_has(teacher, frame="1")  # a frame may have to be fetched first
     step = teacher.locator(".map").get_attribute("data-step") or ""
     for page in students:
         map_has(page, step=step)
@@ -122,7 +123,9 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     press(ada, "Explore on your own")
     expect(ada.get_by_role("button", name="Follow the teacher")).to_be_visible()
     teacher.locator(".map").evaluate("root => root.map.playback.seek(3)")
+    map_has(teacher, frame="3")
     later = teacher.locator(".map").get_attribute("data-step") or ""
+    assert later != step
     map_has(bob, step=later)
     map_has(ada, step=step)
     press(ada, "Follow the teacher")

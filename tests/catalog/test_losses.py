@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from dmlviz import TrainConfig, losses, miners
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.errors import UserError
 
 
@@ -146,3 +147,9 @@ def test_in_two_dimensions_class_weights_start_evenly_in_seeded_order():
     several = angles(0, name="soft_triple", centers=3).view(10, 3)
     within = (several - several[:, :1]) % 360
     torch.testing.assert_close(within, torch.tensor([0.0, 12.0, 24.0]).expand(10, 3), rtol=0, atol=1e-3)
+
+
+def test_a_catalog_says_whether_it_holds_a_name():
+    assert "triplet" in LOSSES
+    assert "tripel" not in LOSSES
+    assert None not in LOSSES

@@ -199,3 +199,15 @@ def test_figures_that_vectors_do_not_give_are_left_out_and_the_list_says_why(tmp
         listed = archive.read("README.txt").decode()
     assert "ROC is left out. Verification needs same-class and different-class pairs; got 0 and 6" in listed
     assert "Training is left out." in listed
+
+
+def test_faiss_reads_the_index_and_finds_the_same_neighbors(kept):
+    faiss = pytest.importorskip("faiss")
+    file = io.BytesIO()
+    write("faiss", kept, file)
+    index = faiss.deserialize_index(np.frombuffer(file.getvalue(), np.uint8))
+    squared, ids = index.search(np.asarray(kept.embeddings[:20]), 11)
+    distances, neighbors = kept.neighbors
+    np.testing.assert_array_equal(ids[:, 0], kept.items[:20])
+    np.testing.assert_allclose(np.sqrt(squared[:, 1:]), distances[:20], atol=1e-3)
+    assert (ids[:, 1:] == neighbors[:20]).mean() > 0.95  # equal distances may change places

@@ -6,22 +6,25 @@ import os
 import re
 import shlex
 import shutil
+import warnings
 from contextlib import redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.api import routes
+from app.payloads import downloads
 from app.runtime import services
 from app.runtime.services import Settings
 from app.state import run_list
 from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.export import FORMATS
+from dmlviz.export import FORMATS, RunExport, write
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.quota import total_size
 from dmlviz.runs.run import Run
@@ -33,6 +36,7 @@ CALLS = {
     *("torch.set_num_threads", "TrainConfig", "ProjectionConfig", "train", "data.load", "print", "len", "project"),
     *("default_projection", "default_projection(end.embeddings, labels).project"),
 }
+_WRITTEN: dict[tuple[str, str, bytes | None], bytes] = {}  # by format, settings and weights
 IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.ops.linear_projection"}
 
 
@@ -54,11 +58,13 @@ class Probe:
         shutil.copytree(BUNDLED_RUNS / OTHER, self.bundled / OTHER)
         self.here = services.start_services(Settings(runs=folder, data=data), warm=False)
         self.here.runs.bundled = self.bundled
+        self._write_in_process, downloads._write_in_process = downloads._write_in_process, _write_here
         app = Starlette(routes=routes.routes(), exception_handlers={UserError: routes.user_error})
         self.client = TestClient(app, base_url="http://localhost")
 
     def close(self) -> None:
         """Stop what was started."""
+        downloads._write_in_process = self._write_in_process
         services.stop_services()
         shutil.rmtree(self.bundled, ignore_errors=True)
 
@@ -137,6 +143,18 @@ class Probe:
             except SystemExit as ended:
                 if ended.code not in (0, None):
                     raise RuntimeError(f"dmlviz runs ended with {ended.code}") from None
+
+
+def _write_here(format: str, run: Run, file: IO[bytes]) -> None:
+    """Write a format of torch in this process, once for each net: a process of its own, as the app's, takes seconds."""
+    weights = run.path / "weights.safetensors"
+    net = format, run.config.to_json(), weights.read_bytes() if weights.exists() else None
+    if net not in _WRITTEN:
+        content = io.BytesIO()
+        with warnings.catch_warnings(action="ignore"):  # of torch's own code
+            write(format, RunExport(run), content)
+        _WRITTEN[net] = content.getvalue()
+    file.write(_WRITTEN[net])
 
 
 def _fault(look) -> str | None:

@@ -48,6 +48,32 @@ class Logits(TypedDict):
     norm: float
 
 
+class PairSpace(TypedDict):
+    """Two images in a space: their distance, and the threshold that gets `accuracy` of all pairs right."""
+
+    name: str
+    distance: float
+    threshold: float
+    says_same: bool
+    accuracy: float
+
+
+class ImagePair(TypedDict):
+    """dmlviz/runs/RUN/pair/A/B.json: whether two images are of one class; the thresholds rest on `pairs` pairs."""
+
+    same: bool
+    pairs: int
+    spaces: list[PairSpace]
+
+
+class Partner(TypedDict):
+    """The image with which the pinned one is compared; without a URL until another image is pinned."""
+
+    item: int
+    label: int | None
+    url: NotRequired[str]
+
+
 class InspectorProps(TypedDict, total=False):
     """The image in question with its nearest, or the words that stand where there is none."""
 
@@ -68,3 +94,5 @@ class InspectorProps(TypedDict, total=False):
     below: str
     logits: list[str]
     sheet: bool
+    comparable: bool
+    partner: Partner

@@ -30,12 +30,12 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     query = np.flatnonzero(data.test.roles["query"])[:: len(np.unique(data.test.labels)) // SHOWN_QUERIES]
     gallery = np.flatnonzero(data.test.roles["query"] == 0)
     query = query[:SHOWN_QUERIES]
-    distances, found = NearestNeighbors(embeddings[gallery]).search(embeddings[query], SHOWN_NEIGHBORS)
+    distances, indices = NearestNeighbors(embeddings[gallery]).search(embeddings[query], SHOWN_NEIGHBORS)
     np.savez_compressed(
         context.folder / "ranking.npz",
         query=query.astype(np.int32),
-        found=gallery[found].astype(np.int32),
-        right=data.test.labels[gallery[found]] == data.test.labels[query, None],
+        found=gallery[indices].astype(np.int32),
+        right=data.test.labels[gallery[indices]] == data.test.labels[query, None],
         distance=distances.astype(np.float32),
     )
     sizes = {size: search(embeddings, data.test, size) for size in GALLERY_SIZES} if trial.settings["sizes"] else {}

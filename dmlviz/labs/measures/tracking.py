@@ -167,16 +167,16 @@ def follow_from(tracker: Correlation, videos: np.ndarray, first: np.ndarray) -> 
     """
     n = len(videos)
     frames = _normalized(videos)
-    found = np.repeat(first[:, None], FRAMES, axis=1).astype(np.float32)
+    boxes = np.repeat(first[:, None], FRAMES, axis=1).astype(np.float32)
     rows = np.arange(0, SIDE, STRIDE)
     maps = np.empty((n, FRAMES, len(rows), len(rows)), np.float32)
     with torch.inference_mode():
-        templates = tracker.template(_exemplars(frames, found, np.arange(n), np.zeros(n, int)))
+        templates = tracker.template(_exemplars(frames, boxes, np.arange(n), np.zeros(n, int)))
         for frame in range(FRAMES):
             maps[:, frame] = tracker(templates, frames[:, frame, None]).numpy()
             if frame:
-                found[:, frame, :2] = damped_peak(maps[:, frame], found[:, frame - 1, :2], rows)
-    return found, maps
+                boxes[:, frame, :2] = damped_peak(maps[:, frame], boxes[:, frame - 1, :2], rows)
+    return boxes, maps
 
 
 def damped_peak(scores: np.ndarray, before: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -33,24 +33,24 @@ def final_results(results: Sequence[TrialResult], prefix: str) -> list[TrialResu
 
 
 def _level(results: Sequence[TrialResult]) -> list[FigureRow]:
-    found = []
+    rows = []
     for contestant in CONTESTANTS:
         runs = final_results(results, f"final-{contestant.key}")
         for mode in MODES:
             values = [100 * run.values[mode]["map_at_r"] for run in runs]
-            found += [mean_row("level", mode, contestant.title, values)] if values else []
-    return found
+            rows += [mean_row("level", mode, contestant.title, values)] if values else []
+    return rows
 
 
 def _all_scores(results: Sequence[TrialResult]) -> list[FigureRow]:
-    found = []
+    rows = []
     for contestant in CONTESTANTS:
         runs = final_results(results, f"final-{contestant.key}")
         for mode in MODES:
             for name, title in SCORE_TITLES:
                 values = [100 * run.values[mode][name] for run in runs]
-                found += [mean_row("scores", contestant.title, f"{title}, {mode}", values)] if values else []
-    return found
+                rows += [mean_row("scores", contestant.title, f"{title}, {mode}", values)] if values else []
+    return rows
 
 
 def gains(results: Sequence[TrialResult]) -> dict[str, list[float]]:
@@ -68,14 +68,14 @@ def gains(results: Sequence[TrialResult]) -> dict[str, list[float]]:
         mean(f"final-{CONTRASTIVE.key}"),
         *(mean(f"paper-{name}") for name in ("untuned", "unmined", "smaller", "smaller")),
     ]
-    found = {}
+    gain_by_loss = {}
     for contestant in CONTESTANTS:
         if contestant == CONTRASTIVE:
             continue
         own = [mean(f"final-{contestant.key}", peeked=number == len(TRICKS) - 1) for number in range(len(TRICKS))]
         pairs = [(a, b) for a, b in zip(own, baselines, strict=True) if a is not None and b]
-        found[contestant.title] = [100 * (a / b - 1) for a, b in pairs] if len(pairs) == len(TRICKS) else []
-    return found
+        gain_by_loss[contestant.title] = [100 * (a / b - 1) for a, b in pairs] if len(pairs) == len(TRICKS) else []
+    return gain_by_loss
 
 
 def _tricks(results: Sequence[TrialResult]) -> list[FigureRow]:
@@ -89,13 +89,13 @@ def _tricks(results: Sequence[TrialResult]) -> list[FigureRow]:
 def _years(results: Sequence[TrialResult]) -> list[FigureRow]:
     """The gain of each loss by its year: as claimed with all tricks, and on the level field."""
     steps = gains(results)
-    found = []
+    rows = []
     for contestant in sorted(CONTESTANTS, key=lambda one: one.year):
         if steps.get(contestant.title):
             level, claimed = steps[contestant.title][0], steps[contestant.title][-1]
-            found.append(FigureRow(figure="years", series="as a paper claims it", x=_label(contestant), y=claimed))
-            found.append(FigureRow(figure="years", series="on the level field", x=_label(contestant), y=level))
-    return sorted(found, key=lambda row: row.series)
+            rows.append(FigureRow(figure="years", series="as a paper claims it", x=_label(contestant), y=claimed))
+            rows.append(FigureRow(figure="years", series="on the level field", x=_label(contestant), y=level))
+    return sorted(rows, key=lambda row: row.series)
 
 
 def _label(contestant: Contestant) -> str:
@@ -104,10 +104,10 @@ def _label(contestant: Contestant) -> str:
 
 def _search(results: Sequence[TrialResult]) -> list[FigureRow]:
     """The best validation score after each trial of the search."""
-    found = []
+    rows = []
     for contestant in CONTESTANTS:
         best = 0.0
         for number, result in enumerate(search_results(contestant, results), 1):
             best = max(best, 100 * (result.values.get("validation") or 0.0))
-            found.append(FigureRow(figure="search", series=contestant.title, x=number, y=best))
-    return found
+            rows.append(FigureRow(figure="search", series=contestant.title, x=number, y=best))
+    return rows

@@ -120,8 +120,8 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 def _answer(results: Sequence[TrialResult]) -> str:
     rows = [row for row in _rows(results) if row.figure == "newcomers" and row.x == 3]
-    found = {row.series: row.y for row in rows}
-    new = [found.get(f"new digits, gallery of {title}") for title in NEWCOMER_NETS.values()]
+    scores = {row.series: row.y for row in rows}
+    new = [scores.get(f"new digits, gallery of {title}") for title in NEWCOMER_NETS.values()]
     if None in new:
         return "Too many trainings failed to tell."
     words = " and ".join(f"{value:.0%} ({title})" for value, title in zip(new, NEWCOMER_NETS.values(), strict=True))

@@ -36,16 +36,16 @@ def _literature() -> tuple[PrintedRow, ...]:
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    found = {title: steps for title, steps in gains(results).items() if steps}
-    if not found:
+    gain_by_loss = {title: steps for title, steps in gains(results).items() if steps}
+    if not gain_by_loss:
         return "Too few runs have ended to tell."
-    winner = max(found, key=lambda title: found[title][-1])
-    level, claimed = found[winner][0], found[winner][-1]
-    ahead = sum(steps[0] > 0 for steps in found.values())
+    winner = max(gain_by_loss, key=lambda title: gain_by_loss[title][-1])
+    level, claimed = gain_by_loss[winner][0], gain_by_loss[winner][-1]
+    ahead = sum(steps[0] > 0 for steps in gain_by_loss.values())
     return (
         f"With every trick {winner} is {claimed:+.0f} % ahead of the contrastive loss; on the level field it is "
-        f"{level:+.0f} %. Of {len(found)} losses {ahead} beat the contrastive loss of 2006 there. Tuning and protocol "
-        "make more difference than the formula."
+        f"{level:+.0f} %. Of {len(gain_by_loss)} losses {ahead} beat the contrastive loss of 2006 there. Tuning and "
+        "protocol make more difference than the formula."
     )
 
 

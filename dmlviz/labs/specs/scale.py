@@ -80,18 +80,18 @@ def _count(result: TrialResult) -> int:
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    found = {(row.series, row.x): row.y for row in _rows(results) if row.figure == "images"}
+    scores = {(row.series, row.x): row.y for row in _rows(results) if row.figure == "images"}
     few, many = IMAGES[0], IMAGES[-1]
     softmax, metric = LOSSES[0][1], LOSSES[1][1]
-    if any((title, count) not in found for title in (softmax, metric) for count in (few, many)):
+    if any((title, count) not in scores for title in (softmax, metric) for count in (few, many)):
         return "Too many trainings failed to tell."
     return (
-        f"With {few} images of a class {softmax} reaches a MAP@R of {found[softmax, few]:.2f} and {metric} "
-        f"{found[metric, few]:.2f}; with {many} images {found[softmax, many]:.2f} and {found[metric, many]:.2f}. All "
-        "curves rise and flatten. "
+        f"With {few} images of a class {softmax} reaches a MAP@R of {scores[softmax, few]:.2f} and {metric} "
+        f"{scores[metric, few]:.2f}; with {many} images {scores[softmax, many]:.2f} and {scores[metric, many]:.2f}. "
+        "All curves rise and flatten. "
         + (
             f"{softmax} has not overtaken up to here: the question of Horiguchi and others stays open on this data."
-            if found[softmax, many] < found[metric, many]
+            if scores[softmax, many] < scores[metric, many]
             else f"{softmax} has overtaken, as Horiguchi and others found for plentiful data."
         )
     )

@@ -2,6 +2,7 @@
 import type { ClassroomEvent, RunEvent } from "../protocol.ts";
 import { decodeBase64 } from "./base64.ts";
 import { serverUrl } from "./server.ts";
+import { onWake } from "./wake.ts";
 
 /** The connection was lost or is back: that does not come from the server. */
 export type StreamEvent = RunEvent | ClassroomEvent | { event: "connection"; state: "open" | "retrying" };
@@ -207,6 +208,16 @@ export function createStreams({
       channel.ended ||= from === undefined;
     },
 
+    /** Connect anew at once, and go on after the last line: a connection may be dead without a word. */
+    reconnect(): void {
+      for (const channel of channels.values()) {
+        close(channel);
+        channel.resting = false;
+        channel.delay = FIRST_RETRY;
+      }
+      turn();
+    },
+
     /** The bytes of a frame that `feed` brought, or undefined. */
     frame: (id: string): ArrayBuffer | undefined => fed.get(id),
   };
@@ -214,3 +225,4 @@ export function createStreams({
 
 /** The page's one set of streams. */
 export const stream = createStreams();
+if (globalThis.document) onWake(() => stream.reconnect());

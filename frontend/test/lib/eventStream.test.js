@@ -204,6 +204,28 @@ describe("stream", () => {
     );
   });
 
+  it("connects anew at once when it is told to, after the last line, and not to a run that is over", () => {
+    const { streams, sources, timers, open } = browser();
+    const { names } = heard(streams, "a");
+    streams.open({ run: "over", events_url: "/over" });
+    open()[0].send({ event: "end", state: "finished" });
+    streams.open({ run: "a", events_url: "/a" });
+    open()[0].send(step(1), 7);
+    streams.reconnect();
+    assert.deepEqual(
+      open().map(({ url }) => url),
+      ["/a?after=7"],
+    );
+    open()[0].send(step(2), 8);
+    assert.deepEqual(names(), [1, 2]);
+    open()[0].fail(2); // it rests
+    streams.reconnect();
+    assert.equal(open().at(-1).url, "/a?after=8");
+    const before = sources.length;
+    timers[0][0]();
+    assert.equal(sources.length, before);
+  });
+
   it("takes the record of an exported page once, with its frames by their hash", () => {
     const { streams, open } = browser();
     const { names } = heard(streams, "a");

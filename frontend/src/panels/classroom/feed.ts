@@ -1,6 +1,7 @@
 // A page's one stream of its class, and what is said back: where this page is, what was pressed.
 import { createStreams } from "../../lib/eventStream.ts";
 import { fetchServer } from "../../lib/server.ts";
+import { onWake } from "../../lib/wake.ts";
 import type { ClassroomEvent } from "../../protocol.ts";
 
 export type Listener = (event: ClassroomEvent | "ended") => void;
@@ -13,6 +14,7 @@ export type Action =
   | { what: "reveal" | "end" | "leave" };
 
 const streams = createStreams();
+if (globalThis.document) onWake(() => streams.reconnect());
 const last = new Map<string, ClassroomEvent>();
 const listeners = new Map<string, Set<Listener>>();
 const LINGER_MS = 3000; // the line is made anew on another page: the stream waits for it

@@ -10,6 +10,7 @@ import type { Inspected, WithSubject } from "./captions.ts";
 import { contactSheet } from "./contactSheet.ts";
 import style from "./inspector.css";
 import { LogitsView } from "./logits.ts";
+import { PairView } from "./pairView.ts";
 import { neighborList, updateMapRanks } from "./neighborList.ts";
 import { historyButton, keyOf, stepStrip, subjectHead } from "./subjectView.ts";
 
@@ -39,6 +40,7 @@ class Inspector {
   tell: (name: string, value: unknown) => void = () => {};
   private root = h("div", "inspector");
   private logits = new LogitsView();
+  private pair = new PairView((begin) => this.tell("compare", begin));
   private data: Inspected = { neighbors: [] };
   private selection: Selection | null = null;
   private sheet = false; // whether the selection is shown, or what is pinned
@@ -119,6 +121,7 @@ class Inspector {
       subjectHead(data),
       ...(data.steps?.length ? [stepStrip(data.steps)] : []),
       ...(data.far ? [h("p", "far", data.far)] : []),
+      ...this.pair.view(data),
       ...this.renderMetricTabs(data),
       neighborList(data, (item) => this.pin(item), this),
       keyOf(data),

@@ -1,0 +1,61 @@
+"""What every tracker gets: settings, and values by step."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmlviz.runs.run import Run
+
+_OF_A_STEP = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values that belong to one step.
+
+    Attributes:
+        step: the step.
+        time: when they were measured (seconds since 1970).
+        values: the numbers by name, such as "validation/map_at_r".
+    """
+
+    step: int
+    time: float
+    values: dict[str, float]
+
+
+def settings(run: Run) -> dict[str, str | int | float | bool]:
+    """Return the settings of a run, those of its loss and miner as "loss_params.margin"; unset ones are left out."""
+    return dict(_flat(run.config.to_dict()))
+
+
+def values_by_step(run: Run) -> Iterator[Values]:
+    """Yield what was measured while a run trained, in the order of the steps, and the test scores at its end."""
+    for event in run.events():
+        match event["event"]:
+            case "step":
+                values = {f"train/{name}": event[name] for name in _OF_A_STEP}
+            case "snapshot":
+                values = _scores(event["scored_on"], event["metrics"]) | _scores("train", event.get("train_metrics"))
+            case "finished" | "stopped":
+                values = _scores("test", event.get("metrics"))
+            case _:
+                continue
+        finite = {name: float(value) for name, value in values.items() if value is not None and math.isfinite(value)}
+        if finite:
+            yield Values(event.get("step", 0), event["time"], finite)
+
+
+def _scores(images: str, scores: Mapping[str, float | None] | None) -> dict[str, float | None]:
+    return {f"{images}/{name}": value for name, value in (scores or {}).items()}
+
+
+def _flat(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str | int | float | bool]]:
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, str | int | float | bool):
+            yield prefix + name, value
+        elif value is not None:
+            yield prefix + name, str(value)

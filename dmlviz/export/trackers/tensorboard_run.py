@@ -1,0 +1,42 @@
+"""A run as event files of TensorBoard."""
+
+from pathlib import Path
+
+from dmlviz.errors import UserError
+from dmlviz.export.contents import RunExport
+from dmlviz.export.trackers.content import settings, values_by_step
+
+
+def log(export: RunExport, target: str) -> str:
+    """Write scalars, settings and the embeddings with their images below `target`; return the folder of the run."""
+    import numpy as np
+    import torch
+    from torch.utils.tensorboard import SummaryWriter
+
+    from dmlviz.data import sprite_sheet
+    from dmlviz.export.projector import MAX_SIDE
+
+    run = export.run
+    folder = Path(target) / run.id
+    if folder.exists():
+        raise UserError(f"{folder} exists: this run is logged there already; delete the folder or name another one.")
+    with SummaryWriter(str(folder)) as writer:
+        rows = "\n".join(f"| {name} | `{value}` |" for name, value in settings(run).items())
+        writer.add_text("settings", f"**{run.title}**\n\n| setting | value |\n|---|---|\n{rows}")
+        for point in values_by_step(run):
+            for name, value in point.values.items():
+                writer.add_scalar(name, value, point.step, walltime=point.time)
+        pictures, sheets = None, export.sheets
+        if sheets and sprite_sheet.columns_of_square(len(export.items)) * sheets.tile <= MAX_SIDE:
+            tiles = sprite_sheet.tiles(sheets.pngs, sheets.tile)[export.items]
+            tiles = tiles[..., None] if tiles.ndim == 3 else tiles
+            pictures = torch.from_numpy(np.ascontiguousarray(tiles.transpose(0, 3, 1, 2))).float() / 255
+            pictures = pictures.expand(-1, 3, -1, -1)
+        writer.add_embedding(
+            torch.from_numpy(np.array(export.embeddings, np.float32)),
+            metadata=[export.classes[label] for label in export.labels],
+            label_img=pictures,
+            global_step=(run.end or {}).get("step"),
+            tag="test_images",
+        )
+    return str(folder)
