@@ -86,17 +86,21 @@ def _preview_tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]
     """The first pictures of each class, a row a class, as one PNG."""
     from PIL import Image
 
+    from dmlviz.data.sprite_sheet import small_images, tile_side
+
     images, labels = parts["train_images"], parts["train_labels"]
     classes = min(classes, MOST_TILES)
     columns = int(np.clip(MOST_TILES // classes, 1, TILES))
-    side = images.shape[1]
+    side = tile_side(images)
     sheet = np.zeros((classes * side, columns * side, *images.shape[3:]), np.uint8)
     counts = []
     for label in range(classes):
         members = np.flatnonzero(labels == label)[:columns]
         counts.append(len(members))
         for column, member in enumerate(members):
-            sheet[label * side : (label + 1) * side, column * side : (column + 1) * side] = images[member]
+            sheet[label * side : (label + 1) * side, column * side : (column + 1) * side] = small_images(
+                images[member][None]
+            )[0]
     file = BytesIO()
     Image.fromarray(sheet).save(file, "PNG")
     png = b64encode(file.getvalue()).decode()

@@ -9,6 +9,7 @@ from PIL import Image
 from pyarrow import csv, parquet
 
 from dmlviz import data
+from dmlviz.data import sprite_sheet
 from dmlviz.data.columns import column_numbers, describe_columns
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.import_path import import_path
@@ -201,3 +202,13 @@ def test_a_dataset_of_hugging_face_with_images_and_class_names(tmp_path):
     loaded = data.load(name, tmp_path / "data")
     assert loaded.classes == ("cat", "dog")
     assert len(loaded.train) + len(loaded.test) == N - 4
+
+
+def test_large_images_are_reduced_for_the_page():
+    images = np.zeros((3, 224, 224, 3), np.uint8)
+    images[1, :, 112:] = 200
+    assert sprite_sheet.tile_side(images) == 64
+    (tiles,) = [sprite_sheet.tiles([sprite_sheet.encode_sheet(images, 0)], 64)]
+    assert tiles.shape == (100, 64, 64, 3)
+    assert tiles[1, :, :32].max() == 0
+    assert tiles[1, :, 32:].min() == 200
