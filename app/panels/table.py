@@ -1,5 +1,6 @@
 """Below the map: the table of the test images, to search, filter and sort, and to select on the map."""
 
+import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,7 @@ def _table(context: PageContext) -> None:
         st.caption("The columns of this run cannot be read.")
         return
     columns = described(run, data)
-    rows = matching_rows(with_classes(run, table), columns, _filter(columns))
+    rows = matching_rows(with_classes(run, table), columns, _filter(run.id, columns))
     chosen = _rows_on_page(context, table, rows)
     left, right = st.columns([3, 1], vertical_alignment="center")
     what = f"{len(chosen):,} picked" if len(chosen) else f"{len(rows):,} of {table.num_rows:,} rows"
@@ -71,28 +72,28 @@ def _table(context: PageContext) -> None:
         )
 
 
-def _filter(columns: tuple[Column, ...]) -> Filter:
-    """Render the widgets of the filter."""
+def _filter(run: str, columns: tuple[Column, ...]) -> Filter:
+    """Render the widgets of the filter; they belong to the run, as its columns do."""
     search, name, value = st.columns([3, 2, 4])
     with search:
-        text = st.text_input("Search", key="table.search", placeholder="part of a text", persist_state="session")
+        text = st.text_input("Search", key=f"table.search.{run}", placeholder="part of a text", persist_state="session")
     by_name = {column.name: column for column in columns if column.kind != "text"}
     with name:
-        chosen = st.selectbox("Filter by", [ANY, *by_name], key="table.column")
+        chosen = st.selectbox("Filter by", [ANY, *by_name], key=f"table.column.{run}")
     column = by_name.get(chosen)
     with value:
         if column is None:
             return Filter(text)
         if column.kind == "category":
             values = st.multiselect(
-                "Values", column.values, key=f"table.values.{column.name}", placeholder="all", select_all=False
+                "Values", column.values, key=f"table.values.{run}.{column.name}", placeholder="all", select_all=False
             )
             return Filter(text, column.name, values=tuple(values))
         if not column.low < column.high:
-            st.caption(f"All numbers are {column.low:g}.")
+            st.caption("There are no numbers." if np.isnan(column.low) else f"All numbers are {column.low:g}.")
             return Filter(text)
         low, high = st.slider(
-            "From and to", column.low, column.high, (column.low, column.high), key=f"table.range.{column.name}"
+            "From and to", column.low, column.high, (column.low, column.high), key=f"table.range.{run}.{column.name}"
         )
         return Filter(text, column.name, low if low > column.low else -np.inf, high if high < column.high else np.inf)
 
@@ -104,7 +105,8 @@ def _rows_on_page(context: PageContext, table: "pyarrow.Table", rows: np.ndarray
     listed = with_classes(context.run_view.run, table).take(shown)
     event = st.dataframe(
         listed.to_pandas().set_index(shown.astype(np.int64)),
-        key="table.rows",
+        # With other rows, those that were picked before mean others.
+        key=f"table.rows.{context.run_view.run.id}.{zlib.crc32(shown.tobytes()):x}",
         height=HEIGHT,
         on_select="rerun",
         selection_mode="multi-row",

@@ -1,5 +1,8 @@
 """Columns of an imported table: colors of the map, the rows that a filter finds, the routes."""
 
+import shutil
+from urllib.parse import quote
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -65,6 +68,19 @@ def test_the_map_is_told_of_numbers_and_categories(run, folder):
 def test_a_filter_finds_rows(run, folder, wanted, rows):
     found = matching_rows(with_classes(run, run.columns), described(run, folder), wanted)
     assert found.tolist() == list(rows)
+
+
+def test_the_routes_give_labels_and_columns(run, here, client):
+    shutil.copytree(run.path, here.runs.folder / run.id)
+    labels = np.frombuffer(client.get(f"/dmlviz/runs/{run.id}/labels.u16").content, "<u2")
+    assert labels.tolist() == [0, 1] * (N // 2)
+    names = [info["name"] for info in client.get(f"/dmlviz/runs/{run.id}/columns.json").json()]
+    assert names == ["price", "shop", "note", "two/names ü"]
+    address = f"/dmlviz/runs/{run.id}/columns/{quote('two/names ü', safe='')}.f32"
+    assert np.frombuffer(client.get(address).content, "<f4").tolist() == [i % 3 for i in range(N)]
+    missing = client.get(f"/dmlviz/runs/{run.id}/columns/secret.f32")
+    assert missing.status_code == 404
+    assert "no column 'secret'" in missing.json()["error"]
 
 
 def test_columns_travel_with_an_exported_run_and_damage_is_told(run, folder):
