@@ -12,6 +12,7 @@ from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
 from app.payloads import cleaning, sprites, thumbnails
 from app.payloads.agreement import agreement_table
 from app.payloads.baseline_curves import baseline_progress
+from app.payloads.columns import column_bytes, column_infos
 from app.payloads.image_pair import image_pair
 from app.payloads.nearest_neighbors import nearest_neighbor_bytes
 from app.payloads.neighbor_history import neighbor_history
@@ -41,6 +42,9 @@ def routes() -> list[Route]:
         Route("/runs/{run}/logits/{item:int}.json", logits),
         Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/runs/{run}/labels.u16", labels),
+        Route("/runs/{run}/columns.json", columns),
+        Route("/runs/{run}/columns/{name:path}.f32", column),
         Route("/runs/{run}/train-points/{view}.json", trained_on),
         Route("/agreement/{a}/{b}.json", agreement),
         Route("/runs/{run}/cleaning.json", cleaning_findings),
@@ -163,6 +167,27 @@ async def values(request: Request) -> Response:
     run, view = _run(request), request.path_params["view"]
     drawing = None if view == LIVE else run.drawing(view)
     return _binary(await asyncio.to_thread(point_values, run, drawing, request.path_params["measure"]))
+
+
+@access(Rule.RUN_READER)
+async def labels(request: Request) -> Response:
+    """The class IDs of a run's test images, 16 bits each (little-endian): for a run whose data set is not on disk."""
+    stored = _run(request).labels
+    return _binary(b"" if stored is None else stored.astype("<u2").tobytes())
+
+
+@access(Rule.RUN_READER)
+async def columns(request: Request) -> Response:
+    """The further columns of the test images that a map can be colored by."""
+    infos = await asyncio.to_thread(column_infos, _run(request), personal(request).data)
+    return JSONResponse(infos, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def column(request: Request) -> Response:
+    """A number for every test image from a column: n float32."""
+    run, name = _run(request), request.path_params["name"]
+    return _binary(await asyncio.to_thread(column_bytes, run, personal(request).data, name))
 
 
 @access(Rule.RUN_READER)

@@ -26,8 +26,14 @@ COLOR_MODES = {
     "faithfulness": "Faithfulness",
     "center": "Distance to class center",
 }
+COLUMN = "column."  # before the name of a column that points are colored by
 PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
 OURS: Engine = "dmlviz"
+
+
+def is_color(name: object) -> bool:
+    """Whether this is something that points can be colored by: a key of `COLOR_MODES`, or a column."""
+    return isinstance(name, str) and (name in COLOR_MODES or (name.startswith(COLUMN) and len(name) <= 100))
 
 
 def projection_views() -> list[str]:

@@ -268,7 +268,7 @@ export interface MapProps {
   sprites: SpriteSheets;
   labels?: number[];
   labels_url?: string;
-  kept?: ("tracked" | "nearest" | "values")[];
+  kept?: ("tracked" | "nearest" | "values" | "columns")[];
   tracked?: number[] | null;
   values?: Record<string, string>;
   query?: MapQuery;
@@ -1144,6 +1144,16 @@ export interface ReviewAction {
   action: "confirm" | "relabel" | "exclude" | "tag" | "undo";
   label: number | null;
   tag: string | null;
+}
+
+// ---- columns: Further columns of the test images.
+
+/** A column that the map can be colored by: of numbers from `low` to `high`, or of categories (`values`). */
+export interface ColumnInfo {
+  name: string;
+  low: number | null;
+  high: number | null;
+  values: string[] | null;
 }
 
 /** What each component is given. */

@@ -9,6 +9,7 @@ from app.payloads.protocol import (
     batches,
     classroom,
     cleaning,
+    columns,
     common,
     compare,
     events,
@@ -39,6 +40,7 @@ MODULES = (
     classroom,
     labs,
     cleaning,
+    columns,
 )
 
 PROPS: dict[str, type] = {
