@@ -80,6 +80,22 @@ def test_a_lasso_selects_enclosed_points_of_visible_classes(open_map):
     assert selection["count"] == mask.sum() > 100
     assert page.tells("selected") == str(selection["count"])
 
+    # The selection alone, and step by step back to where it began.
+    page.locator("[data-tool=isolate]").click()
+    page.shows(points=selection["count"], selected=0)
+    page.locator("[data-tool=undo]").click()
+    page.shows(selected=selection["count"])
+    page.locator("[data-tool=undo]").click()
+    page.shows(selected=0)
+    page.locator("[data-tool=undo]").click()
+    page.shows(points=3000)
+    page.locator("[data-tool=redo]").click()
+    page.wait_for_function("map().model.hidden.has(3)")
+    page.locator("[data-tool=pictures]").click()
+    page.wait_for_function("map().overlay.drawn.size > 10")
+    page.locator("[data-tool=density]").click()
+    page.locator("[data-tool=density][aria-pressed=true]").wait_for()
+
 
 def test_the_legend_hides_and_solos_and_counts(open_map):
     page = open_map("?n=3000")

@@ -15,7 +15,7 @@ const SIDE = 512; // cells of the estimate along the longer side of the map
 const BANDWIDTH = 11; // cells
 const SHARES = [0.12, 0.4, 0.75]; // of the greatest density of a class, at which a contour runs
 const SHARES_OF_ALL = [0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9];
-const MAX_CLASSES = 24; // above it one estimate for all classes together
+const MAX_CLASSES = 24; // above it one estimate for all together
 const MIN_POINTS = 5; // a class with fewer has no contour
 
 interface Contours {
@@ -33,7 +33,7 @@ export class Density {
 
   /** Draw the contours; computed again only where other points stand still. */
   draw(context: CanvasRenderingContext2D, scene: Scene, model: Model, colors: Rgb[], theme: Theme): void {
-    const of = [scene.frame, scene.usable, model, colors];
+    const of = [scene.frame, scene.usable, model.groupIds, colors];
     if (scene.settled && of.some((part, i) => part !== this.of[i])) {
       this.of = of;
       this.contours = estimate(scene.places(), scene.usable, model, colors);
@@ -58,12 +58,12 @@ export class Density {
 
 function estimate(places: Float32Array, usable: Uint8Array, model: Model, colors: Rgb[]): Contours | null {
   const groups = new Map<number, [number, number][]>();
-  const single = model.usedClasses > MAX_CLASSES;
+  const single = model.groups.length > MAX_CLASSES;
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
   for (let i = 0; i < model.n; i++) {
     if (!usable[i]) continue;
     const [x, y] = [places[2 * i], places[2 * i + 1]];
-    const group = single ? -1 : model.labels[i];
+    const group = single ? -1 : model.groupIds[i];
     if (!groups.has(group)) groups.set(group, []);
     groups.get(group)?.push([x, y]);
     [left, right] = [Math.min(left, x), Math.max(right, x)];

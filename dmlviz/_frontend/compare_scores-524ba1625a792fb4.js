@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-ecb88615e106c05e.js";

@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-ecb88615e106c05e.js";

@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.map/page-ecb88615e106c05e.js";

@@ -1,0 +1,1 @@
+export { scores as default } from "../dmlviz.map/page-e7313885ee0d78cd.js";

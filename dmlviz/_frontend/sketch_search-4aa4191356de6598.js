@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-ecb88615e106c05e.js";

@@ -1,0 +1,1 @@
+export { threshold as default } from "../dmlviz.map/page-e7313885ee0d78cd.js";
