@@ -49,6 +49,8 @@ def addresses(run, dataset, content_hash, frame):
         "measure": "center",
         "step": "0",
         "item": "3",
+        "first": "3",
+        "second": "4",
         "sheet": "0",
         "loss": "triplet",
         "lab": "patches",
