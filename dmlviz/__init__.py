@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from dmlviz.config import ProjectionConfig, TrainConfig
     from dmlviz.notebook import show
     from dmlviz.recording import record
+    from dmlviz.runs.add_data import add_data
     from dmlviz.training.loop import train
 
 __version__ = "0.1.0"
-__all__ = ["ProjectionConfig", "TrainConfig", "UserError", "record", "show", "train"]
+__all__ = ["ProjectionConfig", "TrainConfig", "UserError", "add_data", "record", "show", "train"]
 
 _HOMES = {
     "ProjectionConfig": "dmlviz.config",
     "TrainConfig": "dmlviz.config",
+    "add_data": "dmlviz.runs.add_data",
     "record": "dmlviz.recording",
     "show": "dmlviz.notebook",
     "train": "dmlviz.training.loop",

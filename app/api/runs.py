@@ -11,6 +11,8 @@ from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
 from app.payloads import cleaning, sprites, thumbnails
 from app.payloads.agreement import agreement_table
+from app.payloads.baseline_curves import baseline_progress
+from app.payloads.columns import column_bytes, column_infos
 from app.payloads.image_pair import image_pair
 from app.payloads.nearest_neighbors import nearest_neighbor_bytes
 from app.payloads.neighbor_history import neighbor_history
@@ -23,6 +25,7 @@ from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.run import LIVE, Run
 
+HELD_S, LOOK_S = 20.0, 0.5  # seconds: a proxy may give up on an answer that takes longer; between two looks
 NEIGHBORS = 10  # in a neighbor history, as many as the inspector shows
 
 
@@ -33,11 +36,15 @@ def routes() -> list[Route]:
         Route("/runs/{run}/nearest.bin", nearest),
         Route("/runs/{run}/judged.bin", per_query),
         Route("/runs/{run}/pixels.json", baseline),
+        Route("/runs/{run}/baseline-curves.json", baselines_measured),
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
         Route("/runs/{run}/portrait-{theme}.png", thumbnail),
         Route("/runs/{run}/logits/{item:int}.json", logits),
         Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/runs/{run}/labels.u16", labels),
+        Route("/runs/{run}/columns.json", columns),
+        Route("/runs/{run}/columns/{name:path}.f32", column),
         Route("/runs/{run}/train-points/{view}.json", trained_on),
         Route("/agreement/{a}/{b}.json", agreement),
         Route("/runs/{run}/cleaning.json", cleaning_findings),
@@ -83,6 +90,20 @@ async def baseline(request: Request) -> Response:
     folder = tiles.folder(personal(request).cache)
     scores = await asyncio.to_thread(pixel_baseline, run, personal(request).data, folder)
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def baselines_measured(request: Request) -> Response:
+    """How many baselines of the curves are measured: answered when there are more than `drawn`, or after a while."""
+    run, here = _run(request), personal(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, here.data)
+    drawn, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
+    for _ in range(int(HELD_S / LOOK_S)):
+        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, here.data, here.cache)
+        if not progress["pending"] or str(progress["measured"]) != drawn:
+            break
+        await asyncio.sleep(LOOK_S)
+    return JSONResponse(progress, headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)
@@ -146,6 +167,27 @@ async def values(request: Request) -> Response:
     run, view = _run(request), request.path_params["view"]
     drawing = None if view == LIVE else run.drawing(view)
     return _binary(await asyncio.to_thread(point_values, run, drawing, request.path_params["measure"]))
+
+
+@access(Rule.RUN_READER)
+async def labels(request: Request) -> Response:
+    """The class IDs of a run's test images, 16 bits each (little-endian): for a run whose data set is not on disk."""
+    stored = _run(request).labels
+    return _binary(b"" if stored is None else stored.astype("<u2").tobytes())
+
+
+@access(Rule.RUN_READER)
+async def columns(request: Request) -> Response:
+    """The further columns of the test images that a map can be colored by."""
+    infos = await asyncio.to_thread(column_infos, _run(request), personal(request).data)
+    return JSONResponse(infos, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def column(request: Request) -> Response:
+    """A number for every test image from a column: n float32."""
+    run, name = _run(request), request.path_params["name"]
+    return _binary(await asyncio.to_thread(column_bytes, run, personal(request).data, name))
 
 
 @access(Rule.RUN_READER)

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from app.payloads import query
+from app.payloads.columns import run_columns
 from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
@@ -59,7 +60,7 @@ def inspector_panel(
     """Render the inspector; return the result of the query image, or None."""
     tab = st.session_state[KEY]
     if tab == "Selected":
-        _selected(ui, run_view, neighbors)
+        _selected(ui, services, run_view, neighbors)
         return None
     if not run_view.complete:
         st.caption("Queries are available after training.")
@@ -80,7 +81,7 @@ def inspector_panel(
     return result
 
 
-def _selected(ui: UIState, run_view: RunView, neighbors: list[Neighbor]) -> None:
+def _selected(ui: UIState, services: Services, run_view: RunView, neighbors: list[Neighbor]) -> None:
     if ui.pinned is None or not neighbors:
         text = "Click a point to see its nearest neighbors in the embedding."
         if ui.pinned is not None:
@@ -88,6 +89,19 @@ def _selected(ui: UIState, run_view: RunView, neighbors: list[Neighbor]) -> None
         _inspector(ui, {"placeholder": text})
     else:
         _inspector(ui, component_props.pinned_data(run_view, ui, ui.pinned, neighbors))
+        _row(run_view, services, ui.pinned)
+
+
+def _row(run_view: RunView, services: Services, item: int) -> None:
+    """Render what the columns of the table say of a pinned image."""
+    table = run_columns(run_view.run, services.data) if run_view.columns else None
+    if table is None or item >= table.num_rows:
+        return
+    values = table.slice(item, 1).to_pylist()[0]
+    known = {name: value for name, value in values.items() if value is not None}
+    words = (f"{value:.6g}" if isinstance(value, float) else value for value in known.values())
+    pairs = (f"{escape_markdown(name)} **{escape_markdown(word)}**" for name, word in zip(known, words, strict=True))
+    st.caption(" · ".join(pairs))
 
 
 def _drawing_pad() -> np.ndarray | None:

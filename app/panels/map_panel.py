@@ -11,10 +11,11 @@ from app.payloads.query import QueryResult
 from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
-from app.state.explore_options import COLOR_MODES, OURS
+from app.state.explore_options import OURS, is_color
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
@@ -144,7 +145,7 @@ def _second_map(ui: UIState, run_view: RunView, neighbors: list[Neighbor], answe
 
 def _take_color(ui: UIState, key: str) -> None:
     color = st.session_state[key].get("color")
-    ui.color = color if color in COLOR_MODES else ui.color
+    ui.color = color if is_color(color) else ui.color
 
 
 def _take_selection(ui: UIState, run_view: RunView, key: str) -> None:
@@ -205,6 +206,11 @@ def scores_panel(run_view: RunView) -> None:
     """Render scores and loss curve; the run's events update both."""
     if run_view.run.config.views_note:
         st.caption(run_view.run.config.views_note)
+    spec = DATASETS[run_view.run.config.dataset]
+    if run_view.complete and not spec.trainable and not run_view.run.recorded and not run_view.run.metrics:
+        reason = "they have no labels" if len(spec.classes) < 2 else "there are too many to compare all"
+        st.caption(f"No scores of these embeddings: {reason}.")
+        return
     left, right = st.columns([3, 2])
     data = component_props.run_source(replace(run_view, drawing=None))
     with left:

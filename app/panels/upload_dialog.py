@@ -10,13 +10,14 @@ from app.state.explore import UIState
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
-from dmlviz.data.embedding_file import MAX_VECTORS, SUFFIXES
+from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
+from dmlviz.data.table_file import MAX_VECTORS
 from dmlviz.errors import UserError
 
 OPEN = "custom-data-open"
 MAX_MEGABYTES = 100
-SIDES = {None: "Original, max 32", 28: "28", 32: "32", 48: "48", 64: "64"}
+SIDES = {None: "Original, max 32"} | {side: str(side) for side in (28, 32, 48, 64, 96, 128, 224)}
 COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
 PICTURES = (
@@ -25,7 +26,11 @@ PICTURES = (
 )
 VECTORS = (
     f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv or parquet, with a column named label or "
-    "a second file of labels. They are shown without training."
+    "a second file of labels, or without labels. They are shown without training."
+)
+TABLES = (
+    "**Tables**: csv or parquet, a row for each image (a column of bytes) or vector. All other columns are kept: color "
+    "the map by them, search, filter and sort."
 )
 LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more)."
 
@@ -63,7 +68,7 @@ def _dialog(ui: UIState, services: Services) -> None:
 
 
 def _choose_files(services: Services) -> None:
-    for text in (PICTURES, VECTORS):
+    for text in (PICTURES, VECTORS, TABLES):
         st.markdown(text)
     files = st.file_uploader(
         "Files",

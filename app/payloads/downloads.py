@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from app.payloads.sprites import ImageTiles
+from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, RunExport, SpriteSheets, write
 from dmlviz.runs.run import ProjectionRun, Run
@@ -34,7 +35,7 @@ def create_download(
     with contextlib.suppress(UserError):
         tiles = load_images(run.config.dataset)
         pngs = tuple(tiles.sheet(number, cache).read_bytes() for number in range(tiles.sheets))
-        sheets = SpriteSheets(int(tiles.images.shape[1]), pngs)
+        sheets = SpriteSheets(sprite_sheet.tile_side(tiles.images), pngs)
     run_export = RunExport(run, drawing, sheets)
     handle, name = tempfile.mkstemp(prefix="dmlviz-export-")
     try:

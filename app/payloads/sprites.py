@@ -37,8 +37,7 @@ class ImageTiles:
         """URLs of tiles and labels, as JSON types."""
         base = f"{ROUTES}/data/{self.dataset}/{self.hash}"
         urls = [f"{base}/sprite-{number}.png" for number in range(self.sheets)]
-        tile = int(self.images.shape[1])
-        sprites = {"urls": urls, "tile": tile}
+        sprites = {"urls": urls, "tile": sprite_sheet.tile_side(self.images)}
         return {"n": len(self), "labels_url": f"{base}/labels.u16", "sprites": sprites}
 
     def folder(self, cache: Path) -> Path:

@@ -111,6 +111,9 @@ class UploadManager:
             _move(source, self.data / custom_datasets.FOLDER / name)
             DATASETS.add_search_path(self.data)
         else:
+            for pictures in (folder / custom_datasets.FOLDER).glob(f"{custom_datasets.PREFIX}*"):  # of the rows
+                _move(pictures, self.data / custom_datasets.FOLDER / pictures.name)
+                DATASETS.add_search_path(self.data)
             source = folder / "runs" / name
             write_json(source / "run.json", read_json(source / "run.json") | {"title": title})
             _move(source, ensure_dir(self.runs.folder) / name)

@@ -2,7 +2,18 @@
 
 import streamlit as st
 
-from app.panels import batch_explorer, curves, inspector, map_panel, navigation, sidebar, task, templates, toolbar
+from app.panels import (
+    batch_explorer,
+    curves,
+    inspector,
+    map_panel,
+    navigation,
+    sidebar,
+    table,
+    task,
+    templates,
+    toolbar,
+)
 from app.runtime import url_state
 from app.state import explore
 from app.state.current_view import context_key, page_context
@@ -62,6 +73,7 @@ else:
     map_and_inspector()
     if progress is None or progress.is_revealed or not progress.task.view_before_guess:
         map_panel.scores_panel(context.run_view)
+        table.table_panel(context)
         batch_explorer.batch_explorer(context.run_view)
         curves.curves(context)
         templates.templates_panel(context.run_view)

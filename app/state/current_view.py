@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from app.payloads import sprites
+from app.payloads.columns import has_columns
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services, session_services
 from app.state.explore import UIState, current
@@ -20,7 +21,8 @@ from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 class RunView:
     """A run with its status; `pictures` None while its data set is not on disk; `drawing` None in the live view.
 
-    `second` is the view of the same projection by the other engine, where it is shown beside.
+    `second` is the view of the same projection by the other engine, where it is shown beside. `columns` says whether
+    more is known of the test images, as columns.
     """
 
     run: Run
@@ -29,6 +31,7 @@ class RunView:
     drawing: ProjectionRun | None = None
     drawing_status: Status | None = None
     second: "RunView | None" = None
+    columns: bool = False
 
     @property
     def live(self) -> bool:
@@ -97,7 +100,8 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
     run = run or services.default_run()
     if run is None:
         return None
-    run_view = RunView(run, services.jobs.status(run.id), run_images(run, services))
+    columns = has_columns(run, services.data)
+    run_view = RunView(run, services.jobs.status(run.id), run_images(run, services), columns=columns)
     try:
         run_view = with_drawing(run_view, ui.projection(), services)
     except UserError as error:

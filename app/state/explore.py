@@ -36,7 +36,7 @@ class UIState(TrainingDraft):
         previous_view: The view before this one, to which `restore_view` returns.
         projection_overrides: Fields of the projection's config that differ from their defaults.
         beside: Whether the map of the other engine is shown beside the projection's.
-        color: What points are colored by, a key of `COLOR_MODES`.
+        color: What points are colored by, a key of `COLOR_MODES`, or `column.` and a name.
         pinned: Index of the pinned test image.
         partner: Index of the test image with which the pinned one is compared; None where none is.
         selected: The selected test images.

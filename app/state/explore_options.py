@@ -5,8 +5,9 @@ from dmlviz.catalog.projection_engines import Engine
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 
-# What the drawer below the map shows, by title, first what it opens with: figures, and the table of all scores.
+# What the drawer below the map shows, by title, first what it opens with: figures, queries, all scores.
 SCORES = "scores"
+QUERIES = "queries"
 CURVES = {
     name: FIGURES[name].title
     for name in (
@@ -17,7 +18,7 @@ CURVES = {
         "confusion_matrix",
         "training_curves",
     )
-} | {SCORES: "All scores"}
+} | {QUERIES: "Queries", SCORES: "All scores"}
 COMPARED_CURVES = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
 COLOR_MODES = {
     "class": "Class",
@@ -25,8 +26,14 @@ COLOR_MODES = {
     "faithfulness": "Faithfulness",
     "center": "Distance to class center",
 }
+COLUMN = "column."  # before the name of a column that points are colored by
 PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
 OURS: Engine = "dmlviz"
+
+
+def is_color(name: object) -> bool:
+    """Whether this is something that points can be colored by: a key of `COLOR_MODES`, or a column."""
+    return isinstance(name, str) and (name in COLOR_MODES or (name.startswith(COLUMN) and len(name) <= 100))
 
 
 def projection_views() -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from app.content.lessons import LESSONS, Task
-from app.state.explore_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, projection_views
+from app.state.explore_options import CURVES, PROJECTION_FIELDS, is_color, projection_views
 from app.state.selection import Selection
 from app.state.training_form import SETTINGS
 from dmlviz.catalog.reference_projections import REFERENCES
@@ -108,7 +108,7 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
     if query.get("view") in projection_views():
         state.view = query["view"]
         state.beside = query.get("beside") == "1" and state.view in REFERENCES
-    if query.get("color") in COLOR_MODES:
+    if is_color(query.get("color")):
         state.color = query["color"]
     if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
         state.pinned = int(query["pin"])

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 
+MAX_SEARCHED = 50_000  # images whose nearest neighbors are searched for all at once
 _NO_SPRITES = {"urls": [], "tile": 28}
 
 
@@ -44,9 +46,8 @@ def sprite_props(run_view: RunView) -> dict[str, Any]:
     run, tiles = run_view.run, run_view.pictures
     props: dict[str, Any] = {"classes": list(DATASETS[run.config.dataset].classes)}
     if tiles is None:
-        labels = run.labels
-        class_ids = [] if labels is None else [int(label) for label in labels]
-        return props | {"n": len(class_ids), "labels": class_ids, "sprites": _NO_SPRITES}
+        url = f"{ROUTES}/runs/{run.id}/labels.u16?{run_version(replace(run_view, drawing=None))}"
+        return props | {"n": _num_test_images(run), "labels_url": url, "sprites": _NO_SPRITES}
     return props | tiles.describe()
 
 
@@ -56,8 +57,9 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
     place = answer.map_positions.get(data["view"]) if answer is not None else None
     available = {
         "tracked": True,
-        "nearest": run_view.complete,
+        "nearest": run_view.complete and _num_test_images(run_view.run) <= MAX_SEARCHED,
         "values": has_point_values(run_view.run, run_view.drawing),
+        "columns": run_view.columns,
     }
     data["kept"] = [name for name, is_available in available.items() if is_available]  # the map knows the addresses
     if answer is not None and place is not None:

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,22 @@ def load_arrays(root: Path, name: str) -> dict[str, np.ndarray]:
     return found
 
 
-def save(root: Path, name: str, facts: Mapping[str, Any], parts: Mapping[str, np.ndarray]) -> None:
-    """Put a data set into the data folder, whole or not at all; one that is there already stays."""
+def columns_file(part: str) -> str:
+    """The name of the file of a part's further columns; see dmlviz/data/columns.py."""
+    return f"{part}_columns.parquet"
+
+
+def save(
+    root: Path,
+    name: str,
+    facts: Mapping[str, Any],
+    parts: Mapping[str, np.ndarray],
+    write: Callable[[Path], None] = lambda folder: None,
+) -> None:
+    """Put a data set into the data folder, whole or not at all; one that is there already stays.
+
+    `write` adds files of its own to the folder.
+    """
     place = ensure_dir(root / FOLDER) / name
     if (place / DESCRIBED).exists():
         return
@@ -57,6 +71,7 @@ def save(root: Path, name: str, facts: Mapping[str, Any], parts: Mapping[str, np
         new.chmod(0o755)
         for part, array in parts.items():
             write_array(new / f"{part}.npy", array)
+        write(new)
         write_json(new / DESCRIBED, dict(facts))
         new.rename(place)
     except OSError as error:

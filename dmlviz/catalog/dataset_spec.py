@@ -111,7 +111,7 @@ class DatasetSpec(Spec):
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, for a data set that no catalog lists."""
         fields = asdict(self)
-        return {name: fields[name] for name in _DESCRIBED}
+        return {name: fields[name] for name in _DESCRIBED if fields[name] is not None}
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> Self:
@@ -122,5 +122,5 @@ class DatasetSpec(Spec):
 
 _DESCRIBED = (
     *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "dark_on_light"),
-    *("most", "trainable"),
+    *("most", "trainable", "class_split"),
 )

@@ -12,13 +12,22 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import available_datasets, data_root, dataset_note
-from dmlviz.data.image_folder import Color, import_image_folder
+from dmlviz.data.columns import columns_note
+from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.data.image_folder import Color
+from dmlviz.data.import_path import import_path
 from dmlviz.data.import_report import ImportedDataset
+from dmlviz.data.table_file import Choice
 from dmlviz.process_setup import limit_to_one_thread
+from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
-EMBEDDING_SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
+LabelColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="the class (default: a column named label)")]
+ImageColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="images: bytes, or paths beside the table")]
+VectorColumns = Annotated[
+    str, typer.Option(metavar="COLUMNS", help="one column of lists, or one per dimension: x,y for a given map")
+]
 
 
 @app.command("list")
@@ -37,34 +46,55 @@ def list_datasets(data: DataFolder = None) -> None:
 def add(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="folder or zip with one subfolder per class, or an embeddings file"),
+        typer.Argument(metavar="PATH", help="folder or zip of images, a table (csv, tsv, parquet), or embeddings"),
     ],
     title: Annotated[str, typer.Option(metavar="TEXT", help="title (default: file name)")] = "",
-    side: Annotated[int | None, typer.Option(metavar="N", help="image size in pixels (8 to 64)")] = None,
+    side: Annotated[int | None, typer.Option(metavar="N", help="image size in pixels (8 to 224)")] = None,
     color: Annotated[Color, typer.Option(help="color mode; auto = grayscale if all images are")] = "auto",
     labels: Annotated[Path | None, typer.Option(metavar="FILE", help="separate label file for embeddings")] = None,
+    label: LabelColumn = None,
+    image: ImageColumn = None,
+    vector: VectorColumns = "",
     data: DataFolder = None,
     runs: RunsFolder = None,
 ) -> None:
-    """Add your own data: images in class folders as a data set, or precomputed embeddings as a run.
+    """Add your own data: images as a data set to train on, or precomputed embeddings as a run.
 
-    Embeddings are npy, npz, csv, tsv or parquet files; labels are a column named label, or a separate file.
+    Images: one subfolder per class, a table with a column of paths or bytes, or the folder of CUB-200-2011, Cars196,
+    Stanford Online Products, In-Shop, Market-1501 or VeRi. Embeddings: npy, npz, or a table with a column of lists or
+    one column per dimension; labels are optional. All other columns are kept to color and search by.
     """
-    if path.suffix.lower() in EMBEDDING_SUFFIXES and path.is_file():
-        _import_embeddings(path, labels, title or path.stem, Runs(runs_folder(runs)))
-        return
+    add_data(path, title, Choice(split_names(vector), label, image), labels, side, color, data, runs)
+
+
+def add_data(
+    path: Path,
+    title: str,
+    choice: Choice,
+    labels: Path | None,
+    side: int | None,
+    color: Color,
+    data: Path | None,
+    runs: Path | None,
+) -> Run | None:
+    """Import data and print the report; return the run of embeddings, None for images to train on."""
     console = Console(highlight=False, soft_wrap=True)
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("Reading", total=None)
-        dataset = import_image_folder(
+        imported = import_path(
             path,
             title=title,
+            labels=labels,
+            choice=choice,
             side=side,
             color=color,
             progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
-    _print_report(dataset, console)
-    print(dataset.save(data_root(data)))
+    if isinstance(imported, LabeledEmbeddings):
+        return _save_embeddings(imported, title or path.stem, Runs(runs_folder(runs)), data_root(data))
+    _print_report(imported, console)
+    print(imported.save(data_root(data)))
+    return None
 
 
 @app.command()
@@ -89,13 +119,22 @@ def _print_report(dataset: ImportedDataset, console: Console) -> None:
         console.print(f"Skipped: {skipped['count']:,}, {skipped['reason']} ({names})", markup=False)
 
 
-def _import_embeddings(path: Path, labels: Path | None, title: str, runs: Runs) -> None:
-    from dmlviz.data.embedding_file import read_embeddings
-    from dmlviz.runs.import_embeddings import import_embeddings
+def split_names(columns: str) -> tuple[str, ...]:
+    """Return the column names in a list with commas."""
+    return tuple(name.strip() for name in columns.split(",") if name.strip())
 
-    vectors = read_embeddings(path, labels)
+
+def _save_embeddings(vectors: LabeledEmbeddings, title: str, runs: Runs, data: Path) -> Run:
+    from dmlviz.runs.import_embeddings import MAX_SCORED, import_embeddings, is_scored
+
     limit_to_one_thread()
-    run = import_embeddings(runs, vectors, title)
+    run = import_embeddings(runs, vectors, title, data)
     n, d = vectors.embeddings.shape
-    print(f"{run.title}: {n:,} embeddings, {d}-d, {len(vectors.classes)} classes, imported as a run without a model")
+    classes = f"{len(vectors.classes):,} classes" if vectors.labeled else "no labels"
+    print(f"{run.title}: {n:,} embeddings, {d}-d, {classes}, imported as a run without a model")
+    for line in columns_note([] if vectors.columns is None else vectors.columns.column_names):
+        print(line)
+    if vectors.labeled and not is_scored(vectors):
+        print(f"Scores are computed up to {MAX_SCORED:,} embeddings.")
     print(run.path)
+    return run

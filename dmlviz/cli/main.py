@@ -15,6 +15,7 @@ COMMANDS = {
     "study": "List, begin, resume and stop the studies of labs.",
     "runs": "List and manage runs.",
     "data": "List data sets; add your own images or embeddings.",
+    "show": "Open the app with a map of a table or of embeddings, without training.",
     "evaluate": "Compute all metrics of a run.",
     "clean": "Find suspect labels, near duplicates, leaks and outliers in training data; correct labels.",
     "neighbors": "List the nearest neighbors of a test image.",

@@ -30,7 +30,7 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
         raise UserError("--all-epochs and --step need a run; got an embeddings file: leave them out.")
     if not source.is_file():
         raise UserError(f"No such file: {source}; give a run ID or an embeddings file.")
-    vectors, labels, _ = read_table(source)
+    vectors, labels, *_ = read_table(source)
     limit_to_one_thread()
     from dmlviz.projection import project
 

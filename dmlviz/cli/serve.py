@@ -142,6 +142,7 @@ def serve(
             rich_help_panel=MONITORING,
         ),
     ] = None,
+    page: Annotated[str, typer.Option(hidden=True, help="page to open, as a query: ?run=ID")] = "",
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
     check_port_free(host, port)
@@ -155,6 +156,7 @@ def serve(
     from dmlviz.storage.files import ensure_dir
 
     def ready(address: str) -> None:
+        address = f"{address}/{page}" if page else address
         print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
         if host in ANY_ADDRESS and (name := network_address()) is not None:
             print(f"  In this network:   {hosting.link(name, urlsplit(address).port or port)}", flush=True)

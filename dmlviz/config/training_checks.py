@@ -108,7 +108,7 @@ def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
             f"{loss.name} needs at least 2 images of a class; got {images} images of {classes} classes: "
             f"use the balanced sampler with K = images_per_class ≥ 2."
         )
-    if classes < 2:
+    if classes < 2 and config.steps:  # without steps nothing is compared: embeddings without labels
         raise UserError(
             f"{loss.name} needs images of at least 2 classes; got {images} images of 1 class: "
             f"use the balanced sampler with P = classes_per_batch ≥ 2."

@@ -1,12 +1,15 @@
-"""Precomputed embeddings with labels, from npy, npz, csv or parquet."""
+"""Precomputed embeddings from npy, npz, csv, tsv or parquet, with labels and further columns where there are any."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dmlviz.data import table_file
+from dmlviz.data.columns import clean_columns
+from dmlviz.data.table_file import LABEL_KEYS, VECTOR_KEYS, Choice, check_finite, check_size, find_columns, read_vectors
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
 from dmlviz.storage.text import one_line
@@ -15,25 +18,29 @@ if TYPE_CHECKING:
     import pyarrow
 
 ANY = f"{NUMBERS}cSU"  # dtype kinds; other than numbers are rejected later, with a clearer message
-SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".parquet")
-LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
-VECTOR_KEYS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
-MAX_VECTORS = 20_000
-MAX_DIMENSIONS = 4096
-MAX_CLASSES = 2000
-MAX_OTHER_COLUMNS = 16  # beside the numbers
+SUFFIXES = (".npy", ".npz", *table_file.SUFFIXES)
+MAX_CLASSES = 65_535  # the page has two bytes for each label
 MAX_LABEL = 1000  # characters that are looked at
-MAX_LINE = 1_000_000  # characters
-MAX_LINES_PER_ROW = 10
+UNLABELED = "no label"  # the only class of embeddings without labels
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabeledEmbeddings:
-    """Embeddings (n × d, float32), their labels (n, int64), and the class names by label."""
+    """Embeddings (n × d, float32), their labels (n, int64), the class names by label, and further columns (n rows).
+
+    Without labels there is one class, `UNLABELED`. `images` are pictures of the rows (uint8, n × s × s (× 3)), if any.
+    """
 
     embeddings: np.ndarray
     labels: np.ndarray
     classes: tuple[str, ...]
+    columns: "pyarrow.Table | None" = None
+    images: np.ndarray | None = None
+
+    @property
+    def labeled(self) -> bool:
+        """Whether there are classes that can be told apart."""
+        return len(self.classes) > 1
 
 
 class EmbeddingTable(NamedTuple):
@@ -42,49 +49,49 @@ class EmbeddingTable(NamedTuple):
     vectors: np.ndarray
     labels: np.ndarray | None
     cameras: np.ndarray | None = None
+    columns: "pyarrow.Table | None" = None
 
 
-def read_embeddings(path: Path, labels: Path | None = None) -> LabeledEmbeddings:
-    """Read embeddings and labels.
+def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | None = None) -> LabeledEmbeddings:
+    """Read embeddings, their labels and further columns.
 
-    npy holds n × d numbers; npz the arrays `vectors` and `labels`. csv and parquet hold one row per embedding: numbers
-    in every column but the one called label (or class, target, y), or one column of lists called vector.
+    npy holds n × d numbers; npz the arrays `vectors` and `labels`. csv, tsv and parquet hold one row per embedding: see
+    `dmlviz.data.table_file.find_columns`.
 
     Args:
         path: The file.
         labels: A separate file of labels, if `path` holds none.
+        choice: Which columns are what, where their names do not say so.
 
     Raises:
         UserError: For any other content.
     """
     path = Path(path)
-    vectors, class_labels, _ = read_table(path)
-    if labels is not None:
-        class_labels = _read_labels(Path(labels))
-    if class_labels is None:
-        raise UserError(
-            f"Every vector needs a label; {path.name} has none: add a second file (npy, csv or txt, one label for each "
-            "vector), or a column called label."
-        )
-    return _validate(path.name, vectors, class_labels)
+    table = read_table(path, choice=choice)
+    class_labels = table.labels if labels is None else _read_labels(Path(labels))
+    return validated(path.name, table.vectors, class_labels, table.columns)
 
 
-def read_table(path: Path, camera: str | None = None) -> EmbeddingTable:
+def read_table(path: Path, camera: str | None = None, choice: Choice | None = None) -> EmbeddingTable:
     """Read the numbers of a file, and its labels if any, without validation; see `read_embeddings`.
 
     Args:
         path: The file.
         camera: Name of the column or array with the camera of each vector; None for none.
+        choice: Which columns are what; for csv, tsv and parquet.
 
     Raises:
         UserError: For a file that can't be read, or without such a column or array.
     """
-    kinds = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
-    reader = kinds.get(path.suffix.lower())
-    if reader is None:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
         raise UserError(f"A file of vectors ends in {', '.join(SUFFIXES)}; got {path.name}: save it as one of these.")
     try:
-        return reader(path, camera)
+        if suffix == ".npy":
+            return _npy(path, camera)
+        if suffix == ".npz":
+            return _npz(path, camera)
+        return columns_of_vectors(table_file.read_table_file(path), path.name, camera, choice)
     except UserError:
         raise
     except MemoryError:
@@ -92,6 +99,65 @@ def read_table(path: Path, camera: str | None = None) -> EmbeddingTable:
     except Exception as error:  # NumPy and Arrow raise many types of errors for a damaged file
         reason = one_line(str(error), 120) or type(error).__name__
         raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({reason}): save it again.") from None
+
+
+def columns_of_vectors(
+    table: "pyarrow.Table", name: str, camera: str | None = None, choice: Choice | None = None
+) -> EmbeddingTable:
+    """Split a table into vectors, labels and further columns.
+
+    Args:
+        table: The table.
+        name: Name of its file, for messages.
+        camera: Name of the column of cameras; None for none.
+        choice: Which columns are what.
+
+    Raises:
+        UserError: For a table without vectors, or without such a column.
+    """
+    cameras = None
+    if camera is not None:
+        if camera not in table.column_names:
+            raise _no_camera(name, camera, table.column_names)
+        cameras = shared_objects(table.column(camera))
+        table = table.drop_columns(camera)
+    found = find_columns(table, name, choice)
+    if not found.vector:
+        raise UserError(
+            f"A table of vectors has columns of numbers; those of {name} are {', '.join(table.column_names[:8])}: "
+            "add one column for each dimension."
+        )
+    labels = None if found.label is None else shared_objects(table.column(found.label))
+    vectors = read_vectors(table, found.vector, name)
+    return EmbeddingTable(vectors, labels, cameras, clean_columns(table.select(found.others)))
+
+
+def shared_objects(column: Any) -> np.ndarray:
+    """Return the values of a column as Python objects; equal ones are one object."""
+    encoded = column.dictionary_encode() if str(column.type) == "string" else column
+    encoded = encoded.combine_chunks()
+    if not hasattr(encoded, "dictionary"):
+        return np.array(encoded.to_pylist(), dtype=object)
+    values = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    rows: np.ndarray = values[np.asarray(encoded.indices.fill_null(len(values) - 1))]
+    return rows
+
+
+def class_ids(labels: np.ndarray, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return class IDs (n, int64) and class names of labels as a file has them, in natural order.
+
+    Raises:
+        UserError: For too many classes.
+    """
+    names = [label_text(label) for label in labels.tolist()]
+    classes = sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
+    if len(classes) > MAX_CLASSES:
+        raise UserError(
+            f"Labels name up to {MAX_CLASSES:,} classes; {name} has {len(classes):,}: merge classes, or choose another "
+            "column as label."
+        )
+    numbers = {name: number for number, name in enumerate(classes)}
+    return np.array([numbers[name] for name in names], np.int64), tuple(classes)
 
 
 def _read_labels(path: Path) -> np.ndarray:
@@ -132,167 +198,45 @@ def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
             )
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
         if camera is not None and camera not in array_keys:
-            raise _no_camera(path, camera, array_keys)
+            raise _no_camera(path.name, camera, array_keys)
         wanted = [name for name in (vectors, labels, camera) if name is not None]
-        arrays = read_arrays(path, ANY, wanted, lambda shape: _check_size(path.name, *(*shape, 1, 1)[:2]))
+        arrays = read_arrays(path, ANY, wanted, lambda shape: check_size(path.name, *(*shape, 1, 1)[:2]))
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
     labeled, seen = (None if name is None else arrays[name] for name in (labels, camera))
     return EmbeddingTable(arrays[vectors], labeled, seen)
 
 
-def _no_camera(path: Path, camera: str, names: Sequence[str]) -> UserError:
+def _no_camera(file: str, camera: str, names: Sequence[str]) -> UserError:
     return UserError(
-        f"The cameras are a column or an array of that name; {path.name} has {', '.join(names[:8])} and no {camera!r}: "
+        f"The cameras are a column or an array of that name; {file} has {', '.join(names[:8])} and no {camera!r}: "
         "name one of these."
     )
 
 
-def _csv(path: Path, camera: str | None = None) -> EmbeddingTable:
-    from pyarrow import csv
-
-    with open(path, encoding="utf-8", errors="replace") as file:
-        first = file.readline(MAX_LINE)
-    if len(first) == MAX_LINE:
-        raise UserError(f"A line of a table has up to {MAX_LINE:,} characters; {path.name} has a longer one: cut it.")
-    _check_lines(path)
-    tab = "\t" if path.suffix.lower() == ".tsv" or first.count("\t") > first.count(",") else ","
-    _check_size(path.name, 1, first.count(tab) - MAX_OTHER_COLUMNS)
-    headless = all(_is_number(part) for part in first.strip().split(tab)[1:-1] or [""])
-    table = csv.read_csv(
-        path,
-        read_options=csv.ReadOptions(autogenerate_column_names=headless),
-        parse_options=csv.ParseOptions(delimiter=tab),
-    )
-    return _columns(path, table, camera)
-
-
-def _check_lines(path: Path) -> None:
-    """Refuse a table with far too many lines before it is parsed; a quoted label may hold some line ends."""
-    with open(path, "rb") as file:
-        lines = sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
-    if lines > MAX_LINES_PER_ROW * MAX_VECTORS:
-        _too_many(path.name, lines, 1)
-
-
-def _parquet(path: Path, camera: str | None = None) -> EmbeddingTable:
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path) as file:
-        metadata, texts = file.metadata, [field.name for field in file.schema_arrow if str(field.type) == "string"]
-        _check_size(path.name, metadata.num_rows, metadata.num_columns - MAX_OTHER_COLUMNS)
-        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        values = sum(max(group.column(i).num_values for i in range(group.num_columns)) for group in groups)
-        _check_size(path.name, metadata.num_rows, values // max(1, metadata.num_rows))  # in lists
-    with parquet.ParquetFile(path, read_dictionary=texts) as file:  # a long text that is repeated is read once
-        return _columns(path, file.read(), camera)
-
-
-def _columns(path: Path, table: "pyarrow.Table", camera: str | None) -> EmbeddingTable:
-    import pyarrow
-    import pyarrow.compute
-
-    _check_size(path.name, table.num_rows, table.num_columns - MAX_OTHER_COLUMNS)
-    cameras = None
-    if camera is not None:
-        if camera not in table.column_names:
-            raise _no_camera(path, camera, table.column_names)
-        cameras = _shared_objects(table.column(camera))
-        table = table.drop_columns(camera)
-    columns: Mapping[str, Any] = {name: table.column(name) for name in table.column_names}
-    numeric = {
-        name: pyarrow.types.is_floating(c.type) or pyarrow.types.is_integer(c.type) for name, c in columns.items()
-    }
-    by_lower_name = {name.lower(): name for name in columns}
-    label = next((by_lower_name[name] for name in LABEL_KEYS if name in by_lower_name), None)
-    label = label or next(
-        (name for name, number in numeric.items() if not number and not _is_list(columns[name])), None
-    )
-    lists = [name for name, column in columns.items() if _is_list(column)]
-    labels = None if label is None else _shared_objects(columns[label])
-    if lists:
-        name = next((by_lower_name[key] for key in VECTOR_KEYS if by_lower_name.get(key) in lists), lists[0])
-        lengths = pyarrow.compute.list_value_length(columns[name])
-        if lengths.null_count or len(lengths.unique()) > 1:
-            raise UserError(
-                f"All vectors have one length; in {path.name}, those in column {name} differ: make them equal."
-            )
-        numbers = np.concatenate([np.asarray(chunk.flatten()) for chunk in columns[name].chunks] or [np.zeros(0)])
-        return EmbeddingTable(numbers.astype(np.float32).reshape(table.num_rows, -1), labels, cameras)
-    vector_columns = [name for name, number in numeric.items() if number and name != label]
-    if not vector_columns:
-        raise UserError(
-            f"A table of vectors has columns of numbers; those of {path.name} are {', '.join(list(columns)[:8])}: "
-            "add one column for each dimension."
-        )
-    vectors = np.stack([columns[name].to_numpy().astype(np.float32) for name in vector_columns], axis=1)
-    return EmbeddingTable(vectors, labels, cameras)
-
-
-def _shared_objects(column: Any) -> np.ndarray:
-    """The values of a column as Python objects; equal ones are one object."""
-    encoded = column.dictionary_encode() if str(column.type) == "string" else column
-    encoded = encoded.combine_chunks()
-    if not hasattr(encoded, "dictionary"):
-        return np.array(encoded.to_pylist(), dtype=object)
-    values = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
-    rows: np.ndarray = values[np.asarray(encoded.indices.fill_null(len(values) - 1))]
-    return rows
-
-
-def _is_list(column: Any) -> bool:
-    import pyarrow
-
-    types = pyarrow.types
-    return any(check(column.type) for check in (types.is_list, types.is_large_list, types.is_fixed_size_list))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_size(name: str, rows: int, dimensions: int) -> None:
-    if rows > MAX_VECTORS or dimensions > MAX_DIMENSIONS:
-        _too_many(name, rows, dimensions)
-
-
-def _too_many(name: str, rows: int, dimensions: int) -> None:
-    raise UserError(
-        f"A file has up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions; "
-        f"{name} holds {rows:,} of {dimensions:,}: keep fewer rows or columns."
-    )
-
-
-def _validate(name: str, vectors: np.ndarray, labels: np.ndarray) -> LabeledEmbeddings:
+def validated(
+    name: str, vectors: np.ndarray, labels: np.ndarray | None, columns: "pyarrow.Table | None"
+) -> LabeledEmbeddings:
+    """Return embeddings that a map can show; raise UserError if they are none."""
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
         raise UserError(
             f"Vectors are an n × d array of numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: reshape it."
         )
-    _check_size(name, *vectors.shape)
-    labels = np.asarray(labels)
-    if labels.shape != (len(vectors),):
+    check_size(name, *vectors.shape)
+    if len(vectors) < 2:
+        raise UserError(f"A map has 2 vectors or more; {name} holds one: add rows.")
+    labels = None if labels is None else np.asarray(labels)
+    if labels is not None and labels.shape != (len(vectors),):
         raise UserError(
             f"Each vector has one label; got {labels.size:,} labels for {len(vectors):,} vectors: make the two "
             "equally long."
         )
     embeddings = np.ascontiguousarray(vectors, np.float32)
-    num_invalid = int((~np.isfinite(embeddings)).any(axis=1).sum())
-    if num_invalid:
-        raise UserError(
-            f"Vectors are finite numbers; {num_invalid:,} rows of {name} hold NaN, infinity or nothing: remove them."
-        )
-    names = [label_text(label) for label in labels.tolist()]
-    classes = sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
-    if not 2 <= len(classes) <= MAX_CLASSES:
-        raise UserError(
-            f"Labels name 2 to {MAX_CLASSES} classes; {name} has {len(classes):,}: merge classes, or leave some out."
-        )
-    numbers = {name: number for number, name in enumerate(classes)}
-    return LabeledEmbeddings(embeddings, np.array([numbers[name] for name in names], np.int64), tuple(classes))
+    check_finite(embeddings, name)
+    if labels is None:
+        return LabeledEmbeddings(embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), columns)
+    ids, classes = class_ids(labels, name)
+    return LabeledEmbeddings(embeddings, ids, classes, columns)
 
 
 def label_text(label: Any) -> str:

@@ -1,6 +1,7 @@
 """Import of an image folder, or a zip, with one subfolder per class, as a data set with a report."""
 
 import hashlib
+import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -26,9 +27,11 @@ from dmlviz.errors import UserError
 Color = Literal["auto", "gray", "color"]
 
 DEFAULT_SIDE = 32
-LEAST_SIDE, MOST_SIDE = 8, 64
-MAX_IMAGES = 60_000
-MAX_CLASSES = 2000
+LEAST_SIDE, MOST_SIDE = 8, 224
+LARGEST_OWN_SIDE = 64  # pixels; larger squares are scaled down unless a person asks for their size
+MAX_IMAGES = 100_000
+MAX_CLASSES = 10_000
+MAX_PIXEL_BYTES = 6 * 1024**3  # of all pictures, decoded
 MIN_PER_CLASS = 3  # two for training, since a loss compares them, and one for testing
 TEST_SHARE = 0.2
 TRAINING = ("train", "training")
@@ -37,15 +40,17 @@ MAX_NAMED = 5  # skipped files listed by name, for each reason
 
 
 @dataclass
-class _Skipped:
-    """Skipped files, by reason."""
+class LeftOut:
+    """Files or rows that were left out, by reason."""
 
     reasons: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, reason: str, name: str) -> None:
+        """Note a file or row that was left out."""
         self.reasons[reason].append(name)
 
     def summary(self) -> list[dict[str, Any]]:
+        """Return reasons with counts and the first names, the most frequent first."""
         reasons = sorted(self.reasons.items(), key=lambda item: -len(item[1]))
         return [{"reason": reason, "count": len(names), "names": names[:MAX_NAMED]} for reason, names in reasons]
 
@@ -85,7 +90,7 @@ def import_image_folder(
         raise UserError(
             f"Images are scaled to {LEAST_SIDE} to {MOST_SIDE} pixels a side; got {side}: choose a size in that range."
         )
-    left_out = _Skipped()
+    left_out = LeftOut()
     with iter_files(Path(path)) as files:
         pictures = _check_class_sizes(_unique(_scan(files, left_out, progress), left_out), left_out)
         shapes = {picture.shape for picture in pictures}
@@ -119,7 +124,7 @@ def import_image_folder(
     return ImportedDataset(declaration(title or _title(path), names, parts), parts, report)
 
 
-def _scan(files: list[Entry], left_out: _Skipped, progress: Callable[[int, int], object]) -> list[_Picture]:
+def _scan(files: list[Entry], left_out: LeftOut, progress: Callable[[int, int], object]) -> list[_Picture]:
     """Return the images among the files, by their headers."""
     top = _common_top(files)
     split = all(_split_name(entry.parts[top]) for entry in files if len(entry.parts) > top + 2)
@@ -160,7 +165,7 @@ def _common_top(files: list[Entry]) -> int:
     return next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
-def _unique(pictures: list[_Picture], left_out: _Skipped) -> list[_Picture]:
+def _unique(pictures: list[_Picture], left_out: LeftOut) -> list[_Picture]:
     """Remove duplicates, and sort by content hash."""
     by_digest: dict[str, _Picture] = {}
     for picture in pictures:
@@ -171,7 +176,7 @@ def _unique(pictures: list[_Picture], left_out: _Skipped) -> list[_Picture]:
     return sorted(by_digest.values(), key=lambda picture: picture.digest)
 
 
-def _check_class_sizes(pictures: list[_Picture], left_out: _Skipped) -> list[_Picture]:
+def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Picture]:
     """Return the images of large enough classes; raise UserError for fewer than 2 classes, or too many."""
     counts = Counter(picture.name for picture in pictures)
     small = {name for name, count in counts.items() if count < MIN_PER_CLASS}
@@ -196,8 +201,9 @@ def _check_class_sizes(pictures: list[_Picture], left_out: _Skipped) -> list[_Pi
 
 
 def _decode_all(
-    pictures: list[_Picture], side: int, left_out: _Skipped, progress: Callable[[int], object]
+    pictures: list[_Picture], side: int, left_out: LeftOut, progress: Callable[[int], object]
 ) -> tuple[np.ndarray, list[int]]:
+    check_pixels(len(pictures), side)
     squares = np.empty((len(pictures), side, side, 3), np.uint8)
     indices: list[int] = []
     for number, picture in enumerate(pictures):
@@ -211,8 +217,17 @@ def _decode_all(
     return squares[: len(indices)], indices
 
 
+def check_pixels(pictures: int, side: int) -> None:
+    """Raise UserError if so many pictures of so many pixels a side are too large for memory."""
+    if pictures * side * side * 3 > MAX_PIXEL_BYTES:
+        raise UserError(
+            f"All pictures together have up to {MAX_PIXEL_BYTES / 1024**3:.0f} GB; {pictures:,} of {side} × {side} "
+            f"pixels have more: choose up to {math.isqrt(MAX_PIXEL_BYTES // (3 * pictures))} pixels a side."
+        )
+
+
 def _check_after_decode(
-    pictures: list[_Picture], squares: np.ndarray, left_out: _Skipped
+    pictures: list[_Picture], squares: np.ndarray, left_out: LeftOut
 ) -> tuple[list[_Picture], np.ndarray]:
     """Check class sizes again: some images may have failed to decode."""
     remaining = _check_class_sizes(pictures, left_out)
@@ -225,7 +240,7 @@ def _check_after_decode(
 def _common_side(shapes: Iterable[tuple[int, int]]) -> int | None:
     """Return the common side of all images, if they are small squares of one size."""
     (width, height), *other_shapes = set(shapes)
-    return width if not other_shapes and width == height and LEAST_SIDE <= width <= MOST_SIDE else None
+    return width if not other_shapes and width == height and LEAST_SIDE <= width <= LARGEST_OWN_SIDE else None
 
 
 def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarray, str]:

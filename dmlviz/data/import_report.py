@@ -2,16 +2,20 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.dataset_spec import ClassSplit, DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.columns import write_columns
 from dmlviz.data.image_ops import border_pixels
+
+if TYPE_CHECKING:
+    import pyarrow
 
 FEW_IMAGES = 8  # training images of a class; below it the report warns
 
@@ -24,15 +28,22 @@ class ImportedDataset:
         declared: Its specification.
         parts: Images (uint8, n × s × s or n × s × s × 3) and labels (int64, n) of both splits.
         report: The import report, plain JSON.
+        columns: Further columns of a table, for "train" and "test".
     """
 
     declared: DatasetSpec
     parts: dict[str, np.ndarray]
     report: dict[str, Any]
+    columns: Mapping[str, "pyarrow.Table"] = field(default_factory=dict)
 
     def save(self, root: Path) -> str:
         """Save it to a data folder, and return its name in the catalog."""
-        custom_datasets.save(root, self.declared.name, self.declared.to_dict(), self.parts)
+
+        def write(folder: Path) -> None:
+            for part, table in self.columns.items():
+                write_columns(table, folder / custom_datasets.columns_file(part))
+
+        custom_datasets.save(root, self.declared.name, self.declared.to_dict(), self.parts, write)
         DATASETS.add_search_path(root)
         return self.declared.name
 
@@ -83,7 +94,9 @@ def to_grayscale(squares: np.ndarray) -> np.ndarray:
     return gray
 
 
-def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray]) -> DatasetSpec:
+def declaration(
+    title: str, names: Sequence[str], parts: Mapping[str, np.ndarray], class_split: ClassSplit | None = None
+) -> DatasetSpec:
     """Return the specification of a custom data set; its name is a hash of its content."""
     images, labels, tests = parts["train_images"], parts["train_labels"], len(parts["test_labels"])
     side, in_color = images.shape[1], images.ndim == 4
@@ -92,7 +105,8 @@ def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray
         name=_name(names, parts),
         title=title,
         summary=f"Your own: {len(images) + tests:,} {'color' if in_color else 'gray'} pictures of {len(names)} "
-        f"classes, {side} × {side}; {len(images):,} to train on, {tests:,} to test on.",
+        f"classes, {side} × {side}; {len(images):,} to train on, {tests:,} to test on"
+        + (f", of {class_split.test:,} other classes." if class_split is not None else "."),
         classes=tuple(names),
         size=side,
         mean=round(float(images.mean() / 255), 4),
@@ -100,9 +114,10 @@ def declaration(title: str, names: Sequence[str], parts: Mapping[str, np.ndarray
         channels=3 if in_color else 1,
         dark_on_light=bool(np.median(backgrounds) > 127),
         most={
-            "images_per_class": int(np.bincount(labels).min()),
+            "images_per_class": int(np.bincount(labels)[np.unique(labels)].min()),
             "batch_size": len(labels),
         },
+        class_split=class_split,
     )
 
 

@@ -10,6 +10,7 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.registry import Registry
 from dmlviz.data import idx
+from dmlviz.data.columns import column_numbers, describe_columns, read_columns
 from dmlviz.data.dataset import Split
 from dmlviz.errors import DataUnavailableError
 from dmlviz.storage.arrays import read_arrays
@@ -30,10 +31,28 @@ def load_splits(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
 def _custom(name: str, root: Path) -> tuple[Split, Split]:
     arrays = custom_datasets.load_arrays(root, name)
     train, test = (
-        Split(np.array(arrays[f"{part}_images"]), np.array(arrays[f"{part}_labels"], np.int64))
+        Split(
+            np.array(arrays[f"{part}_images"]), np.array(arrays[f"{part}_labels"], np.int64), _roles(root, name, part)
+        )
         for part in custom_datasets.PARTS
     )
     return train, test
+
+
+def _roles(root: Path, name: str, part: str) -> dict[str, np.ndarray]:
+    """What the further columns of a data set say of each image: its camera, and whether it is a query."""
+    table = read_columns(root / custom_datasets.FOLDER / name / custom_datasets.columns_file(part))
+    if table is None:
+        return {}
+    columns = {column.name.lower(): column for column in describe_columns(table)}
+    roles = {}
+    if "camera" in columns and columns["camera"].kind != "text":
+        numbers = column_numbers(table, columns["camera"])
+        roles["camera"] = np.nan_to_num(numbers, nan=-1).astype(np.int64)
+    if "split" in columns and "query" in columns["split"].values:
+        codes = column_numbers(table, columns["split"])
+        roles["query"] = (codes == columns["split"].values.index("query")).astype(np.int64)
+    return roles
 
 
 def _from_plugin(name: str, spec: DatasetSpec, root: Path) -> tuple[Split, Split]:

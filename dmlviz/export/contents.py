@@ -51,7 +51,7 @@ class RunExport:
         pngs = tuple(
             sprite_sheet.encode_sheet(images, number) for number in range(sprite_sheet.sheet_count(len(images)))
         )
-        return cls(run, drawing, SpriteSheets(int(images.shape[1]), pngs))
+        return cls(run, drawing, SpriteSheets(sprite_sheet.tile_side(images), pngs))
 
     @property
     def step(self) -> int | None:

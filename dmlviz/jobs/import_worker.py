@@ -9,13 +9,17 @@ import time
 from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_resources, lower_priority
 from dmlviz.storage.files import read_json, write_json
+
+if TYPE_CHECKING:
+    from dmlviz.data.embedding_file import LabeledEmbeddings
+    from dmlviz.data.import_report import ImportedDataset
 
 MAX_SECONDS = 900  # of processor time
 MAX_MEMORY = 6 * 1024**3
@@ -30,11 +34,7 @@ def main() -> None:
     limit_resources(MAX_SECONDS, MAX_MEMORY)
     request = read_json(folder / "request.json")
     try:
-        preview = (
-            _import_embeddings(folder, request)
-            if Path(request["file"]).suffix.lower() != ".zip"
-            else _import_images(folder, request)
-        )
+        preview = _import(folder, request)
     except UserError as error:
         preview = {"error": str(error)}
     except MemoryError:
@@ -44,8 +44,9 @@ def main() -> None:
     write_json(folder / "preview.json", preview)
 
 
-def _import_images(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-    from dmlviz.data.image_folder import import_image_folder
+def _import(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+    from dmlviz.data.embedding_file import LabeledEmbeddings
+    from dmlviz.data.import_path import import_path
 
     last_write_s = 0.0
 
@@ -55,13 +56,21 @@ def _import_images(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
             last_write_s = time.monotonic()
             write_json(folder / "progress.json", {"done": done, "of": of})
 
-    dataset = import_image_folder(
+    imported = import_path(
         Path(request["file"]),
         title=request["title"],
+        labels=Path(request["labels"]) if request["labels"] else None,
         side=request["side"],
         color=request["color"],
         progress=progress,
+        follow_paths=False,
     )
+    if isinstance(imported, LabeledEmbeddings):
+        return _save_embeddings(folder, request, imported)
+    return _save_images(folder, imported)
+
+
+def _save_images(folder: Path, dataset: "ImportedDataset") -> dict[str, Any]:
     dataset.save(folder)
     return dataset.report | {
         "kind": "pictures",
@@ -77,29 +86,33 @@ def _preview_tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]
     """The first pictures of each class, a row a class, as one PNG."""
     from PIL import Image
 
+    from dmlviz.data.sprite_sheet import small_images, tile_side
+
     images, labels = parts["train_images"], parts["train_labels"]
+    classes = min(classes, MOST_TILES)
     columns = int(np.clip(MOST_TILES // classes, 1, TILES))
-    side = images.shape[1]
+    side = tile_side(images)
     sheet = np.zeros((classes * side, columns * side, *images.shape[3:]), np.uint8)
     counts = []
     for label in range(classes):
         members = np.flatnonzero(labels == label)[:columns]
         counts.append(len(members))
         for column, member in enumerate(members):
-            sheet[label * side : (label + 1) * side, column * side : (column + 1) * side] = images[member]
+            sheet[label * side : (label + 1) * side, column * side : (column + 1) * side] = small_images(
+                images[member][None]
+            )[0]
     file = BytesIO()
     Image.fromarray(sheet).save(file, "PNG")
     png = b64encode(file.getvalue()).decode()
     return {"url": f"data:image/png;base64,{png}", "side": side, "columns": columns, "counts": counts}
 
 
-def _import_embeddings(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-    from dmlviz.data.embedding_file import read_embeddings
+def _save_embeddings(folder: Path, request: dict[str, Any], embeddings: "LabeledEmbeddings") -> dict[str, Any]:
+    from dmlviz.data.columns import columns_note
     from dmlviz.runs.import_embeddings import dataset_spec, import_embeddings
     from dmlviz.runs.store import Runs
 
-    embeddings = read_embeddings(Path(request["file"]), Path(request["labels"]) if request["labels"] else None)
-    run = import_embeddings(Runs(folder / "runs", folder / "none"), embeddings, request["title"])
+    run = import_embeddings(Runs(folder / "runs", folder / "none"), embeddings, request["title"], folder)
     counts = np.bincount(embeddings.labels, minlength=len(embeddings.classes))
     score = run.score("precision_at_1")
     return {
@@ -111,6 +124,7 @@ def _import_embeddings(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         "notes": [
             "There is nothing to train: the vectors are shown as they are, as a finished run without a net.",
             *([] if score is None else [f"P@1 among all of them is {score:.3f}, by Euclidean distance."]),
+            *columns_note([] if embeddings.columns is None else embeddings.columns.column_names),
         ],
         "warnings": [],
         "left_out": [],

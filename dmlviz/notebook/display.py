@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.data import load
-from dmlviz.data.sprite_sheet import encode_sheet, sheet_count
+from dmlviz.data.sprite_sheet import encode_sheet, sheet_count, tile_side
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport, SpriteSheets
 from dmlviz.export.page_contents import live_contents, page_contents
@@ -122,4 +122,4 @@ def _content_id(points: np.ndarray) -> str:
 
 def _sheets(images: np.ndarray) -> SpriteSheets:
     pngs = tuple(encode_sheet(images, number) for number in range(sheet_count(len(images))))
-    return SpriteSheets(int(images.shape[1]), pngs)
+    return SpriteSheets(tile_side(images), pngs)

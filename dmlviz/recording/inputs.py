@@ -9,7 +9,7 @@ from dmlviz.errors import UserError
 from dmlviz.storage.run_schema.fields import MAX_STEPS
 from dmlviz.storage.text import one_line
 
-MAX_CLASSES = 100_000
+MAX_CLASSES = 65_535  # the page has two bytes for each label
 MAX_DIMENSIONS = 4096
 MAX_CLASS_NAME = 100  # characters
 

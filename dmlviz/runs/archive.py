@@ -34,7 +34,7 @@ CHUNK = 1 << 20
 
 _ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"
 _NAME = re.compile(
-    r"(?:run|metrics)\.json|events\.jsonl|(?:labels|tracked|scored|embeddings)\.npy|basis\.npz|(?:weights|loss)\.safetensors"
+    r"(?:run|metrics)\.json|columns\.parquet|events\.jsonl|(?:labels|tracked|scored|embeddings)\.npy|basis\.npz|(?:weights|loss)\.safetensors"
     rf"|snapshots/{_STEP}\.npy|nets/{_STEP}\.safetensors|batches/{_STEP}\.npz|frames/{_ID}\.i16"
     rf"|projections/{_ID}/(?:projection\.json|events\.jsonl|coordinates\.npy|faithfulness\.npz|frames/{_ID}\.i16)"
 )

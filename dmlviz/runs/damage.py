@@ -16,8 +16,9 @@ from dmlviz.storage.arrays import read_shape, reading
 Damage = tuple[DamagedFileError, ...]
 
 # The parts of a run that depend on a file, by prefix of its name.
-PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches")
+PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches", "columns")
 _DEPENDENTS = {
+    "columns.parquet": ("columns",),
     "metrics.json": ("scores",),
     "scored.npy": ("scores",),
     "events.jsonl": ("map",),
@@ -67,6 +68,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
         "embeddings": lambda: run.embeddings,
         "metrics": lambda: run.metrics,
         "basis": lambda: run.linear_projection,
+        "columns": lambda: run.columns,
     }
     for name, read_part in readers.items():
         try:

@@ -1,14 +1,17 @@
 """Imports precomputed embeddings as a finished run without a model."""
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 
+from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.custom_datasets import PREFIX
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
+from dmlviz.data.columns import FILE, write_columns
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
@@ -16,14 +19,17 @@ from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
 from dmlviz.training.events import Finished, Started
 
+MAX_SCORED = 20_000  # embeddings
 
-def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run:
-    """Save embeddings as a run, with scores; equal embeddings are one run. Imports torch, for the scores.
+
+def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: Path | None = None) -> Run:
+    """Save embeddings as a run, with scores and further columns; equal embeddings are one run.
 
     Args:
         runs: the runs.
         vectors: embeddings (n × d) with labels (n) and class names.
         title: title of the run.
+        data: folder of the data sets, where the pictures of the rows go, if there are any.
 
     Returns:
         The finished run.
@@ -43,7 +49,7 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run
         eval_subset_size=max(2, n),
     )
     run = runs.create(config, title)
-    scores = metrics.evaluate(vectors.embeddings, vectors.labels)
+    scores = metrics.evaluate(vectors.embeddings, vectors.labels) if is_scored(vectors) else {}
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, vectors.labels)
         tracked = stratified_subset(vectors.labels, n)
@@ -53,7 +59,19 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str) -> Run
                 step=0, embeddings=vectors.embeddings, metrics=scores, net_weights={}, cpu_seconds=0.0, seconds=0.0
             )
         )
+    if vectors.columns is not None and vectors.columns.num_columns:
+        write_columns(vectors.columns, run.path / FILE)
+    if vectors.images is not None and data is not None:
+        none = {"train_images": vectors.images[:0], "train_labels": vectors.labels[:0]}
+        parts = none | {"test_images": vectors.images, "test_labels": vectors.labels}
+        custom_datasets.save(data, spec.name, spec.to_dict(), parts)
+        DATASETS.add_search_path(data)
     return Run(run.path)
+
+
+def is_scored(vectors: LabeledEmbeddings) -> bool:
+    """Whether scores are computed at the import: all pairs of very many rows take too long for that."""
+    return vectors.labeled and len(vectors.embeddings) <= MAX_SCORED
 
 
 def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
@@ -62,13 +80,21 @@ def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
     digest.update(str(vectors.embeddings.shape).encode())
     digest.update(np.ascontiguousarray(vectors.embeddings).data)
     digest.update(np.ascontiguousarray(vectors.labels, np.int64).data)
+    if vectors.columns is not None:
+        digest.update("\0".join(vectors.columns.column_names).encode())
     n, d = vectors.embeddings.shape
+    classes = f"{len(vectors.classes):,} classes" if vectors.labeled else "without labels"
+    images, pictures = vectors.images, ""
+    if images is not None:
+        digest.update(np.ascontiguousarray(images).data)
+        pictures = "with pictures, "
     return DatasetSpec(
         name=PREFIX + digest.hexdigest()[:16],
         title=title,
-        summary=f"Your own: {n:,} precomputed embeddings, {d}-d, {len(vectors.classes)} classes.",
+        summary=f"Your own: {n:,} precomputed embeddings, {d}-d, {pictures}{classes}.",
         classes=vectors.classes,
-        size=0,
+        size=0 if images is None else images.shape[1],
+        channels=3 if images is not None and images.ndim == 4 else 1,
         trainable=False,
         mean=0.0,
         std=1.0,

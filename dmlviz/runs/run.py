@@ -12,6 +12,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
+from dmlviz.data.columns import FILE, read_columns
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir, RunNotFoundError, State, UnreadableRunError
@@ -28,6 +29,7 @@ from dmlviz.storage.text import one_line
 from dmlviz.training.batch_record import BatchRecord
 
 if TYPE_CHECKING:
+    import pyarrow
     from plotly.graph_objects import Figure
 
     from dmlviz.notebook.widget import MapWidget
@@ -147,6 +149,11 @@ class Run(NeighborSearch):
         """Scores on all validation images, to choose by; empty before the end, and without such images."""
         stored = self._metrics.items()
         return {name.removeprefix(VALIDATION): value for name, value in stored if name.startswith(VALIDATION)}
+
+    @property
+    def columns(self) -> "pyarrow.Table | None":
+        """Further columns of an imported table, a row for each test image; None if there are none."""
+        return read_columns(self.path / FILE, self._count("labels.npy"))
 
     @property
     def _metrics(self) -> dict[str, float]:

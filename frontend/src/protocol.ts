@@ -268,7 +268,7 @@ export interface MapProps {
   sprites: SpriteSheets;
   labels?: number[];
   labels_url?: string;
-  kept?: ("tracked" | "nearest" | "values")[];
+  kept?: ("tracked" | "nearest" | "values" | "columns")[];
   tracked?: number[] | null;
   values?: Record<string, string>;
   query?: MapQuery;
@@ -447,6 +447,17 @@ export interface ProgressProps {
   drawing: boolean;
   pausable: boolean;
   waits_for_pictures: boolean;
+}
+
+/** dmlviz/runs/RUN/baseline-curves.json: how many baselines are measured, and whether others still are. */
+export interface BaselineProgress {
+  measured: number;
+  pending: boolean;
+}
+
+/** Where the answer comes from when more baselines are measured than are drawn. */
+export interface BaselineWaitProps {
+  url: string;
 }
 
 // ---- run_list: Props of the list of runs, and the actions of a person on it.
@@ -1135,6 +1146,16 @@ export interface ReviewAction {
   tag: string | null;
 }
 
+// ---- columns: Further columns of the test images.
+
+/** A column that the map can be colored by: of numbers from `low` to `high`, or of categories (`values`). */
+export interface ColumnInfo {
+  name: string;
+  low: number | null;
+  high: number | null;
+  values: string[] | null;
+}
+
 /** What each component is given. */
 export interface Props {
   map: MapProps;
@@ -1143,6 +1164,7 @@ export interface Props {
   loss_curve: Source;
   progress: ProgressProps;
   detail: DetailProps;
+  baseline_wait: BaselineWaitProps;
   query_pad: PadProps;
   paste: PasteProps;
   run_list: RunListProps;

@@ -6,8 +6,10 @@ import time
 import zipfile
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import parquet
 
 from app.runtime.uploads import UploadManager
 from dmlviz import data
@@ -136,3 +138,32 @@ def test_uploads_left_by_a_killed_server_are_deleted(tmp_path):
     left.mkdir(parents=True)
     UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
     assert not left.exists()
+
+
+def table(**columns):
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def test_a_table_with_vectors_and_pictures_is_a_run_that_shows_them(intake):
+    image = io.BytesIO()
+    Image.new("RGB", (12, 12), "red").save(image, "PNG")
+    vectors = np.random.default_rng(0).normal(size=(8, 3)).tolist()
+    intake.upload("a", {"things.parquet": table(image=[image.getvalue()] * 8, vector=vectors, price=np.arange(8.0))})
+    preview = read(intake).preview
+    assert "Columns to color and search by: price." in preview["notes"]
+    kind, run = intake.accept("a", "")
+    assert kind == "vectors"
+    kept = intake.runs.get(run)
+    assert kept.columns.column_names == ["price"]
+    assert data.load(kept.config.dataset, intake.data).test.images.shape == (8, 12, 12, 3)
+
+
+def test_a_table_that_somebody_sends_reads_no_file_of_the_server(intake, tmp_path):
+    secret = tmp_path / "secret.png"
+    Image.new("RGB", (12, 12), "red").save(secret)
+    intake.upload("a", {"things.parquet": table(image=[str(secret)] * 8, label=["a", "b"] * 4)})
+    status = read(intake)
+    assert status.phase == "failed"
+    assert "a path, which a server does not follow" in status.reason

@@ -5,9 +5,11 @@ import re
 import zipfile
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
+from pyarrow import parquet
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.export import RunExport
@@ -76,6 +78,14 @@ def shapes() -> bytes:
     return packed.getvalue()
 
 
+def shops() -> bytes:
+    """A Parquet file of vectors with three columns."""
+    rng, file = np.random.default_rng(0), io.BytesIO()
+    columns = {"shop": ["Lima", "Oslo"] * 30, "price": np.arange(60) / 4, "name": [f"Thing {i}" for i in range(60)]}
+    parquet.write_table(pa.table({"vector": rng.normal(size=(60, 5)).tolist()} | columns), file)
+    return file.getvalue()
+
+
 def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     person.open("?net=mlp&steps=30")
     person.press("Upload data…")
@@ -100,3 +110,25 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     assert trained.title.startswith("my shapes")
     assert trained.config.dataset in person.page.url
     assert DATASETS[trained.config.dataset].channels == 3
+
+    # A table of vectors without labels: colored, searched and selected by its columns.
+    person.press("Upload data…")
+    files.set_input_files({"name": "shops.parquet", "mimeType": "application/octet-stream", "buffer": shops()})
+    expect(look).to_contain_text("Columns to color and search by: shop, price, name.", timeout=60_000)
+    person.press("Open embeddings")
+    person.map_has("points", "60")
+    person.map.get_by_label("Color by").select_option("shop")
+    person.map_has("color", "column.shop")
+    expect(person.map.locator(".class .name")).to_have_text(["Lima", "Oslo"])
+    person.map.locator(".class", has_text="Oslo").click()
+    person.map_has("points", "30")
+    person.map.locator(".class", has_text="Oslo").click()
+    person.map.get_by_label("Color by").select_option("price")
+    expect(person.map.locator(".scale-title")).to_have_text("price")
+    person.page.locator(".st-key-table summary").click()
+    search = person.page.get_by_role("textbox", name="Search")
+    search.fill("thing 5")
+    search.press("Enter")
+    expect(person.page.get_by_text("11 of 60 rows")).to_be_visible()
+    person.press("Select on the map")
+    person.map_has("selected", "11")

@@ -77,7 +77,7 @@ LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape'
         ("v.npy", np.zeros((3, 0)), "n × d array of numbers"),
         ("v.npy", np.array([["a"]]), "n × d array of numbers"),
         ("v.npy", np.array([[1.0, np.nan]] * 4), "4 rows of v.npy hold NaN"),
-        ("v.npy", np.zeros((20_001, 2), np.int8), "up to 20,000 vectors"),
+        ("v.npy", np.zeros((250_001, 2), np.int8), "up to 250,000 vectors"),
         ("v.npy", np.zeros((2, 5000), np.int8), "up to 4,096 dimensions"),
         ("v.npy", np.zeros((5, 2)), "one label; got 4 labels for 5 vectors"),
         ("v.npy", LYING, "could not be read as npy"),
@@ -109,10 +109,12 @@ def test_a_pickle_is_never_loaded(tmp_path):
         read_embeddings(tmp_path / "v.npy")
 
 
-def test_vectors_without_labels_ask_for_them(tmp_path):
+def test_vectors_without_labels_are_of_one_class(tmp_path):
     np.save(tmp_path / "v.npy", VECTORS)
-    with pytest.raises(UserError, match="Every vector needs a label"):
-        read_embeddings(tmp_path / "v.npy")
+    read = read_embeddings(tmp_path / "v.npy")
+    assert not read.labeled
+    assert read.classes == ("no label",)
+    assert read.labels.tolist() == [0] * 12
 
 
 def test_embeddings_cannot_be_trained_on(tmp_path):

@@ -38,15 +38,15 @@ def test_lists_in_a_parquet_file_become_vectors_and_texts_become_labels(tmp_path
 
 def test_an_npz_that_unpacks_to_more_than_a_file_may_hold_is_refused_by_its_header(tmp_path):
     path = tmp_path / "vectors.npz"
-    np.savez_compressed(path, vectors=np.zeros((30_000, 100), np.float32), labels=np.zeros(3))
-    with pytest.raises(UserError, match="holds 30,000 of 100: keep fewer"):
+    np.savez_compressed(path, vectors=np.zeros((300_000, 10), np.float32), labels=np.zeros(3))
+    with pytest.raises(UserError, match="holds 300,000 of 10: keep fewer"):
         read_embeddings(path)
 
 
 def test_a_table_of_far_too_many_lines_or_one_endless_line_is_refused_before_it_is_parsed(tmp_path):
     path = tmp_path / "vectors.csv"
-    path.write_bytes(b"x,y,label\n" + b"1,2,a\n" * 300_000)
-    with pytest.raises(UserError, match="up to 20,000 vectors"):
+    path.write_bytes(b"x,y,label\n" + b"1,2,a\n" * 2_600_000)
+    with pytest.raises(UserError, match="up to 250,000 vectors"):
         read_embeddings(path)
     path.write_bytes(b"1" * 2_000_000)
     with pytest.raises(UserError, match="A line of a table has up to 1,000,000 characters"):

@@ -26,7 +26,7 @@ def test_labels_are_numbers_or_names():
     [
         ([[1], [2]], None, r"one class for each of at least 2 images; got an array of shape \(2, 1\)"),
         ([1.5, 2.5], None, "whole numbers or texts; got float64"),
-        ([3, 3, 3], None, "2 to 100,000 classes; got 1"),
+        ([3, 3, 3], None, "2 to 65,535 classes; got 1"),
         ([0, 3], ["a", "b"], "numbers from 0 to 1; got 0 to 3"),
         (["x", "y"], ["x", "y"], "numbers from 0 to 1; got texts"),
     ],

@@ -9,6 +9,7 @@ from app.payloads.protocol import (
     batches,
     classroom,
     cleaning,
+    columns,
     common,
     compare,
     events,
@@ -39,6 +40,7 @@ MODULES = (
     classroom,
     labs,
     cleaning,
+    columns,
 )
 
 PROPS: dict[str, type] = {
@@ -48,6 +50,7 @@ PROPS: dict[str, type] = {
     "loss_curve": common.Source,
     "progress": progress.ProgressProps,
     "detail": maps.DetailProps,
+    "baseline_wait": progress.BaselineWaitProps,
     "query_pad": query.PadProps,
     "paste": query.PasteProps,
     "run_list": run_list.RunListProps,

@@ -49,7 +49,7 @@ class MapProps(Source):
     sprites: SpriteSheets
     labels: NotRequired[list[int]]
     labels_url: NotRequired[str]
-    kept: NotRequired[list[Literal["tracked", "nearest", "values"]]]
+    kept: NotRequired[list[Literal["tracked", "nearest", "values", "columns"]]]
     tracked: NotRequired[list[int] | None]
     values: NotRequired[dict[str, str]]
     query: NotRequired[MapQuery]

@@ -8,6 +8,18 @@ from typing_extensions import TypedDict
 from dmlviz.storage.run_schema.fields import MAX_IMAGES, Device, Id, Number, Scores, StepNumber, Text, Timestamp, Word
 from dmlviz.storage.run_schema.validation import STRICT
 
+ClassCount = Annotated[int, Field(ge=0, le=100_000)]
+
+
+@with_config(STRICT)
+class ClassSplitDescription(TypedDict):
+    """Classes for testing only, as in `ClassSplit`."""
+
+    train: ClassCount
+    validation: ClassCount
+    test: ClassCount
+    disjoint: bool
+
 
 @with_config(STRICT)
 class DatasetDescription(TypedDict):
@@ -24,6 +36,7 @@ class DatasetDescription(TypedDict):
     dark_on_light: bool
     most: dict[Word, Annotated[int, Field(ge=1, le=MAX_IMAGES)]]
     trainable: NotRequired[bool]  # older runs lack it
+    class_split: NotRequired[ClassSplitDescription]
 
 
 @with_config(STRICT)

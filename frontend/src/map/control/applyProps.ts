@@ -43,7 +43,7 @@ export interface ReceiverParts {
 }
 
 /** What the person changes here and Python may change too. */
-type Shared = "pinned" | "selected" | "step" | "color" | "values";
+type Shared = "pinned" | "selected" | "step" | "color" | "values" | "columns_url";
 
 export class PropsReceiver {
   private before: MapData | null = null;
@@ -92,7 +92,7 @@ export class PropsReceiver {
     this.known = false;
     scene.setModel(state.model);
     playback.shown = null;
-    layout.legend.setClasses(classes);
+    layout.legend.setGroups("Classes", classes);
     this.labeled = loadLabels(data).then((labels) => {
       if (labels.length < data.n) throw new Error(`the labels are ${labels.length}; the map has ${data.n} items`);
       return labels;
@@ -212,7 +212,7 @@ export class PropsReceiver {
     if (marker.set(data.query, playback.shown, theme.still)) scene.camera.refit();
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
-    const recolored = [differs("color"), differs("values")].some(Boolean);
+    const recolored = [differs("color"), differs("values"), differs("columns_url")].some(Boolean);
     if (recolored) recolor();
     const paint = JSON.stringify([theme, model.n]);
     if (reselected || paint !== this.painted) repaint();

@@ -153,6 +153,7 @@ export class MapView {
       scene,
       colorControl: layout.colorControl,
       spotlight: () => interaction.spotlight,
+      regrouped: () => layout.legend.setGroups(state.model.grouping ? "Categories" : "Classes", state.model.groups),
       recount: () => this.publisher.recount(),
       changed,
       trouble,

@@ -12,6 +12,8 @@ export interface PainterParts {
   colorControl: ColorControl;
   /** The class under the pointer in the legend. */
   spotlight: () => number | null;
+  /** Points are grouped by something else. */
+  regrouped: () => void;
   /** Classes are to be counted anew. */
   recount: () => void;
   changed: () => void;
@@ -31,7 +33,7 @@ export class PointPainter {
       recount,
       changed,
     } = this.parts;
-    const colors = (state.colors = classColors(model.classes.length, theme.dark));
+    const colors = (state.colors = classColors(model.groups.length, theme.dark));
     const pointed = this.parts.spotlight();
     const spotlight = pointed !== null && model.hidden.has(pointed) ? null : pointed;
     if (scene.frame) scene.usable = model.usable(scene.frame.present);
@@ -46,7 +48,8 @@ export class PointPainter {
     const { state, colorControl, trouble } = this.parts;
     const { model, data } = state;
     colorControl.setSource(data, model).then(
-      () => {
+      (regrouped) => {
+        if (regrouped) this.parts.regrouped();
         if (state.model === model) this.repaint();
       },
       (error: unknown) => trouble(messageOf(error)),

@@ -95,7 +95,7 @@ export class StatePublisher {
       turned: orbit.version,
       images,
       trained,
-      color: model.grades || colorControl.name === "error" ? colorControl.name : "class",
+      color: model.grades || model.grouping || colorControl.name === "error" ? colorControl.name : "class",
       renderer: scene.renderer.kind,
       ready: shown !== null && scene.frame !== null && scene.port.width > 0,
     };

@@ -11,6 +11,9 @@ export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values"
   nearest_url?: string;
   /** One address with {name}, or one for each name. */
   values?: string | Record<string, string>;
+  columns_url?: string;
+  /** The address of a column, with {name}. */
+  column_url?: string;
   renderer?: string | null;
   neighbors: NeighborLink[];
   query: Query | null;
@@ -28,6 +31,10 @@ export function expandProps({ kept = [], distance, ...data }: MapInput): MapData
   const addresses = {
     tracked: { tracked_url: `${ROUTES}/runs/${run}/layout.json?${begun}` },
     nearest: { nearest_url: `${ROUTES}/runs/${run}/nearest.bin?${begun}` },
+    columns: {
+      columns_url: `${ROUTES}/runs/${run}/columns.json?${begun}`,
+      column_url: `${ROUTES}/runs/${run}/columns/{name}.f32?${begun}`,
+    },
     values: { values: `${ROUTES}/runs/${run}/values/${view}/{name}.f32?${begun}` },
   };
   const query = data.query ? { ...data.query, neighbors: toNeighbors(data.query.neighbors) } : null;

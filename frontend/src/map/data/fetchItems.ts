@@ -1,6 +1,6 @@
 // What a map needs to know before the first frame: labels, which items are tracked, nearest neighbors.
 
-import { ROUTES, type MethodInfo } from "../../protocol.ts";
+import { ROUTES, type ColumnInfo, type MethodInfo } from "../../protocol.ts";
 import { refused } from "../../lib/refused.ts";
 import type { Nearest } from "./model.ts";
 import { fetchServer } from "../../lib/server.ts";
@@ -72,6 +72,11 @@ export async function loadNearest(data: ItemSources, n: number): Promise<Nearest
 /** Title and caution of every projection, by name. */
 export async function loadMethods(): Promise<Record<string, MethodInfo>> {
   return JSON.parse(new TextDecoder().decode(await bytes(`${ROUTES}/methods.json`))) as Record<string, MethodInfo>;
+}
+
+/** The columns that a map can be colored by, beside what it knows itself. */
+export async function loadColumns(url: string | undefined): Promise<ColumnInfo[]> {
+  return url ? (JSON.parse(new TextDecoder().decode(await bytes(url))) as ColumnInfo[]) : [];
 }
 
 /** A number for each of `n` items, NaN where there is none. */

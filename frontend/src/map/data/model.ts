@@ -15,6 +15,13 @@ export interface Grades {
   alarming: (share: number) => number;
 }
 
+/** Categories that items are grouped by in place of their classes: names, and which of them each item has. */
+export interface Grouping {
+  url: string;
+  names: string[];
+  ids: Uint16Array;
+}
+
 export interface NeighborLink {
   item: number;
   distance?: number;
@@ -31,6 +38,7 @@ export class Model {
   pinned: number | null = null;
   neighbors: NeighborLink[] = [];
   grades: Grades | null = null;
+  grouping: Grouping | null = null;
   nearest: Nearest | null = null;
 
   constructor(
@@ -41,29 +49,48 @@ export class Model {
     this.labels = labels ?? new Uint16Array(n);
   }
 
-  /** Whether the class of item i is shown. */
-  isVisible(i: number): boolean {
-    return !this.hidden.has(this.labels[i]);
+  /** The names of what items are grouped by: their classes, or the categories of a column. */
+  get groups(): string[] {
+    return this.grouping?.names ?? this.classes;
   }
 
-  /** A byte an item: has a place in this frame and its class is shown. Nothing else can be picked or selected. */
+  /** The group of each item. */
+  get groupIds(): Uint16Array {
+    return this.grouping?.ids ?? this.labels;
+  }
+
+  /** Group items by a column, or by their classes; whatever was hidden is shown. False where they were already. */
+  groupBy(grouping: Grouping | null): boolean {
+    if (grouping?.url === this.grouping?.url) return false;
+    this.grouping = grouping;
+    this.hidden.clear();
+    return true;
+  }
+
+  /** Whether the group of item i is shown. */
+  isVisible(i: number): boolean {
+    return !this.hidden.has(this.groupIds[i]);
+  }
+
+  /** A byte an item: has a place in this frame and its group is shown. Nothing else can be picked or selected. */
   usable(present: Uint8Array): Uint8Array {
     const usable = new Uint8Array(this.n);
-    const shown = this.classes.map((_, c) => (this.hidden.has(c) ? 0 : 1));
-    for (let i = 0; i < this.n; i++) usable[i] = present[i] ? (shown[this.labels[i]] ?? 1) : 0;
+    const ids = this.groupIds;
+    const shown = this.groups.map((_, c) => (this.hidden.has(c) ? 0 : 1));
+    for (let i = 0; i < this.n; i++) usable[i] = present[i] ? (shown[ids[i]] ?? 1) : 0;
     return usable;
   }
 
-  /** Hide or show a class; hidden items leave the selection. */
+  /** Hide or show a group; hidden items leave the selection. */
   toggleClass(c: number): void {
     if (!this.hidden.delete(c)) this.hidden.add(c);
     this.dropHidden();
   }
 
-  /** Show this class only; again, and all are back. */
+  /** Show this group only; again, and all are back. */
   soloClass(c: number): void {
-    const alone = !this.hidden.has(c) && this.hidden.size === this.classes.length - 1;
-    this.hidden = new Set(alone ? [] : this.classes.map((_, other) => other).filter((other) => other !== c));
+    const alone = !this.hidden.has(c) && this.hidden.size === this.groups.length - 1;
+    this.hidden = new Set(alone ? [] : this.groups.map((_, other) => other).filter((other) => other !== c));
     this.dropHidden();
   }
 
@@ -85,14 +112,15 @@ export class Model {
     return new Set(this.labels).size;
   }
 
-  /** For each class how many items are present and how many of those are selected. */
+  /** For each group how many items are present and how many of those are selected. */
   counts(present: Uint8Array): { total: number[]; selected: number[] } {
-    const total = this.classes.map(() => 0);
-    const selected = this.classes.map(() => 0);
+    const total = this.groups.map(() => 0);
+    const selected = this.groups.map(() => 0);
+    const ids = this.groupIds;
     for (let i = 0; i < this.n; i++) {
       if (!present[i]) continue;
-      total[this.labels[i]]++;
-      if (this.selected?.[i]) selected[this.labels[i]]++;
+      total[ids[i]]++;
+      if (this.selected?.[i]) selected[ids[i]]++;
     }
     return { total, selected };
   }

@@ -14,20 +14,21 @@ export interface ClassCenter {
 }
 
 /**
- * Per class the mean of its points' motion ({p0, p1, m0, m1}: the mean of cubics is a cubic) and how clearly it stands
+ * Per group the mean of its points' motion ({p0, p1, m0, m1}: the mean of cubics is a cubic) and how clearly it stands
  * apart at the end: 0 (spread like everything) to 1 (compact).
  */
 export function classCenters(
-  model: { classes: string[]; labels: ArrayLike<number>; n: number },
+  model: { groups: string[]; groupIds: ArrayLike<number>; n: number },
   tween: Tween,
 ): ClassCenter[] {
-  const k = model.classes.length;
+  const { groupIds } = model;
+  const k = model.groups.length;
   const sums = PARTS.map(() => new Float64Array(2 * k));
   const counts = new Float64Array(k);
   const squares = new Float64Array(k);
   for (let i = 0; i < model.n; i++) {
     if (!tween.fade[2 * i + 1]) continue;
-    const c = model.labels[i];
+    const c = groupIds[i];
     counts[c]++;
     PARTS.forEach((name, s) => {
       sums[s][2 * c] += tween[name][2 * i];
@@ -38,7 +39,7 @@ export function classCenters(
   const all = counts.reduce((a, b) => a + b, 0);
   const mean = [0, 1].map((axis) => sums[1].reduce((sum, v, j) => sum + (j % 2 === axis ? v : 0), 0) / (all || 1));
   const spread = squares.reduce((a, b) => a + b, 0) / (all || 1) - mean[0] ** 2 - mean[1] ** 2;
-  return model.classes.map((_, c) => {
+  return model.groups.map((_, c) => {
     const at = sums.map((sum): Point => [sum[2 * c] / (counts[c] || 1), sum[2 * c + 1] / (counts[c] || 1)]);
     const own = squares[c] / (counts[c] || 1) - at[1][0] ** 2 - at[1][1] ** 2;
     const ratio = spread > 0 ? Math.sqrt(Math.max(0, own) / spread) : 1;

@@ -50,7 +50,7 @@ export class OverlayRenderer {
   thumbnail = 0;
   /** Items drawn as pictures. */
   readonly drawn = new Set<number>();
-  private centers: { tween: Tween; model: unknown; all: ClassCenter[] } | null = null;
+  private centers: { tween: Tween; of: Uint16Array; all: ClassCenter[] } | null = null;
   private trails: Trails;
   private trainPoints: TrainPointsLoader | null = null;
 
@@ -100,7 +100,7 @@ export class OverlayRenderer {
     this.thumbnail = thumbnailSize(zoom, items.length, sprites.layout.tile);
     if (!this.thumbnail) return;
     const alphaOf = (i: number) => (model.selected && !model.selected[i] ? 0.3 : 1);
-    const frameOf = (i: number) => colors[model.labels[i]];
+    const frameOf = (i: number) => colors[model.groupIds[i]];
     for (const i of drawThumbnails(context, sprites, items, at, this.thumbnail, frameOf, alphaOf)) this.drawn.add(i);
   }
 
@@ -108,8 +108,8 @@ export class OverlayRenderer {
     const { model, colors, theme } = this.parts.state;
     const { tween } = scene;
     if (!tween) return;
-    if (this.centers?.tween !== tween || this.centers.model !== model) {
-      this.centers = { tween, model, all: classCenters(model, tween) };
+    if (this.centers?.tween !== tween || this.centers.of !== model.groupIds) {
+      this.centers = { tween, of: model.groupIds, all: classCenters(model, tween) };
     }
     if (this.thumbnail) return;
     const weights = tween.moves ? hermite(Math.min(1, scene.t)) : [0, 1, 0, 0];
@@ -122,7 +122,7 @@ export class OverlayRenderer {
     const shown = centers.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
     const apart = [spanOf(shown.map(([x]) => x)), spanOf(shown.map(([, y]) => y))];
     if (shown.length > 2 && Math.max(...apart) < NAMES_APART) return;
-    overlay.drawNames(context, centers, model.classes, colors, theme, scene.toScreen);
+    overlay.drawNames(context, centers, model.groups, colors, theme, scene.toScreen);
   }
 
   /** Make an item stand out: drawn again larger with a ring about it; a picture gets a second frame. */
@@ -145,7 +145,7 @@ export class OverlayRenderer {
       return;
     }
     const { radius } = scene.style;
-    if (!dashed) overlay.drawDisc(context, place, radius + grow, colors[model.labels[item]]);
+    if (!dashed) overlay.drawDisc(context, place, radius + grow, colors[model.groupIds[item]]);
     overlay.drawRing(context, place, Math.max(radius + clear, clear + 2.5), color, theme, { width, dashed });
   }
 

@@ -11,7 +11,7 @@ const ERROR_COLOR: Record<"light" | "dark", Rgb> = { light: [200, 30, 60], dark:
 
 /**
  * Bytes for the renderers: `paint` (r, g, b, opacity a point) and `marks` (shape, layer a point). What is picked out
- * (the selection, else the class under the pointer in the legend, else in error colors the wrong ones) lies in front,
+ * (the selection, else the group under the pointer in the legend, else in error colors the wrong ones) lies in front,
  * the rest fades.
  */
 export function computePointColors({
@@ -29,7 +29,7 @@ export function computePointColors({
   colorBy: string;
   spotlight: number | null;
 }): { paint: Uint8Array<ArrayBuffer>; marks: Uint8Array<ArrayBuffer> } {
-  const { n, labels, selected } = model;
+  const { n, groupIds, selected } = model;
   const graded = model.grades && gradedColors(model.grades, n, theme);
   const errors = colorBy === "error" && model.nearest;
   const pale = (c: Rgb) => mix(mix(c, theme.muted, 0.75), theme.background, 0.25);
@@ -50,7 +50,7 @@ export function computePointColors({
   const marks = new Uint8Array(2 * n);
   const sorted = selected !== null || spotlight !== null;
   for (let i = 0; i < n; i++) {
-    const label = labels[i];
+    const label = groupIds[i];
     const picked = sorted && (selected ? selected[i] === 1 : label === spotlight);
     const faded = sorted && !picked;
     const wrong = errors && model.isWrong(i);

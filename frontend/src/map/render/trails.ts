@@ -64,7 +64,7 @@ export class Trails {
       if (!scene.frame?.present[item] || !model.isVisible(item)) continue;
       const places = [...points.map(scene.toScreen), scene.screenOf(item)];
       if (pinned) drawTrail(context, places, theme.text, 1.6, 0.8);
-      else drawTrail(context, places, colors[model.labels[item]], 1.1, 0.45);
+      else drawTrail(context, places, colors[model.groupIds[item]], 1.1, 0.45);
     }
   }
 

@@ -9,7 +9,7 @@ import type { Scene } from "./scene.ts";
 /** Draw them at the step that is shown; how many there are, 0 where none are to be drawn. */
 export function drawTrainPoints(
   context: CanvasRenderingContext2D,
-  { model, colors, images }: MapState,
+  { model, colors, images, theme }: MapState,
   loader: TrainPointsLoader,
   playback: Replay,
   orbit: Orbit,
@@ -29,11 +29,12 @@ export function drawTrainPoints(
   context.lineWidth = 1.5;
   places.forEach((place, i) => {
     const label = points.labels[i];
-    if (model.hidden.has(label) || !colors[label]) return;
+    const color = model.grouping ? theme.muted : colors[label]; // a column knows the test images only
+    if ((!model.grouping && model.hidden.has(label)) || !color) return;
     const [x, y] = scene.toScreen(orbit.toPlane(place, scene.frame?.pivot));
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
-    context.strokeStyle = css(colors[label]);
+    context.strokeStyle = css(color);
     context.stroke();
   });
   context.restore();

@@ -3,10 +3,12 @@ import { ramp } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
 import { context2d, h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
+import type { ColumnInfo } from "../../protocol.ts";
 import type { MapData } from "../data/expandProps.ts";
 import type { Grades, Model } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
-import { loadNumbers } from "../data/fetchItems.ts";
+import { COLUMN, loadColumn } from "../data/columnColors.ts";
+import { loadColumns, loadNumbers } from "../data/fetchItems.ts";
 import { errorColor } from "../render/pointColors.ts";
 
 interface Choice {
@@ -48,6 +50,8 @@ export function rangeOf(numbers: Float32Array): [number, number] {
   return [0, known.length ? known[Math.floor(0.99 * (known.length - 1))] || 1 : 1];
 }
 
+const short = (value: number) => String(Number(value.toPrecision(4)));
+
 export class ColorControl {
   /** What points are colored by. */
   name = "class";
@@ -58,6 +62,8 @@ export class ColorControl {
   private title = h("div", "scale-title");
   readonly scale = h("div", { class: "scale", hidden: true }, this.title, this.bar, this.words);
   private wanted = "";
+  private columns: ColumnInfo[] = [];
+  private listed: string | undefined; // the address of the columns in the menu
 
   /** `chosen(name)` hears what a person picks. */
   constructor(chosen: (name: string) => void) {
@@ -69,28 +75,56 @@ export class ColorControl {
     this.menu = h("label", { class: "group color-by" }, "Color", this.select);
   }
 
-  /** What is shown of what Python said: the name, and addresses by name; resolves when the numbers are in the model. */
-  async setSource({ color = "class", values = {}, n }: MapData, model: Model): Promise<void> {
-    this.name = color in CHOICES ? color : "class";
+  /**
+   * What is shown of what Python said: the name, and addresses by name; resolves when the numbers are in the model, with
+   * whether points are now grouped by something else.
+   */
+  async setSource(data: MapData, model: Model): Promise<boolean> {
+    const { color = "class", values = {}, n } = data;
+    if (data.columns_url !== this.listed) await this.listColumns(data.columns_url);
+    const column = this.columns.find(({ name }) => COLUMN + name === color);
+    this.name = color in CHOICES || column ? color : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
       option.disabled =
-        CHOICES[option.value].range !== undefined &&
+        CHOICES[option.value]?.range !== undefined &&
         addressOf(values, option.value) === undefined &&
         option.value !== this.name;
     }
+    if (column && data.column_url) return this.setColumn(column, data.column_url, model);
+    const regrouped = model.groupBy(null);
     const { range, alarming } = CHOICES[this.name];
     const url = range ? addressOf(values, this.name) : null;
     const wanted = (this.wanted = `${this.name} ${url}`);
     if (!url || !range || !alarming) {
       model.grades = null;
-      return;
+      return regrouped;
     }
-    if (model.grades?.url === url) return;
+    if (model.grades?.url === url) return regrouped;
     const numbers = await loadNumbers(url, n);
-    if (this.wanted !== wanted) return;
+    if (this.wanted !== wanted) return regrouped;
     const [low, high] = range(numbers);
     model.grades = { url, numbers, low, high, alarming };
+    return regrouped;
+  }
+
+  private async setColumn(column: ColumnInfo, column_url: string, model: Model): Promise<boolean> {
+    const wanted = (this.wanted = `${COLUMN}${column.name} ${column_url}`);
+    const { grades, grouping } = await loadColumn(column, column_url, model.n);
+    if (this.wanted !== wanted) return false;
+    model.grades = grades;
+    return model.groupBy(grouping);
+  }
+
+  // The columns stand in the menu below what the map knows itself.
+  private async listColumns(url: string | undefined): Promise<void> {
+    const columns = await loadColumns(url);
+    this.listed = url;
+    this.columns = columns;
+    this.select.querySelector("optgroup")?.remove();
+    if (!columns.length) return;
+    const options = columns.map(({ name }) => h("option", { value: COLUMN + name }, name));
+    this.select.append(h("optgroup", { label: "Columns" }, ...options));
   }
 
   /** Bring the scale up to date; `wrong` is how many errors are visible. */
@@ -99,7 +133,7 @@ export class ColorControl {
     const errors = this.name === "error" && model.nearest !== null;
     this.scale.hidden = !grades && !errors;
     if (this.scale.hidden) return;
-    const chosen = CHOICES[this.name];
+    const chosen = CHOICES[this.name] ?? this.columnChoice(grades);
     this.title.textContent = chosen.title;
     this.title.title = chosen.help ?? "";
     this.bar.hidden = !grades;
@@ -109,6 +143,17 @@ export class ColorControl {
       return;
     }
     if (grades) this.drawScale(grades, chosen, ramp(theme));
+  }
+
+  private columnChoice(grades: Grades | null): Choice {
+    const { name, low, high } = this.columns.find(({ name }) => COLUMN + name === this.name) as ColumnInfo;
+    if (!grades || low === null || high === null) return { title: name };
+    return {
+      title: name,
+      help: `from ${short(low)} to ${short(high)}; 1 of 100 lie beyond each end of the scale`,
+      low: low < grades.low ? `${short(grades.low)} or less` : short(low),
+      high: high > grades.high ? `${short(grades.high)} or more` : short(high),
+    };
   }
 
   private drawScale(grades: Grades, chosen: Choice, colorAt: ReturnType<typeof ramp>): void {

@@ -44,8 +44,9 @@ export class Legend {
     for (const kind of ["keydown", "keyup"]) this.search.addEventListener(kind, (event) => event.stopPropagation());
   }
 
-  /** Rebuild for other classes. */
-  setClasses(classes: string[]): void {
+  /** Rebuild for other classes, or for the categories of a column; `title` says which for screen readers. */
+  setGroups(title: "Classes" | "Categories", classes: string[]): void {
+    this.node.setAttribute("aria-label", title);
     this.classes = classes;
     this.shown.clear();
     this.rows.replaceChildren();

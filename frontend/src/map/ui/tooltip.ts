@@ -43,9 +43,10 @@ export class Tooltip {
       const side = Math.max(1, Math.floor(PICTURE / sprites.layout.tile)) * sprites.layout.tile;
       Object.assign(this.picture.style, tileStyle(sprites.layout, item, side));
     }
-    this.dot.style.background = css(colors[label] ?? [128, 128, 128]);
+    this.dot.style.background = css(colors[model.groupIds[item]] ?? [128, 128, 128]);
     this.name.textContent = model.classes[label];
-    this.number.textContent = `test image ${item}`;
+    const { grouping } = model;
+    this.number.textContent = `test image ${item}${grouping ? ` · ${grouping.names[grouping.ids[item]]}` : ""}`;
     const near = model.nearestOf(item);
     this.near.hidden = !near;
     if (!near) return;

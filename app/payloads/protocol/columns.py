@@ -1,0 +1,12 @@
+"""Further columns of the test images."""
+
+from typing_extensions import TypedDict
+
+
+class ColumnInfo(TypedDict):
+    """A column that the map can be colored by: of numbers from `low` to `high`, or of categories (`values`)."""
+
+    name: str
+    low: float | None
+    high: float | None
+    values: list[str] | None

@@ -1,0 +1,41 @@
+"""`dmlviz show`: open the app with a map of a table or of embeddings, without training."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli.data import ImageColumn, LabelColumn, VectorColumns, add_data, split_names
+from dmlviz.data.table_file import Choice
+from dmlviz.errors import UserError
+
+app = single_command_app()
+
+
+@app.command()
+def show(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="embeddings (npy, npz) or a table (csv, tsv, parquet) with vectors")
+    ],
+    title: Annotated[str, typer.Option(metavar="TEXT", help="title (default: file name)")] = "",
+    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="separate label file")] = None,
+    label: LabelColumn = None,
+    image: ImageColumn = None,
+    vector: VectorColumns = "",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 = any free port")] = 8501,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
+    data: DataFolder = None,
+    runs: RunsFolder = None,
+) -> None:
+    """Open the app with a map of a table's vectors: PCA at once, t-SNE and UMAP on request. Press Ctrl-C to stop."""
+    from dmlviz.cli import serve
+
+    serve.check_port_free("127.0.0.1", port)  # before the import, which may take a while
+    run = add_data(path, title, Choice(split_names(vector), label, image), labels, None, "auto", data, runs)
+    if run is None:
+        raise UserError(
+            f"A map is shown of vectors; {path.name} holds images only, now a data set to train on: open the app with "
+            "dmlviz and choose it."
+        )
+    serve.serve(port=port, browser=browser, data=data, runs=runs, page=f"?run={run.id}")

@@ -1,0 +1,159 @@
+"""Further columns of a table: what else is known of each image or vector. Kept as Parquet beside the data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.files import atomic_write
+from dmlviz.storage.text import one_line
+
+if TYPE_CHECKING:
+    import pyarrow
+
+FILE = "columns.parquet"
+MAX_COLUMNS = 64
+MAX_CATEGORIES = 1000
+FEW_NUMBERS = 12  # a column of whole numbers with up to so many different ones holds categories
+MAX_NAME, MAX_TEXT = 60, 200  # characters
+MAX_BYTES = 400_000_000  # of a file
+
+Kind = Literal["number", "category", "text"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of a column.
+
+    Attributes:
+        name: its name.
+        kind: "number"; "category", of a few different values; or "text", which can be searched but not colored by.
+        low: the least number; NaN for other kinds, or if there is none.
+        high: the largest number.
+        values: the categories, in natural order.
+    """
+
+    name: str
+    kind: Kind
+    low: float = float("nan")
+    high: float = float("nan")
+    values: tuple[str, ...] = ()
+
+
+def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
+    """Return the columns that can be kept, as numbers, Booleans, dates or short texts; lists and binaries are dropped.
+
+    Raises:
+        UserError: for too many columns.
+    """
+    import pyarrow
+    from pyarrow import compute, types
+
+    arrays: dict[str, pyarrow.ChunkedArray] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        if types.is_dictionary(column.type):
+            column = column.cast(kind)
+        if types.is_string(kind) or types.is_large_string(kind):
+            column = compute.utf8_slice_codeunits(column.cast(pyarrow.large_string()), 0, MAX_TEXT)
+        elif types.is_decimal(kind) or types.is_float16(kind):
+            column = column.cast(pyarrow.float64())
+        elif types.is_nested(kind) or not (types.is_primitive(kind) or types.is_boolean(kind)):
+            continue
+        short = base = one_line(name, MAX_NAME) or "column"
+        number = 2
+        while short in arrays:
+            short, number = f"{base} {number}", number + 1
+        arrays[short] = column
+    if len(arrays) > MAX_COLUMNS:
+        raise UserError(
+            f"A table has up to {MAX_COLUMNS} columns beside its vectors and pictures; got {len(arrays)}: leave some "
+            "out."
+        )
+    return pyarrow.table(arrays)
+
+
+def write_columns(table: "pyarrow.Table", path: Path) -> None:
+    """Write columns as a Parquet file."""
+    from pyarrow import parquet
+
+    with atomic_write(path) as file:
+        parquet.write_table(table, file)
+
+
+def read_columns(path: Path, rows: int | None = None) -> "pyarrow.Table | None":
+    """Read columns; None if there is no such file.
+
+    Raises:
+        DamagedFileError: if it cannot be read, or has another number of rows.
+    """
+    from pyarrow import ArrowException, parquet
+
+    if not path.is_file():
+        return None
+    try:
+        with parquet.ParquetFile(path) as file:
+            size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+            if file.metadata.num_columns > MAX_COLUMNS or size > MAX_BYTES:
+                raise DamagedFileError(path, "it holds more than a table of columns")
+            table = file.read()
+    except (ArrowException, OSError, ValueError) as error:
+        raise DamagedFileError(path, one_line(str(error), 100) or type(error).__name__) from None
+    if rows is not None and table.num_rows != rows:
+        raise DamagedFileError(path, f"it has {table.num_rows:,} rows for {rows:,} images")
+    return table
+
+
+def describe_columns(table: "pyarrow.Table") -> tuple[Column, ...]:
+    """Return what is known of each column."""
+    return tuple(_describe(name, column) for name, column in zip(table.column_names, table.columns, strict=True))
+
+
+def column_numbers(table: "pyarrow.Table", column: Column) -> np.ndarray:
+    """Return a number for each row (n, float32): the value, or the index of its category; NaN where there is none."""
+    from pyarrow import array, compute
+
+    values = table.column(column.name)
+    if column.kind == "number":
+        return np.asarray(values.cast("float64", safe=False).to_numpy(), np.float32)
+    if column.kind == "text":
+        raise UserError(f"{column.name} has too many different texts to color by: search it instead.")
+    codes = compute.index_in(_as_text(values), array(column.values))
+    return np.asarray(codes.to_numpy(), np.float32)
+
+
+def columns_note(names: Sequence[str]) -> list[str]:
+    """Return a sentence that names the columns, for a report; none without columns."""
+    return [f"Columns to color and search by: {', '.join(names)}."] if names else []
+
+
+def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
+    from pyarrow import compute, types
+
+    kind = column.type
+    numeric = types.is_integer(kind) or types.is_floating(kind)
+    few = types.is_integer(kind) and compute.count_distinct(column).as_py() <= FEW_NUMBERS
+    if numeric and not few:
+        numbers = column.to_numpy()
+        numbers = numbers[np.isfinite(numbers)]
+        if not len(numbers):
+            return Column(name, "number")
+        return Column(name, "number", float(numbers.min()), float(numbers.max()))
+    if compute.count_distinct(column).as_py() > MAX_CATEGORIES:
+        return Column(name, "text")
+    values = [value for value in _as_text(column).unique().to_pylist() if value is not None]
+    return Column(name, "category", values=tuple(sorted(values, key=_natural)))
+
+
+def _as_text(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    return column.cast("string")
+
+
+def _natural(value: str) -> tuple[bool, float, str]:
+    try:
+        return (False, float(value), value)
+    except ValueError:
+        return (True, 0.0, value)

@@ -1,0 +1,133 @@
+"""Whatever a person brings, from its path: a folder or zip of pictures, a known layout, a table, embeddings."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmlviz.data import layouts, table_file
+from dmlviz.data.embedding_file import LabeledEmbeddings, columns_of_vectors, read_embeddings, validated
+from dmlviz.data.image_folder import Color, import_image_folder
+from dmlviz.data.import_report import ImportedDataset
+from dmlviz.data.picture_table import import_picture_table, read_pictures
+from dmlviz.data.table_file import Choice, find_columns
+from dmlviz.errors import UserError
+from dmlviz.storage.text import one_line
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def import_path(
+    path: Path,
+    *,
+    title: str = "",
+    labels: Path | None = None,
+    choice: Choice | None = None,
+    side: int | None = None,
+    color: Color = "auto",
+    progress: Callable[[int, int], object] = lambda done, of: None,
+    follow_paths: bool = True,
+) -> ImportedDataset | LabeledEmbeddings:
+    """Read a folder, zip, table or file of embeddings.
+
+    Args:
+        path: The folder or file.
+        title: Title of a data set; the name of the file by default.
+        labels: A separate file of labels, for embeddings that have none.
+        choice: Which columns of a table are what.
+        side: Side of the square images in pixels.
+        color: "gray", "color", or "auto": gray if all images are.
+        progress: Called with what is done, and what is to do.
+        follow_paths: Whether a table may name pictures by their paths: not one that somebody sent.
+
+    Returns:
+        Pictures to train on, or embeddings to be shown as they are.
+
+    Raises:
+        UserError: If it cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        layout = layouts.find_layout(path)
+        if layout is not None:
+            table = layout.read(path)
+            return import_picture_table(
+                table,
+                layouts.found_columns(table),
+                path,
+                title=title or layout.title,
+                name=path.name,
+                side=side,
+                color=color,
+                progress=progress,
+            )
+    if path.is_dir() or path.suffix.lower() == ".zip" or not path.is_file():
+        if path.suffix.lower() in (*table_file.SUFFIXES, ".npy", ".npz"):
+            raise UserError(f"There is no file {path}: check the path.")
+        return import_image_folder(path, title=title, side=side, color=color, progress=progress)
+    if path.suffix.lower() not in table_file.SUFFIXES or labels is not None:
+        return read_embeddings(path, labels, choice)
+    return import_table(
+        _read(path),
+        path.parent if follow_paths else None,
+        path.name,
+        title=title or path.stem,
+        choice=choice,
+        side=side,
+        color=color,
+        progress=progress,
+    )
+
+
+def import_table(
+    table: "pyarrow.Table",
+    folder: Path | None,
+    name: str,
+    *,
+    title: str,
+    choice: Choice | None = None,
+    side: int | None = None,
+    color: Color = "auto",
+    progress: Callable[[int, int], object] = lambda done, of: None,
+) -> ImportedDataset | LabeledEmbeddings:
+    """Make data of a table: embeddings if it has vectors, otherwise pictures to train on.
+
+    Args:
+        table: One row for each picture or vector.
+        folder: Where relative paths of pictures begin; None where paths may not be followed.
+        name: Name of the table, for messages.
+        title: Title of a data set.
+        choice: Which columns are what.
+        side: Side of the square images in pixels.
+        color: "gray", "color", or "auto": gray if all images are.
+        progress: Called with the number of pictures read, and of all pictures.
+
+    Raises:
+        UserError: For a table that has neither.
+    """
+    if table.num_rows == 0:
+        raise UserError(f"A table has a row for each picture or vector; {name} has none: check how it was written.")
+    found = find_columns(table, name, choice)
+    if not found.vector and found.image is not None:
+        return import_picture_table(
+            table, found, folder, title=title, name=name, side=side, color=color, progress=progress
+        )
+    columns = columns_of_vectors(table, name, choice=choice)
+    embeddings = validated(name, columns.vectors, columns.labels, columns.columns)
+    if found.image is None:
+        return embeddings
+    pictures = read_pictures(table, found.image, folder, name, side, color, progress, strict=True)
+    return replace(embeddings, images=pictures.images)
+
+
+def _read(path: Path) -> "pyarrow.Table":
+    try:
+        return table_file.read_table_file(path)
+    except UserError:
+        raise
+    except MemoryError:
+        raise UserError(f"{path.name} needs more memory than there is: keep fewer rows or columns.") from None
+    except Exception as error:  # Arrow raises many types of errors for a damaged file
+        reason = one_line(str(error), 120) or type(error).__name__
+        raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({reason}): save it again.") from None

@@ -1,0 +1,201 @@
+"""Readers for the folders in which the usual data sets of metric learning are published."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from dmlviz.data.table_file import FoundColumns
+from dmlviz.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+JUNK = "-1"  # identity of Market-1501 and its kin that counts neither as right nor as wrong
+_PERSON = re.compile(r"(-?\d+)_c(\d+)s(\d+)_(\d+)_(\d+)\.jpe?g", re.IGNORECASE)
+_VEHICLE = re.compile(r"(\d+)_c(\d+)_(\d+)_(\d+)\.jpe?g", re.IGNORECASE)
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A data set's layout on disk.
+
+    Attributes:
+        title: name of the data set.
+        files: files and folders by which it is recognized, each a choice of alternatives.
+        rows: reads the rows: path, label, split and more.
+    """
+
+    title: str
+    files: tuple[tuple[str, ...], ...]
+    rows: Callable[[Path], Rows]
+
+    def matches(self, folder: Path) -> bool:
+        """Whether a folder has this layout."""
+        return all(any((folder / name).exists() for name in names) for names in self.files)
+
+    def read(self, folder: Path) -> "pyarrow.Table":
+        """Return one row for each picture; raise UserError for a file that cannot be read."""
+        import pyarrow
+
+        try:
+            rows = self.rows(folder)
+        except (OSError, ValueError, KeyError, IndexError, ElementTree.ParseError) as error:
+            reason = str(error) or type(error).__name__
+            raise UserError(
+                f"{folder} looks like {self.title}, but cannot be read ({reason}): unpack it again."
+            ) from None
+        if not rows:
+            raise UserError(f"{folder} looks like {self.title}, but lists no pictures: unpack it again.")
+        return pyarrow.Table.from_pylist(rows)
+
+
+def find_layout(folder: Path) -> Layout | None:
+    """Return the layout of a folder; None if it is none of those known here."""
+    return next((layout for layout in LAYOUTS if layout.matches(folder)), None)
+
+
+def found_columns(table: "pyarrow.Table") -> FoundColumns:
+    """Return which columns of a layout's table are what."""
+    others = tuple(name for name in table.column_names if name not in ("path", "label"))
+    return FoundColumns(vector=(), label="label", image="path", others=others)
+
+
+def cub(folder: Path) -> Rows:
+    """CUB-200-2011: the first half of the classes is for training, as in Oh Song et al. 2016."""
+    images, labels = _pairs(folder / "images.txt"), _pairs(folder / "image_class_labels.txt")
+    names = _pairs(folder / "classes.txt")
+    parts = _pairs(folder / "train_test_split.txt")
+    half = len(names) // 2
+    return [
+        {
+            "path": f"images/{path}",
+            "label": names[labels[image]],
+            "split": "train" if int(labels[image]) <= half else "test",
+            "published split": "train" if parts[image] == "1" else "test",
+        }
+        for image, path in images.items()
+    ]
+
+
+def cars(folder: Path) -> Rows:
+    """Cars196: the first half of the classes is for training, as in Oh Song et al. 2016."""
+    from scipy.io import loadmat
+
+    annotations = loadmat(folder / "cars_annos.mat", squeeze_me=True)
+    names = [str(name) for name in annotations["class_names"]]
+    half = len(names) // 2
+    return [
+        {
+            "path": str(row["relative_im_path"]),
+            "label": names[int(row["class"]) - 1],
+            "split": "train" if int(row["class"]) <= half else "test",
+            "published split": "test" if int(row["test"]) else "train",
+        }
+        for row in annotations["annotations"]
+    ]
+
+
+def online_products(folder: Path) -> Rows:
+    """Stanford Online Products: two lists, of other classes each."""
+    rows: Rows = []
+    for split in ("train", "test"):
+        lines = (folder / f"Ebay_{split}.txt").read_text().splitlines()
+        for line in filter(None, lines[1:]):
+            _, product, _, path = line.split()
+            rows.append({"path": path, "label": product, "split": split, "category": path.split("_final")[0]})
+    return rows
+
+
+def in_shop(folder: Path) -> Rows:
+    """In-Shop Clothes Retrieval: training items, and queries and a gallery of other items."""
+    partition = next(path for path in (folder / "Eval" / PARTITION, folder / PARTITION) if path.exists())
+    images = next((path for path in ("Img", "") if (folder / path / "img").is_dir()), "")
+    rows = []
+    for line in filter(None, partition.read_text().splitlines()[2:]):
+        path, item, split = line.split()
+        _, gender, garment, *_ = path.split("/")
+        rows.append(
+            {
+                "path": f"{images}/{path}" if images else path,
+                "label": item,
+                "split": split,
+                "gender": gender,
+                "garment": garment,
+            }
+        )
+    return rows
+
+
+def market(folder: Path) -> Rows:
+    """Market-1501: persons by camera; junk pictures are left out, distractors stay in the gallery as one class."""
+    parts = {"train": "bounding_box_train", "query": "query", "gallery": "bounding_box_test"}
+    rows = []
+    for split, name in parts.items():
+        for path in sorted((folder / name).iterdir()):
+            match = _PERSON.match(path.name)
+            if match is not None and match[1] != JUNK:
+                rows.append({"path": f"{name}/{path.name}", "label": match[1], "split": split, "camera": int(match[2])})
+    return rows
+
+
+def veri(folder: Path) -> Rows:
+    """VeRi-776: vehicles by camera, with color and type where the lists say so."""
+    parts = {"train": "image_train", "query": "image_query", "gallery": "image_test"}
+    known = {name: attributes for list_name in VERI_LISTS for name, attributes in _vehicles(folder / list_name).items()}
+    rows = []
+    for split, name in parts.items():
+        for path in sorted((folder / name).iterdir()):
+            match = _VEHICLE.match(path.name)
+            if match is not None:
+                rows.append(
+                    {"path": f"{name}/{path.name}", "label": match[1], "split": split, "camera": int(match[2])}
+                    | {"color": None, "type": None}
+                    | known.get(path.name, {})
+                )
+    return rows
+
+
+PARTITION = "list_eval_partition.txt"
+VERI_LISTS = ("train_label.xml", "test_label.xml")
+COLORS = ("yellow", "orange", "green", "gray", "red", "blue", "white", "golden", "brown", "black")
+TYPES = ("sedan", "suv", "van", "hatchback", "mpv", "pickup", "bus", "truck", "estate")
+
+
+def _vehicles(path: Path) -> dict[str, dict[str, str | None]]:
+    """Color and type by picture, as the lists of VeRi tell them."""
+    if not path.exists():
+        return {}
+    text = path.read_bytes().decode("gb2312", errors="replace")
+    items = ElementTree.fromstring(re.sub(r"^<\?xml[^>]*\?>", "", text.strip())).iter("Item")
+    return {
+        item.attrib["imageName"]: {
+            "color": _named(COLORS, item.attrib.get("colorID")),
+            "type": _named(TYPES, item.attrib.get("typeID")),
+        }
+        for item in items
+    }
+
+
+def _named(names: tuple[str, ...], number: str | None) -> str | None:
+    index = int(number or 0) - 1
+    return names[index] if 0 <= index < len(names) else None
+
+
+def _pairs(path: Path) -> dict[str, str]:
+    """The lines of a file, each a number and the rest."""
+    return dict(line.split(maxsplit=1) for line in path.read_text().splitlines() if line.strip())
+
+
+LAYOUTS = (
+    Layout("CUB-200-2011", (("images.txt",), ("image_class_labels.txt",), ("classes.txt",), ("images",)), cub),
+    Layout("Cars196", (("cars_annos.mat",),), cars),
+    Layout("Stanford Online Products", (("Ebay_train.txt",), ("Ebay_test.txt",)), online_products),
+    Layout("In-Shop Clothes Retrieval", ((f"Eval/{PARTITION}", PARTITION), ("img", "Img/img")), in_shop),
+    Layout("Market-1501", (("bounding_box_train",), ("bounding_box_test",), ("query",)), market),
+    Layout("VeRi-776", (("image_train",), ("image_test",), ("image_query",)), veri),
+)

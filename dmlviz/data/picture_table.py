@@ -1,0 +1,275 @@
+"""Import of pictures that a table names or holds, with their labels, split and further columns."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dmlviz.catalog.dataset_spec import ClassSplit
+from dmlviz.data.columns import clean_columns, columns_note
+from dmlviz.data.embedding_file import MAX_CLASSES, class_ids, shared_objects
+from dmlviz.data.file_source import MAX_BYTES
+from dmlviz.data.image_folder import (
+    DEFAULT_SIDE,
+    LARGEST_OWN_SIDE,
+    LEAST_SIDE,
+    MOST_SIDE,
+    TEST_SHARE,
+    TESTING,
+    TRAINING,
+    Color,
+    LeftOut,
+    check_pixels,
+)
+from dmlviz.data.image_ops import decode_square, is_gray, read_size
+from dmlviz.data.import_report import (
+    ImportedDataset,
+    Preprocessing,
+    class_counts,
+    declaration,
+    import_warnings,
+    to_grayscale,
+)
+from dmlviz.data.table_file import FoundColumns, is_text
+from dmlviz.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SPLIT_KEYS = ("split", "fold", "subset", "partition", "set")
+QUERY, GALLERY = ("query", "queries"), ("gallery",)
+MIN_TRAINING = 2  # pictures of a class that can be trained on: a loss compares them
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class PictureRows:
+    """The readable pictures of a table: their squares (uint8, n × s × s (× 3)), rows in the table, and a report."""
+
+    images: np.ndarray
+    rows: np.ndarray
+    preprocessing: Preprocessing
+    left_out: LeftOut
+
+
+def import_picture_table(
+    table: "pyarrow.Table",
+    found: FoundColumns,
+    folder: Path | None,
+    *,
+    title: str,
+    name: str,
+    side: int | None = None,
+    color: Color = "auto",
+    progress: Progress = lambda done, of: None,
+) -> ImportedDataset:
+    """Make a data set to train on from a table of pictures.
+
+    A column called split says which rows are for training and which for testing (query and gallery are for testing);
+    without it a fifth of each class is set aside. Test classes that no training picture has are a zero-shot split.
+
+    Args:
+        table: One row for each picture.
+        found: Which columns are what; `image` and `label` are there.
+        folder: Where relative paths begin; None where paths may not be followed, as in an upload.
+        title: Title of the data set.
+        name: Name of the table's file, for messages.
+        side: Side of the square images in pixels; 32 by default, or their own if all are small squares of one size.
+        color: "gray", "color", or "auto": gray if all images are.
+        progress: Called with the number of rows processed, and of all rows.
+
+    Raises:
+        UserError: For a table without labels, or without two classes to train on.
+    """
+    assert found.image is not None  # the caller looks
+    if found.label is None:
+        raise UserError(
+            f"Pictures are trained on with their classes; {name} has no column called label (its columns are "
+            f"{', '.join(table.column_names[:8])}): add one, choose one with --label, or add vectors to show a map."
+        )
+    if table.column(found.label).null_count:
+        row = int(np.argmax(table.column(found.label).is_null().to_numpy())) + 1
+        raise UserError(
+            f"Each picture has one label; in {name}, column {found.label} has nothing in row {row:,}: fill it or leave "
+            "the row out."
+        )
+    pictures = read_pictures(table, found.image, folder, name, side, color, progress)
+    table = table.take(pictures.rows)
+    labels, classes = class_ids(shared_objects(table.column(found.label)), name)
+    test, note = _test_rows(table, labels)
+    kept = _enough_to_train_on(labels, test, classes, pictures.left_out)
+    labels, classes, class_split = _training_classes_first(labels, test, classes, kept)
+    others = clean_columns(table.select([column for column in found.others if column != found.image]))
+    parts: dict[str, np.ndarray] = {}
+    columns = {}
+    for part, rows in (("train", kept & ~test), ("test", kept & test)):
+        parts[f"{part}_images"], parts[f"{part}_labels"] = pictures.images[rows], labels[rows]
+        columns[part] = others.take(np.flatnonzero(rows)) if others.num_columns else others
+    counts = class_counts(classes, parts)
+    report = {
+        "files": len(test) + sum(entry["count"] for entry in pictures.left_out.summary()),
+        "taken": int(kept.sum()),
+        "classes": counts,
+        "left_out": pictures.left_out.summary(),
+        "notes": [*pictures.preprocessing.notes(), note, *columns_note(others.column_names)],
+        "warnings": import_warnings([entry for entry in counts if entry["train"]]),
+    }
+    spec = declaration(title, classes, parts, class_split)
+    return ImportedDataset(spec, parts, report, columns if others.num_columns else {})
+
+
+def read_pictures(
+    table: "pyarrow.Table",
+    column: str,
+    folder: Path | None,
+    name: str,
+    side: int | None = None,
+    color: Color = "auto",
+    progress: Progress = lambda done, of: None,
+    strict: bool = False,
+) -> PictureRows:
+    """Decode the pictures of a column, given as bytes or as paths.
+
+    Args:
+        table: One row for each picture.
+        column: The column of pictures.
+        folder: Where relative paths begin; None where paths may not be followed, as in an upload.
+        name: Name of the table's file, for messages.
+        side: Side of the square images in pixels; None as in `import_picture_table`.
+        color: As in `import_picture_table`.
+        progress: Called with the number of rows processed, and of all rows.
+        strict: Raise for a picture that cannot be read, rather than leave it out.
+
+    Raises:
+        UserError: If there are too many pixels, or no picture can be read; the column and the first row are named.
+    """
+    if side is not None and not LEAST_SIDE <= side <= MOST_SIDE:
+        raise UserError(
+            f"Images are scaled to {LEAST_SIDE} to {MOST_SIDE} pixels a side; got {side}: choose a size in that range."
+        )
+    values, of = table.column(column), table.num_rows
+    left_out, shapes, first_error = LeftOut(), set(), ""
+    side = side or _own_side(values, folder) or DEFAULT_SIDE
+    check_pixels(of, side)
+    squares = np.empty((of, side, side, 3), np.uint8)
+    rows: list[int] = []
+    for row, value in enumerate(values):
+        if row % 50 == 0:
+            progress(row, of)
+        try:
+            content = picture_bytes(value.as_py(), folder)
+            shapes.add(read_size(content))
+            squares[len(rows)] = decode_square(content, side)
+        except UserError as error:
+            left_out.add(str(error), f"row {row + 1}")
+            first_error = first_error or f"column {column} of {name}, row {row + 1:,}: {error}"
+        else:
+            rows.append(row)
+    if not rows or (strict and len(rows) < of):
+        raise UserError(f"A picture is a PNG, JPEG, WebP, BMP or GIF; {first_error}. Correct or remove it.")
+    squares = squares[: len(rows)]
+    gray = is_gray(squares)
+    preprocessing = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
+    images = squares if preprocessing.colored else to_grayscale(squares)
+    return PictureRows(images, np.array(rows), preprocessing, left_out)
+
+
+def picture_bytes(value: Any, folder: Path | None) -> bytes:
+    """Return the content of a picture: bytes, a path, or both as Hugging Face keeps them; UserError where it is not."""
+    if isinstance(value, dict):
+        value = value.get("bytes") or value.get("path")
+    if isinstance(value, bytes):
+        return value
+    if not value:
+        raise UserError("nothing is there")
+    if folder is None:
+        raise UserError("a path, which a server does not follow: put the bytes into the table, or upload a zip")
+    path = Path(value) if Path(value).is_absolute() else folder / value
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UserError(f"larger than {MAX_BYTES // 1024**2} MB")
+        return path.read_bytes()
+    except (OSError, ValueError):
+        raise UserError("no such file") from None
+
+
+def _own_side(values: "pyarrow.ChunkedArray", folder: Path | None) -> int | None:
+    """The side of the first pictures, if they are small squares of one size."""
+    shapes = set()
+    for value in values.slice(0, 50):
+        try:
+            shapes.add(read_size(picture_bytes(value.as_py(), folder)))
+        except UserError:
+            continue
+    width, height = shapes.pop() if len(shapes) == 1 else (0, 1)
+    return width if width == height and LEAST_SIDE <= width <= LARGEST_OWN_SIDE else None
+
+
+def _test_rows(table: "pyarrow.Table", labels: np.ndarray) -> tuple[np.ndarray, str]:
+    """Return the test mask (n), from a column called split or else a fifth of each class, and a note for the report."""
+    by_lower_name = {column.lower(): column for column in table.column_names}
+    split = next((by_lower_name[key] for key in SPLIT_KEYS if key in by_lower_name), None)
+    if split is not None and is_text(table.column(split)):
+        words = [str(word).lower() for word in shared_objects(table.column(split)).tolist()]
+        unknown = next(
+            (row for row, word in enumerate(words) if word not in (*TRAINING, *TESTING, *QUERY, *GALLERY)), None
+        )
+        if unknown is not None:
+            raise UserError(
+                f"A split is train or test (or val, query, gallery); column {split} has {words[unknown][:40]!r} in row "
+                f"{unknown + 1:,}: rename it, or rename the column."
+            )
+        test = np.array([word not in TRAINING for word in words])
+        if test.all() or not test.any():
+            raise UserError(
+                f"A split has rows to train on and rows to test on; column {split} has only "
+                f"{', '.join(sorted(set(words)))}: add the others, or rename the column."
+            )
+        return test, f"The split is that of column {split}."
+    test = np.zeros(len(labels), bool)
+    shuffled = np.random.default_rng(0).permutation(len(labels))
+    shuffled = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    starts = np.searchsorted(labels[shuffled], np.arange(labels.max() + 2))
+    for start, end in pairwise(starts):
+        test[shuffled[start : start + max(1, round(TEST_SHARE * (end - start)))]] = end - start > MIN_TRAINING
+    return test, "A fifth of each class is set aside for testing, chosen at random."
+
+
+def _enough_to_train_on(
+    labels: np.ndarray, test: np.ndarray, classes: tuple[str, ...], left_out: LeftOut
+) -> np.ndarray:
+    """Return the rows that are kept (mask): training classes have two pictures or more, since a loss compares them."""
+    counts = np.bincount(labels[~test], minlength=len(classes))
+    few: np.ndarray = ~test & (counts[labels] < MIN_TRAINING)
+    for row in np.flatnonzero(few):
+        left_out.add(f"its class has fewer than {MIN_TRAINING} pictures to train on", f"row {row + 1}")
+    if np.count_nonzero(counts >= MIN_TRAINING) < 2 or not test.any():
+        common = Counter(classes[label] for label in labels).most_common(1)[0]
+        raise UserError(
+            f"A data set has 2 classes or more with {MIN_TRAINING} training pictures or more; got "
+            f"{np.count_nonzero(counts >= MIN_TRAINING)} of {len(classes):,} classes (most have few; {common[0]} has "
+            f"{common[1]:,}): choose another column as label."
+        )
+    if len(classes) > MAX_CLASSES:
+        raise UserError(f"A data set has up to {MAX_CLASSES:,} classes; got {len(classes):,}: leave some out.")
+    kept: np.ndarray = ~few
+    return kept
+
+
+def _training_classes_first(
+    labels: np.ndarray, test: np.ndarray, classes: tuple[str, ...], kept: np.ndarray
+) -> tuple[np.ndarray, tuple[str, ...], ClassSplit | None]:
+    """Renumber classes, those with training pictures first; say how many classes are for testing only."""
+    trained = np.bincount(labels[kept & ~test], minlength=len(classes)) > 0
+    tested = np.bincount(labels[kept & test], minlength=len(classes)) > 0
+    order = [*np.flatnonzero(trained), *np.flatnonzero(tested & ~trained)]
+    number = np.full(len(classes), -1)
+    number[order] = np.arange(len(order))
+    only_tested = int((tested & ~trained).sum())
+    split = ClassSplit(train=int(trained.sum()), test=only_tested, disjoint=True) if only_tested else None
+    return number[labels], tuple(classes[label] for label in order), split

@@ -1,0 +1,37 @@
+// A column of the table that points are colored by: numbers as grades on a scale, categories as groups with a legend.
+import type { ColumnInfo } from "../../protocol.ts";
+import { loadNumbers } from "./fetchItems.ts";
+import type { Grades, Grouping } from "./model.ts";
+
+/** Before the name of a column, where others are "class", "error", … */
+export const COLUMN = "column.";
+
+const NO_VALUE = "(no value)";
+
+/** Fetch a column of `n` items: numbers to be graded by, or categories to be grouped by. */
+export async function loadColumn(
+  { name, values }: ColumnInfo,
+  column_url: string,
+  n: number,
+): Promise<{ grades: Grades | null; grouping: Grouping | null }> {
+  const url = column_url.replace("{name}", encodeURIComponent(name));
+  const numbers = await loadNumbers(url, n);
+  if (values) return { grades: null, grouping: groupingOf(url, values, numbers) };
+  const [low, high] = middleRange(numbers);
+  return { grades: { url, numbers, low, high, alarming: (share) => share }, grouping: null };
+}
+
+/** The categories with their items; those without a value are a group of their own, the last. */
+export function groupingOf(url: string, values: string[], numbers: Float32Array): Grouping {
+  const ids = Uint16Array.from(numbers, (number) => (Number.isFinite(number) ? number : values.length));
+  return { url, names: ids.includes(values.length) ? [...values, NO_VALUE] : values, ids };
+}
+
+/** From what 1 of 100 stay below to what 99 of 100 stay below, so that single outliers do not take the whole scale. */
+export function middleRange(numbers: Float32Array): [number, number] {
+  const known = numbers.filter(Number.isFinite).sort();
+  if (!known.length) return [0, 1];
+  const at = (share: number) => known[Math.round(share * (known.length - 1))];
+  const [low, high] = [at(0.01), at(0.99)];
+  return low < high ? [low, high] : [low, low + 1];
+}

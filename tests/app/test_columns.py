@@ -1,0 +1,100 @@
+"""Columns of an imported table: colors of the map, the rows that a filter finds, the routes."""
+
+import shutil
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from app.payloads.columns import column_bytes, column_infos, described, has_columns
+from app.payloads.table_rows import Filter, matching_rows, with_classes
+from app.state.explore import UIState
+from dmlviz.data.import_path import import_path
+from dmlviz.errors import UserError
+from dmlviz.runs.archive import export_run, import_run
+from dmlviz.runs.damage import check
+from dmlviz.runs.import_embeddings import import_embeddings
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
+
+N = 20
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("columns")
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    table = {
+        "vector": np.random.default_rng(0).normal(size=(N, 3)).tolist(),
+        "label": ["cat", "dog"] * (N // 2),
+        "price": np.arange(N) + 0.5,
+        "shop": ["Oslo", "Lima", None, "Pune"] * (N // 4),
+        "note": [f"Thing {i}" for i in range(N)],
+        "two/names ü": np.arange(N) % 3,
+    }
+    parquet.write_table(pa.table(table), folder / "t.parquet")
+    return import_embeddings(Runs(folder / "runs", folder / "none"), import_path(folder / "t.parquet"), "t")
+
+
+def test_the_map_is_told_of_numbers_and_categories(run, folder):
+    assert has_columns(run, folder)
+    infos = {info["name"]: info for info in column_infos(run, folder)}
+    assert (infos["price"]["low"], infos["price"]["high"], infos["price"]["values"]) == (0.5, 19.5, None)
+    assert infos["shop"]["values"] == ["Lima", "Oslo", "Pune"]
+    assert infos["two/names ü"]["values"] == ["0", "1", "2"]
+    codes = np.frombuffer(column_bytes(run, folder, "shop"), "<f4")
+    np.testing.assert_array_equal(codes[:4], [1, 0, np.nan, 2])
+    with pytest.raises(UserError, match="no column 'secret'"):
+        column_bytes(run, folder, "secret")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        (Filter(), range(N)),
+        (Filter(text="thing 1"), [1, *range(10, 20)]),
+        (Filter(text="DOG"), range(1, N, 2)),
+        (Filter(text="dog", column="shop", values=("Lima",)), range(1, N, 4)),
+        (Filter(column="shop", values=("Oslo", "Pune")), sorted([*range(0, N, 4), *range(3, N, 4)])),
+        (Filter(column="price", low=3, high=5.5), [3, 4, 5]),
+        (Filter(text="nothing like it"), []),
+    ],
+)
+def test_a_filter_finds_rows(run, folder, wanted, rows):
+    found = matching_rows(with_classes(run, run.columns), described(run, folder), wanted)
+    assert found.tolist() == list(rows)
+
+
+def test_the_routes_give_labels_and_columns(run, here, client):
+    shutil.copytree(run.path, here.runs.folder / run.id)
+    labels = np.frombuffer(client.get(f"/dmlviz/runs/{run.id}/labels.u16").content, "<u2")
+    assert labels.tolist() == [0, 1] * (N // 2)
+    names = [info["name"] for info in client.get(f"/dmlviz/runs/{run.id}/columns.json").json()]
+    assert names == ["price", "shop", "note", "two/names ü"]
+    address = f"/dmlviz/runs/{run.id}/columns/{quote('two/names ü', safe='')}.f32"
+    assert np.frombuffer(client.get(address).content, "<f4").tolist() == [i % 3 for i in range(N)]
+    missing = client.get(f"/dmlviz/runs/{run.id}/columns/secret.f32")
+    assert missing.status_code == 404
+    assert "no column 'secret'" in missing.json()["error"]
+
+
+def test_columns_travel_with_an_exported_run_and_damage_is_told(run, folder):
+    with open(folder / "run.zip", "wb") as file:
+        export_run(run, file)
+    with open(folder / "run.zip", "rb") as file:
+        copy = import_run(file, Runs(folder / "others", folder / "none"))
+    assert copy.columns.equals(run.columns)
+    (copy.path / "columns.parquet").write_bytes(b"PAR1 no")
+    assert [damage.file for damage in check(Run(copy.path))] == ["columns.parquet"]
+
+
+def test_a_column_is_part_of_the_address():
+    state = UIState.from_query({"color": "column.two/names ü"})
+    assert state.color == "column.two/names ü"
+    assert state.to_query() == {"color": "column.two/names ü"}
+    assert UIState.from_query({"color": "colum.x"}).color == "class"

@@ -1,0 +1,133 @@
+"""The folders of the usual data sets, as miniatures with the files and names of the published ones."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.io import savemat
+
+from dmlviz import data
+from dmlviz.data.import_path import import_path
+from dmlviz.data.import_report import ImportedDataset
+from dmlviz.errors import UserError
+
+
+def put(folder, *names):
+    """Write pictures that only their names decide."""
+    for name in names:
+        rng = np.random.default_rng(list(name.encode()))
+        file = io.BytesIO()
+        Image.fromarray(rng.integers(0, 256, (20, 14, 3), np.uint8)).save(file, "JPEG")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(file.getvalue())
+
+
+def cub(folder):
+    names = ["001.Black_footed_Albatross", "002.Laysan_Albatross", "003.Sooty_Albatross", "004.Groove_billed_Ani"]
+    paths = [f"{name}/{name[4:]}_{i:04d}_{i + 18}.jpg" for name in names for i in range(3)]
+    put(folder / "images", *paths)
+    numbered = list(enumerate(paths, start=1))
+    (folder / "images.txt").write_text("".join(f"{i} {path}\n" for i, path in numbered))
+    (folder / "image_class_labels.txt").write_text("".join(f"{i} {int(path[:3])}\n" for i, path in numbered))
+    (folder / "classes.txt").write_text("".join(f"{i} {name}\n" for i, name in enumerate(names, start=1)))
+    (folder / "train_test_split.txt").write_text("".join(f"{i} {i % 2}\n" for i, _ in numbered))
+    return {"train": 6, "test": 6, "classes": 4, "columns": ["split", "published split"]}
+
+
+def cars(folder):
+    paths = [f"car_ims/{i:06d}.jpg" for i in range(1, 13)]
+    put(folder, *paths)
+    kind = [("relative_im_path", "O"), *((f"bbox_{corner}", "O") for corner in ("x1", "y1", "x2", "y2"))]
+    rows = [(path, 1, 2, 13, 18, i // 3 + 1, i % 2) for i, path in enumerate(paths)]
+    annotations = np.array(rows, dtype=[*kind, ("class", "O"), ("test", "O")])
+    names = np.array(["AM General Hummer SUV 2000", "Acura RL Sedan 2012", "Acura TL", "Audi S4"], dtype=object)
+    savemat(folder / "cars_annos.mat", {"annotations": annotations, "class_names": names})
+    return {"train": 6, "test": 6, "classes": 4, "columns": ["split", "published split"]}
+
+
+def products(folder):
+    for part, first in (("train", 1), ("test", 3)):
+        lines, number = ["image_id class_id super_class_id path"], 1
+        for product in (first, first + 1):
+            for i in range(3):
+                path = f"bicycle_final/{111085122870 + product}_{i}.JPG"
+                put(folder, path)
+                lines.append(f"{number} {product} 1 {path}")
+                number += 1
+        (folder / f"Ebay_{part}.txt").write_text("\n".join(lines) + "\n")
+    return {"train": 6, "test": 6, "classes": 4, "columns": ["split", "category"]}
+
+
+def in_shop(folder):
+    rows = []
+    for item, splits in (
+        (1, ["train"] * 3),
+        (2, ["train"] * 3),
+        (7, ["query", "gallery"] * 2),
+        (8, ["query", "gallery"]),
+    ):
+        for i, split in enumerate(splits):
+            path = f"img/WOMEN/Blouses_Shirts/id_{item:08d}/{i + 1:02d}_1_front.jpg"
+            put(folder, path)
+            rows.append(f"{path:<70} id_{item:08d} {split}")
+    text = "\n".join([str(len(rows)), "image_name item_id evaluation_status", *rows])
+    (folder / "Eval").mkdir()
+    (folder / "Eval" / "list_eval_partition.txt").write_text(text + "\n")
+    return {"train": 6, "test": 6, "classes": 4, "columns": ["split", "gender", "garment"], "queries": 3}
+
+
+def market(folder):
+    put(folder / "bounding_box_train", *(f"{p:04d}_c{c}s1_000451_03.jpg" for p in (2, 7) for c in (1, 2, 3)))
+    put(folder / "query", *(f"{p:04d}_c1s1_001051_00.jpg" for p in (1, 3)))
+    put(folder / "bounding_box_test", *(f"{p:04d}_c{c}s2_016476_02.jpg" for p in (1, 3) for c in (2, 6)))
+    put(folder / "bounding_box_test", "0000_c1s1_000151_01.jpg", "-1_c1s1_000401_03.jpg")
+    (folder / "query" / "Thumbs.db").write_bytes(b"")
+    return {"train": 6, "test": 7, "classes": 5, "columns": ["split", "camera"], "queries": 2, "camera": 6}
+
+
+def veri(folder):
+    items = []
+    for name, vehicles in (("image_train", (1, 4)), ("image_query", (2, 5)), ("image_test", (2, 5))):
+        for vehicle in vehicles:
+            for camera in (1, 2, 20):
+                picture = f"{vehicle:04d}_c{camera:03d}_00016450_{len(name) % 3}.jpg"
+                put(folder / name, picture)
+                items.append(
+                    f'<Item imageName="{picture}" vehicleID="{vehicle:04d}" cameraID="c{camera:03d}" colorID="5" '
+                    'typeID="4" />'
+                )
+    text = '<?xml version="1.0" encoding="gb2312"?>\n<TrainingImages Version="1.0"><Items number="18">{}</Items>'
+    for name in ("train_label.xml", "test_label.xml"):
+        (folder / name).write_text(text.format("\n".join(items)) + "</TrainingImages>", encoding="gb2312")
+    return {"train": 6, "test": 12, "classes": 4, "columns": ["split", "camera", "color", "type"], "queries": 6}
+
+
+@pytest.mark.parametrize("make", [cub, cars, products, in_shop, market, veri])
+def test_a_published_layout_becomes_a_zero_shot_data_set(tmp_path, make):
+    folder = tmp_path / "download"
+    folder.mkdir()
+    expected = make(folder)
+    imported = import_path(folder, side=16)
+    assert isinstance(imported, ImportedDataset)
+    parts = imported.parts
+    assert (len(parts["train_labels"]), len(parts["test_labels"])) == (expected["train"], expected["test"])
+    assert len(imported.declared.classes) == expected["classes"]
+    assert not set(parts["train_labels"]) & set(parts["test_labels"]), "test classes are unseen"
+    assert set(parts["train_labels"]) == {0, 1}
+    assert imported.columns["test"].column_names == expected["columns"]
+    loaded = data.load(imported.save(tmp_path / "data"), tmp_path / "data")
+    assert loaded.test.roles.get("query", np.zeros(1)).sum() == expected.get("queries", 0)
+    if make is market:
+        assert "0000" in loaded.classes, "distractors stay in the gallery"
+        assert "-1" not in loaded.classes, "junk pictures count neither as right nor as wrong"
+    if make is veri:
+        assert imported.columns["train"].column("color").unique().to_pylist() == ["red"]
+        assert imported.columns["train"].column("type").unique().to_pylist() == ["hatchback"]
+
+
+def test_a_layout_with_a_damaged_list_is_one_sentence(tmp_path):
+    products(tmp_path)
+    (tmp_path / "Ebay_test.txt").write_text("image_id class_id\n1 2\n")
+    with pytest.raises(UserError, match="looks like Stanford Online Products, but cannot be read"):
+        import_path(tmp_path)
