@@ -196,8 +196,14 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     expect(ada.get_by_role("button", name="Log in")).to_be_visible()
     assert fetch_status(ada, address) == 404
 
+    # Logged in again, she has what she had.
+    ada.get_by_role("button", name="Log in").click()
+    ada.get_by_role("button", name="ada", exact=True).click()
+    expect(ada.get_by_test_id("stSidebar")).to_contain_text("Ada")
+    assert fetch_status(ada, address) == 200
+
     # The log names nobody, and tells them apart all the same.
-    for name, role, logins in (("ada", "member", 1), ("grace", "teacher", 1)):
+    for name, role, logins in (("ada", "member", 2), ("grace", "teacher", 1)):
         person = pseudonym(f"login:{name}@example.org")
         assert school.log.count(f"login person={person} role={role} method=oidc") == logins
     assert f"job kind=train run={run} owner={pseudonym('login:ada@example.org')} state=finished" in school.log
