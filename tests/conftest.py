@@ -74,28 +74,57 @@ def counting() -> Iterator[Any]:
     os.environ.pop(plugins.ENVIRONMENT) if before is None else os.environ.update({plugins.ENVIRONMENT: before})
 
 
-# All tests of such a folder run in one process. They share what takes seconds to start: Chromium (two that draw in
-# software starve each other, too), a fleet's machines, the process that forks the workers.
-TOGETHER = ("tests/browser/", "tests/fleet/", "tests/jobs/")
+# All tests of such a row run in one process, and the longest rows begin first. They share what takes seconds to start:
+# Chromium and the app's server, a fleet's machines, the process that forks the workers.
+TOGETHER = {
+    "stories that start servers or stop workers": (
+        "tests/browser/hosting/",
+        "tests/browser/test_classroom",
+        "tests/browser/test_fleet",
+        "tests/browser/test_people",
+        "tests/browser/test_site",
+        "tests/browser/test_stories",
+    ),
+    "the other stories": ("tests/browser/",),
+    "fleet": ("tests/fleet/",),
+    "jobs": ("tests/jobs/",),
+}
+LONG = (
+    "tests/app/",
+    "tests/training/",
+    "tests/losses/",
+    "tests/faults/",
+    "tests/integrations/",
+    "tests/cli/",
+    "tests/test_",
+)
 
 
-class FolderOrFileScheduling(LoadFileScheduling):
-    """File by file, and the folders of `TOGETHER` each as a whole."""
+def together(nodeid: str) -> str | None:
+    """The row that a test belongs to; None for most."""
+    return next((row for row, starts in TOGETHER.items() if nodeid.startswith(starts)), None)
+
+
+class RowOrFileScheduling(LoadFileScheduling):
+    """File by file, and each row of `TOGETHER` as a whole."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
+        return together(nodeid) or super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config, log):
-    return FolderOrFileScheduling(config, log)
-
-
-LONGEST = (*TOGETHER, "tests/training/", "tests/losses/", "tests/cli/", "tests/test_")
+    return RowOrFileScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items):
-    """The longest rows of tests begin first, so that none of them is the last that somebody waits for."""
-    items.sort(key=lambda item: next((i for i, row in enumerate(LONGEST) if item.nodeid.startswith(row)), len(LONGEST)))
+    """Rows first, then long files, so that no worker begins a long one when the others have ended."""
+    order = [*TOGETHER, *LONG]
+
+    def place(item):
+        start = together(item.nodeid) or next((start for start in LONG if item.nodeid.startswith(start)), None)
+        return order.index(start) if start else len(order)
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish():

@@ -15,8 +15,8 @@ from app.api.events import event_hub
 from app.api.headers import NO_STORE, STREAM
 from app.payloads import classroom as payloads
 from app.runtime.classroom import Classroom, Place
+from app.runtime.classroom_register import class_not_found
 from app.runtime.classroom_sharing import show_to_class
-from app.runtime.classrooms import class_not_found
 from app.runtime.services import Services
 from dmlviz.errors import UserError
 from dmlviz.storage.run_schema.validation import complaint

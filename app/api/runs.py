@@ -11,6 +11,7 @@ from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
 from app.payloads import cleaning, sprites, thumbnails
 from app.payloads.agreement import agreement_table
+from app.payloads.baseline_curves import baseline_progress
 from app.payloads.columns import column_bytes, column_infos
 from app.payloads.image_pair import image_pair
 from app.payloads.nearest_neighbors import nearest_neighbor_bytes
@@ -24,6 +25,7 @@ from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.run import LIVE, Run
 
+HELD_S, LOOK_S = 20.0, 0.5  # seconds: a proxy may give up on an answer that takes longer; between two looks
 NEIGHBORS = 10  # in a neighbor history, as many as the inspector shows
 
 
@@ -34,6 +36,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/nearest.bin", nearest),
         Route("/runs/{run}/judged.bin", per_query),
         Route("/runs/{run}/pixels.json", baseline),
+        Route("/runs/{run}/baseline-curves.json", baselines_measured),
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
         Route("/runs/{run}/portrait-{theme}.png", thumbnail),
         Route("/runs/{run}/logits/{item:int}.json", logits),
@@ -87,6 +90,20 @@ async def baseline(request: Request) -> Response:
     folder = tiles.folder(personal(request).cache)
     scores = await asyncio.to_thread(pixel_baseline, run, personal(request).data, folder)
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def baselines_measured(request: Request) -> Response:
+    """How many baselines of the curves are measured: answered when there are more than `drawn`, or after a while."""
+    run, here = _run(request), personal(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, here.data)
+    drawn, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
+    for _ in range(int(HELD_S / LOOK_S)):
+        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, here.data, here.cache)
+        if not progress["pending"] or str(progress["measured"]) != drawn:
+            break
+        await asyncio.sleep(LOOK_S)
+    return JSONResponse(progress, headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)

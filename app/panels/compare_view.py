@@ -41,6 +41,8 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
             if run == SAME_RUN or (side == "a" and pair.same_run):
                 ui.select_twice(pair.a.run if run == SAME_RUN else runs[run])
             else:
+                if pair.same_run:
+                    ui.view_a = ui.view_b = LIVE
                 ui.select(*((run, ui.b) if side == "a" else (ui.a, run)))
 
         is_same = side == "b" and pair.same_run

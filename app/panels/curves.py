@@ -1,18 +1,21 @@
-"""Figures below the map: recall@k, ROC, distances, confusion matrix, training curves, all scores; made when opened."""
+"""Figures below the map: recall@k, ROC, distances, confusion matrix, training, queries, scores; made when opened."""
 
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from app.panels import inspector
+from app.panels.random_queries import random_queries
 from app.panels.score_table import score_table
 from app.payloads.baseline_curves import BaselineCurves, baseline_curves
+from app.payloads.protocol.common import ROUTES
 from app.runtime import url_state
 from app.state import explore
 from app.state.current_view import PageContext, RunView, context_key, page_context
 from app.state.curves import measured_of, scores_of, step_of
-from app.state.explore_options import CURVES, SCORES
+from app.state.explore_options import CURVES, QUERIES, SCORES
 from app.state.selection import Selection
+from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.figures import FIGURES
@@ -32,7 +35,6 @@ BEHIND = "curves.behind"  # the selection that a click made, with the sentence t
 CLICKED = "curves.clicked"
 HEIGHT = 380  # pixels
 REFRESH_INTERVAL_S = 5.0  # seconds between two looks at a training; a figure that has not changed stays as it is
-BASELINES_INTERVAL_S = 1.0  # seconds between two looks at baselines that are being measured
 PLOTLY_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 SQUARE = ("roc", "confusion_matrix")  # as wide as high, which leaves room for the words
 LOGARITHMIC = ("roc",)  # with a choice of the axis
@@ -95,6 +97,9 @@ def _figure(was_live: bool) -> None:
             if ui.curves == SCORES:
                 score_table(*scores_of(run_view.run, step))
                 return
+            if ui.curves == QUERIES:
+                _queries(run_view, step)
+                return
             data = measured_of(run_view.run, ui.curves, step)
         except UserError as error:
             st.caption(str(error))
@@ -112,6 +117,14 @@ def _figure(was_live: bool) -> None:
         log_x = ui.curves in LOGARITHMIC and st.session_state.get(LOG_X, False)
         figure = draw(ui.curves, measured, dark, others, **({"log_x": True} if log_x else {}))
         _show(context, run_view, measured, figure, len(beside.baselines) if beside.pending else None)
+
+
+def _queries(run_view: RunView, step: int | None) -> None:
+    selected = images(run_view.run, step=step)
+    if run_view.pictures is None:
+        st.caption("The pictures of this data set are not on disk here: train on it once.")
+    else:
+        random_queries(selected, run_view.pictures)
 
 
 def _beside(context: PageContext) -> BaselineCurves:
@@ -158,7 +171,7 @@ def _show(
         st.caption(f"{description}.")
         st.caption(FIGURES[name].summary)
         if awaited is not None:
-            st.fragment(_await_baselines, run_every=BASELINES_INTERVAL_S)(awaited)
+            _await_baselines(context, run_view, awaited)
         if name in LOGARITHMIC:
             st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
@@ -172,16 +185,15 @@ def _show(
             )
 
 
-def _await_baselines(num_drawn: int) -> None:
-    """Say that baselines are being measured; draw the figure anew when there are more than are drawn.
+def _await_baselines(context: PageContext, run_view: RunView, num_drawn: int) -> None:
+    """Say that baselines are being measured, and have the figure drawn anew when there are more than are drawn.
 
-    A fragment of its own, so that the clock leaves the figure alone: a figure that is drawn anew may lose a click.
+    The page asks the server, which answers when one is measured: a rerun by the clock can swallow a click.
     """
-    context = page_context(explore.saved_state())  # as in `_figure`
-    beside = _beside(context)
-    if len(beside.baselines) != num_drawn or not beside.pending:
-        url_state.rerun()
-    st.caption("Raw pixels and the untrained net are being measured, which takes some seconds.")
+    tracked = step_of(run_view, context.ui.step) is not None
+    query = f"drawn={num_drawn}" + ("&tracked=1" if tracked else "")
+    data = {"url": f"{ROUTES}/runs/{run_view.run.id}/baseline-curves.json?{query}"}
+    mount("baseline_wait", key="curves.baselines", data=data, on_measured_change=lambda: None)
 
 
 def images_behind_point(name: str, selected: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:

@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.payloads.protocol.progress import BaselineProgress
 from app.payloads.sprites import ImageTiles
 from dmlviz.figures import baselines
 from dmlviz.figures.baselines import Baseline
@@ -37,6 +38,18 @@ def baseline_curves(run: Run, tiles: ImageTiles, tracked: bool, data_root: Path,
         data_root: Folder of the data sets.
         cache: Folder for what can be made again.
     """
+    ready, pending = _state(run, tiles, tracked, data_root, cache)
+    return BaselineCurves([baselines.read(name, path) for name, path in ready.items()], pending)
+
+
+def baseline_progress(run: Run, tiles: ImageTiles, tracked: bool, data_root: Path, cache: Path) -> BaselineProgress:
+    """Return how many baselines are measured, and whether others still are; see `baseline_curves`."""
+    ready, pending = _state(run, tiles, tracked, data_root, cache)
+    return {"measured": len(ready), "pending": pending}
+
+
+def _state(run: Run, tiles: ImageTiles, tracked: bool, data_root: Path, cache: Path) -> tuple[dict[str, Path], bool]:
+    """The files of the baselines that are measured, by name, and whether others are under way."""
     paths = {name: _path(name, run, tiles.folder(cache), tracked) for name in BASELINES}
     with _lock:
         for name, path in paths.items():
@@ -45,7 +58,7 @@ def baseline_curves(run: Run, tiles: ImageTiles, tracked: bool, data_root: Path,
                 threading.Thread(target=_measure, args=(name, run.path, path, tracked, data_root), daemon=True).start()
         ready = {name: path for name, path in paths.items() if path.exists()}
         pending = any(path in _underway for path in paths.values())
-    return BaselineCurves([baselines.read(name, path) for name, path in ready.items()], pending)
+    return ready, pending
 
 
 def _path(name: str, run: Run, folder: Path, tracked: bool) -> Path:

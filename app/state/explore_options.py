@@ -5,8 +5,9 @@ from dmlviz.catalog.projection_engines import Engine
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 
-# What the drawer below the map shows, by title, first what it opens with: figures, and the table of all scores.
+# What the drawer below the map shows, by title, first what it opens with: figures, queries, all scores.
 SCORES = "scores"
+QUERIES = "queries"
 CURVES = {
     name: FIGURES[name].title
     for name in (
@@ -17,7 +18,7 @@ CURVES = {
         "confusion_matrix",
         "training_curves",
     )
-} | {SCORES: "All scores"}
+} | {QUERIES: "Queries", SCORES: "All scores"}
 COMPARED_CURVES = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
 COLOR_MODES = {
     "class": "Class",

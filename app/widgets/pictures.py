@@ -25,7 +25,7 @@ def picture(image: np.ndarray | str, *, alt: str, width: int | None = None, capt
         Image.fromarray(np.asarray(image)).save(buffer, "PNG")
         source = f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
     size = "100%" if width is None else f"{width}px"
-    style = f"width: {size}; image-rendering: pixelated; display: block"
+    style = f"width: {size}; max-width: 100%; image-rendering: pixelated; display: block"
     below = f'<div style="text-align: center; font-size: 0.875rem">{escape(caption)}</div>' if caption else ""
     st.html(
         f'<img src="{source}" alt="{escape(alt)}" style="{style}">{below}',

@@ -52,8 +52,8 @@ def list_fleet(
 
 def _at_address(fleet: str, certificates: Path | None) -> list[MachineInfo]:
     from dmlviz.fleet.certificates import load_security
+    from dmlviz.fleet.dask_client import connect, list_machines
     from dmlviz.fleet.dask_config import check_address
-    from dmlviz.fleet.dask_fleet import connect, list_machines
 
     client = connect(check_address(fleet), load_security(certificates))
     try:

@@ -2,26 +2,20 @@
 
 import contextlib
 import itertools
-import json
 import logging
 import secrets
 import subprocess
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.fleet import dask_worker
 from dmlviz.fleet.certificates import load_security
+from dmlviz.fleet.dask_client import answer_within, connect, list_machines
 from dmlviz.fleet.dask_config import (
-    GPU,
-    SLOT,
     TOPIC,
     check_address,
     configure_dask,
@@ -29,108 +23,21 @@ from dmlviz.fleet.dask_config import (
     is_this_machine,
     why_unreachable,
 )
+from dmlviz.fleet.dask_link import DaskLink
 from dmlviz.fleet.dask_scheduler import start_scheduler
-from dmlviz.fleet.errors import FleetError, MachineLostError
-from dmlviz.fleet.orders import Record, content_of, dataset_of, order_id
+from dmlviz.fleet.errors import FleetError
+from dmlviz.fleet.orders import Record, dataset_of, order_id
 from dmlviz.fleet.placing import best_machine
 from dmlviz.fleet.remote_job import RemoteJob
-from dmlviz.fleet.versions import refusal, versions
 from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo
 
 if TYPE_CHECKING:
     from distributed import Client
-    from distributed import Future as DaskFuture
-    from distributed.security import Security
 
 REFRESH_S = 1.0  # seconds between two looks at which machines there are
-CALL_TIMEOUT_S = 3.0  # seconds for a machine to answer a question
 LOOK_TIMEOUT_S = 60.0  # seconds for the scheduler to say which machines there are
 END_TIMEOUT_S = 5.0  # seconds for the scheduler to end
-RESULT_TIMEOUT_S = 120.0  # seconds for a packed run to come
 log = logging.getLogger(__name__)
-
-
-def connect(address: str, security: "Security") -> "Client":
-    """Connect to a scheduler.
-
-    Raises:
-        FleetError: If nobody answers, or the certificates are of another fleet.
-    """
-    configure_dask()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Dask's own words on versions; ours are on each machine
-            return start_client(address, security=security, timeout=5, set_as_default=False)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise FleetError(why_unreachable(address, error)) from None
-
-
-def start_client(address: str, **options: Any) -> "Client":
-    """Start Dask's client; one that does not connect is closed before its error is raised.
-
-    A client that is left to the garbage collector closes itself there, which waits for a lock that the same thread
-    holds while it starts the next client: it would stand still for ever. All clients share one event loop, since one
-    that does not connect leaves its own running.
-    """
-    from distributed import Client
-
-    client = Client.__new__(Client)
-    try:
-        Client.__init__(client, address, loop=_event_loop(), **options)
-    except BaseException:
-        with contextlib.suppress(Exception):
-            client.close()
-        raise
-    return client
-
-
-@cache
-def _event_loop() -> Any:
-    """Return the event loop of this process's clients, in a thread of its own."""
-    from distributed.utils import LoopRunner
-
-    runner = LoopRunner()
-    runner.start()
-    return runner.loop
-
-
-def list_machines(client: "Client") -> list[MachineInfo]:
-    """Return the machines that are connected to a scheduler now, by name."""
-    here = versions()
-    found = []
-    for address, told in client.scheduler_info()["workers"].items():
-        theirs = told.get("dmlviz")
-        found.append(
-            MachineInfo(
-                name=str(told["name"])[:60],
-                address=address,
-                slots=int(told["resources"].get(SLOT, 0)),
-                gpus=int(told["resources"].get(GPU, 0)),
-                datasets=tuple(told.get("datasets", ())),
-                versions=theirs if isinstance(theirs, dict) else {},
-                busy=int(told.get("metrics", {}).get("task_counts", {}).get("executing", 0)),
-                refused=refusal(theirs, here),
-            )
-        )
-    return sorted(found, key=lambda machine: machine.name)
-
-
-def answer_within(seconds: float, ask: Callable[[], Any]) -> Any:
-    """Return what `ask` returns, or raise what it raises; raise TimeoutError when it takes longer.
-
-    One that never returns is left alone in a daemon thread; the threads of an executor would keep the program from
-    ending.
-    """
-    answer: Future[Any] = Future()
-
-    def work() -> None:
-        try:
-            answer.set_result(ask())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    threading.Thread(target=work, name="fleet call", daemon=True).start()
-    return answer.result(seconds)
 
 
 class DaskFleet:
@@ -197,7 +104,7 @@ class DaskFleet:
                 record,
                 machine.name,
                 self._events,
-                connect=lambda job: _DaskLink(client, order, address, job),
+                connect=lambda job: DaskLink(client, order, address, job),
                 on_end=lambda job, lost: self._forget(order, job, lost),
             )
             self._jobs[job] = address
@@ -306,68 +213,3 @@ class DaskFleet:
         if client is not None:
             with contextlib.suppress(Exception):
                 client.close(timeout=2)
-
-
-class _DaskLink:
-    """The way to the machine that does one job: a Dask task for the job, `Client.run` for everything else."""
-
-    def __init__(self, client: "Client", order: str, address: str, job: RemoteJob) -> None:
-        self._client, self._order, self._address, self._job = client, order, address, job
-        try:
-            self._future = client.submit(
-                dask_worker.work,
-                order,
-                json.dumps(content_of(job.record)),
-                key=order,
-                workers=[address],
-                allow_other_workers=False,
-                resources={SLOT: 1},
-                retries=0,
-                pure=False,
-            )
-            self._future.add_done_callback(self._on_done)
-        except (OSError, RuntimeError) as error:
-            raise MachineLostError(f"{job.machine} could not be reached ({error}).") from None
-
-    def message_from(self, first: int) -> dict[str, Any] | None:
-        message: dict[str, Any] | None = self._call(dask_worker.message_from, first)
-        return message
-
-    def stop(self, force: bool) -> None:
-        self._call(dask_worker.stop, force)
-
-    def close(self) -> None:
-        with contextlib.suppress(Exception):
-            self._future.release()
-
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        # `Future.cancel` would free the slot while the training goes on; the machine itself must end it.
-        try:
-            answers = answer_within(
-                CALL_TIMEOUT_S,
-                lambda: self._client.run(function, self._order, *arguments, workers=[self._address]),
-            )
-            return answers[self._address]
-        except (OSError, RuntimeError, ValueError, KeyError, NoAnswer) as error:
-            raise MachineLostError(f"{self._job.machine} gives no answer ({type(error).__name__}).") from None
-
-    def _on_done(self, future: "DaskFuture[bytes]") -> None:
-        self._job.on_result(self._fetch)
-
-    def _fetch(self) -> bytes:
-        from distributed import KilledWorker
-
-        future, name = self._future, self._job.machine
-        if future.status == "error":
-            error = future.exception(timeout=CALL_TIMEOUT_S)
-            if isinstance(error, KilledWorker):
-                log.warning("%s has died.", name)
-                raise MachineLostError(f"{name} was lost.")
-            assert isinstance(error, BaseException)
-            raise error
-        if future.status != "finished":
-            raise MachineLostError(f"{name} was lost." if self._client.status == "running" else "The fleet was lost.")
-        try:
-            return bytes(future.result(timeout=RESULT_TIMEOUT_S))
-        except (OSError, RuntimeError, NoAnswer) as error:
-            raise MachineLostError(f"{name} did not send its run ({type(error).__name__}).") from None

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import UserError
 from dmlviz.jobs.job import Job, Key
-from dmlviz.jobs.job_end import is_over, worker_name, write_end
-from dmlviz.jobs.job_report import JobListener, JobReport
+from dmlviz.jobs.job_end import begin_again, how_it_ended, is_over, report_of, worker_name, write_end
+from dmlviz.jobs.job_report import JobListener
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.jobs.trial_record import TrialRecord
@@ -191,8 +191,7 @@ class JobQueue:
         if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
             raise UserError(
                 f"One person has at most one job running and {MAX_QUEUED_PER_OWNER} waiting, and you have these: stop "
-                "one, or "
-                "wait until one ends."
+                "one, or wait until one ends."
             )
 
     def _dispatch(self) -> None:
@@ -287,50 +286,19 @@ class JobQueue:
             write_end(job, "failed", event.why)
         elif job.attempts == MAX_ATTEMPTS:
             write_end(job, "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
-        else:
-            try:
-                if isinstance(job.record, TrialRecord):
-                    job.record = TrialRecord.create(job.record.path, job.record.order)
-                else:
-                    job.record = self.runs.begin_again(job.key.run, event.why)
-            except UserError as error:
-                write_end(job, "failed", f"{event.why} It could not be begun again: {error}")
-                return
-            self._report(
-                job,
-                "lost",
-                seconds=time.monotonic() - (job.started or job.submitted),
-                worker=worker_name(job.worker),
-                reason=event.why,
-            )
+        elif begin_again(job, self.runs, event.why):
+            seconds = time.monotonic() - (job.started or job.submitted)
+            self._report(job, "lost", seconds=seconds, worker=worker_name(job.worker), reason=event.why)
             job.worker, job.attempts, job.lost, job.machine = None, job.attempts + 1, event.why, ""
             self._queue.insert(0, job)
 
     def _report(self, job: Job, state: str, **more: Any) -> None:
-        report = JobReport(
-            kind=job.request["job"],
-            run=job.key.run,
-            projection=job.key.projection,
-            owner=job.owners[0] if job.owners else "",
-            state=state,
-            trial=job.key.trial,
-            waited=(job.started or time.monotonic()) - job.submitted,
-            **more,
-        )
         try:
-            self.on_job(report)
+            self.on_job(report_of(job, state, **more))
         except Exception:  # whoever listens must not stop the jobs
             logging.getLogger(__name__).exception("a job could not be reported")
 
     def _report_end(self, job: Job) -> None:
-        end = None
-        with contextlib.suppress(DamagedFileError):
-            end = job.record.end
-        self._report(
-            job,
-            "interrupted" if end is None else end["event"],
-            seconds=0.0 if job.started is None else time.monotonic() - job.started,
-            worker=worker_name(job.worker),
-            reason="" if end is None else end.get("reason", ""),
-        )
+        state, more = how_it_ended(job)
+        self._report(job, state, **more)
         job.on_end()

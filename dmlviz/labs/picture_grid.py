@@ -8,13 +8,14 @@ ZOOM = 3  # screen pixels of a pixel, so that it stays sharp
 ASKED, RIGHT, WRONG = (47, 111, 235), (42, 157, 143), (209, 73, 91)  # colors of the frames
 
 
-def picture_grid(asked: np.ndarray, found: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return an image and those that belong to it, three in a row, each in a frame that says whether it is right.
+def picture_grid(asked: np.ndarray, found: np.ndarray, right: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
+    """Return an image and those that belong to it, in rows, each in a frame that says whether it is right.
 
     Args:
-        asked: The first image (h × w, uint8, gray), in a blue frame.
-        found: The others (n × h × w), best first.
+        asked: The first image (h × w or h × w × 3, uint8), in a blue frame.
+        found: The others (n × …), best first.
         right: Whether each of these is right (n).
+        columns: Images in a row.
 
     Returns:
         RGBA, uint8, with a clear ground.
@@ -25,15 +26,15 @@ def picture_grid(asked: np.ndarray, found: np.ndarray, right: np.ndarray) -> np.
     """
     images = [asked, *found]
     frames = [ASKED, *(RIGHT if hit else WRONG for hit in right)]
-    height, width = (side + 2 * FRAME + GAP for side in asked.shape)
-    rows = -(-len(images) // COLUMNS)
-    grid = np.zeros((rows * height, COLUMNS * width, 4), np.uint8)
+    height, width = (side + 2 * FRAME + GAP for side in asked.shape[:2])
+    rows = -(-len(images) // columns)
+    grid = np.zeros((rows * height, columns * width, 4), np.uint8)
     for number, (image, frame) in enumerate(zip(images, frames, strict=True)):
-        row, column = divmod(number, COLUMNS)
+        row, column = divmod(number, columns)
         tile = grid[row * height : (row + 1) * height - GAP, column * width : (column + 1) * width - GAP]
         tile[..., :3], tile[..., 3] = frame, 255
-        tile[FRAME:-FRAME, FRAME:-FRAME, :3] = image[..., None]
+        tile[FRAME:-FRAME, FRAME:-FRAME, :3] = image if image.ndim == 3 else image[..., None]
     enlarged: np.ndarray = (
-        grid[: rows * height - GAP, : COLUMNS * width - GAP].repeat(ZOOM, axis=0).repeat(ZOOM, axis=1)
+        grid[: rows * height - GAP, : columns * width - GAP].repeat(ZOOM, axis=0).repeat(ZOOM, axis=1)
     )
     return enlarged

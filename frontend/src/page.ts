@@ -6,6 +6,7 @@ export { default as loss_curve } from "./panels/loss_curve/lossCurve.ts";
 export { default as progress } from "./panels/progress/progress.ts";
 export { default as detail } from "./panels/detail/detail.ts";
 export { default as query_pad } from "./panels/query_pad/queryPad.ts";
+export { default as baseline_wait } from "./panels/baseline_wait/baselineWait.ts";
 export { default as paste } from "./panels/paste/paste.ts";
 export { default as run_list } from "./panels/run_list/runList.ts";
 export { default as compare_scores } from "./panels/compare_scores/compareScores.ts";

@@ -449,6 +449,17 @@ export interface ProgressProps {
   waits_for_pictures: boolean;
 }
 
+/** dmlviz/runs/RUN/baseline-curves.json: how many baselines are measured, and whether others still are. */
+export interface BaselineProgress {
+  measured: number;
+  pending: boolean;
+}
+
+/** Where the answer comes from when more baselines are measured than are drawn. */
+export interface BaselineWaitProps {
+  url: string;
+}
+
 // ---- run_list: Props of the list of runs, and the actions of a person on it.
 
 /** Whose a run is, who else sees it, and what a person may choose: nothing, where it is not theirs. */
@@ -1153,6 +1164,7 @@ export interface Props {
   loss_curve: Source;
   progress: ProgressProps;
   detail: DetailProps;
+  baseline_wait: BaselineWaitProps;
   query_pad: PadProps;
   paste: PasteProps;
   run_list: RunListProps;

@@ -11,11 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.panels import curves as drawer
+from app.panels.random_queries import NEIGHBORS, ranked
 from app.payloads.baseline_curves import BaselineCurves, baseline_curves
 from app.state import curves
 from app.state.current_view import PageContext, RunView
 from app.state.explore import UIState
-from app.state.explore_options import CURVES, SCORES
+from app.state.explore_options import CURVES, QUERIES, SCORES
 from app.state.selection import Selection
 from dmlviz import figures
 from dmlviz.catalog.figures import FIGURES
@@ -51,6 +52,12 @@ class Page:
         return json.loads(shown[0].proto.spec) if shown else None
 
     @property
+    def awaits(self):
+        """What the page asks the server for while baselines are being measured; None when it does not."""
+        waits = [one for one in self.test.get("bidi_component") if one.key == "curves.baselines"]
+        return json.loads(waits[0].proto.json)["url"].partition("?")[2] if waits else None
+
+    @property
     def words(self):
         return " ".join(element.value for element in [*self.test.markdown, *self.test.caption])
 
@@ -75,7 +82,7 @@ def test_a_closed_drawer_computes_nothing(here, run, measured):
     assert measured == []
 
 
-FIGURE_NAMES = [name for name in CURVES if name != SCORES]
+FIGURE_NAMES = [name for name in CURVES if name not in (QUERIES, SCORES)]
 
 
 @pytest.mark.parametrize("name", FIGURE_NAMES)
@@ -137,25 +144,21 @@ def test_baselines_are_drawn_beside_the_run(here, run, monkeypatch):
     page = Page(run=run.id, curves="recall_at_k")
     names = [trace.get("name") for trace in page.figure["data"]]
     assert names == [run.title, None, f"raw pixels: R@1 {pixels.curves['recall_at_k'].recall[0]:.4f}"]
-    assert "are being measured" in page.words
+    assert page.awaits == "drawn=1"
 
 
 def test_a_figure_is_drawn_anew_by_itself_when_a_baseline_is_measured(here, run, monkeypatch):
     measured = recall_at_k(*run.embeddings_at(None))
     pixels, untrained = (Baseline(name, {"recall_at_k": measured}) for name in ("raw pixels", "untrained net"))
-    answers = [([], True), ([], True), ([pixels], True), ([pixels], True), ([pixels, untrained], False)]
-    asked = []
-
-    def baseline_curves(*_):
-        asked.append(answers.pop(0) if len(answers) > 1 else answers[0])
-        return BaselineCurves(*asked[-1])
-
-    monkeypatch.setattr(drawer, "baseline_curves", baseline_curves)
+    answers = iter([([], True), ([pixels], True), ([pixels, untrained], False)])
+    monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves(*next(answers)))
     page = Page(run=run.id, curves="recall_at_k")
-    for _ in range(3):  # as the clock of the fragment does
-        page.run()
+    assert page.awaits == "drawn=0"
+    page.run()
+    assert page.awaits == "drawn=1"
+    page.run()
     assert len(page.figure["data"]) == 4
-    assert "are being measured" not in page.words
+    assert page.awaits is None
 
 
 def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tmp_path):
@@ -173,6 +176,27 @@ def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tm
     for path in digits.folder(tmp_path).glob("*.npz"):
         path.touch()
     assert not state().pending
+
+
+def test_random_queries_are_shown_with_their_neighbors_and_others_after_a_shuffle(here, run):
+    selected = figures.data.images(run)
+    rows, found = ranked(selected, 1)
+    embeddings = np.asarray(selected.embeddings, np.float64)
+    for row, neighbors in zip(rows, found, strict=True):
+        distances = np.linalg.norm(embeddings - embeddings[row], axis=1)
+        distances[row] = np.inf
+        assert distances[neighbors].tolist() == sorted(distances)[:NEIGHBORS]
+    page = Page(run=run.id, curves=QUERIES)
+    assert page.figure is None
+    assert f"{len(run.labels)} test images" in page.words
+    shown = [element.value for element in page.test.caption if " of 10" in element.value]
+    assert len(shown) == 8
+    page.test.button(key="curves.queries.shuffle").click()
+    page.run()
+    right = (run.labels[found] == run.labels[rows, None]).sum(axis=1)
+    assert [element.value for element in page.test.caption if " of 10" in element.value] == [
+        f"{run.labels[row]}: {hits} of 10" for row, hits in zip(rows, right, strict=True)
+    ]
 
 
 def test_all_scores_are_those_of_the_command(here, run, capsys):

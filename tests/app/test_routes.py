@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.api import downloads
+from app.api import downloads, runs
 from app.runtime.browser_cookie import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
@@ -197,6 +197,17 @@ def test_a_neighbor_history_of_an_untracked_image_is_refused(client, run):
     answer = client.get(f"/dmlviz/runs/{run.id}/neighbor-history/{item}.json")
     assert answer.status_code == 404
     assert "tracked" in answer.json()["error"]
+
+
+def test_the_answer_about_baselines_waits_until_there_is_one_more_to_draw(client, run, digits, monkeypatch):
+    answers = iter([(0, True), (0, True), (1, True), (1, True), (2, False)])
+    monkeypatch.setattr(runs, "LOOK_S", 0.01)
+    monkeypatch.setattr(
+        runs, "baseline_progress", lambda *_: dict(zip(("measured", "pending"), next(answers), strict=True))
+    )
+    path = f"/dmlviz/runs/{run.id}/baseline-curves.json"
+    assert client.get(path, params={"drawn": "0"}).json() == {"measured": 1, "pending": True}
+    assert client.get(path, params={"drawn": "1"}).json() == {"measured": 2, "pending": False}
 
 
 def test_two_images_are_compared_by_pixels_and_by_the_net(client, run, digits):

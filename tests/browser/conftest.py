@@ -1,5 +1,6 @@
 """A real server on a free port, a real Chromium, and a person who uses both."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
@@ -36,6 +37,11 @@ ARGUMENTS = [
 ]
 SLOW = 60_000  # milliseconds; two busy cores that draw WebGL in software
 expect.set_options(timeout=SLOW)
+# Where in the window a chart of Plotly shows a point of a trace, by their numbers.
+PLACE_OF_POINT = """(chart, [trace, index]) => {
+  const { xaxis, yaxis } = chart._fullLayout, { x, y } = chart._fullData[trace], box = chart.getBoundingClientRect();
+  return [box.left + xaxis._offset + xaxis.d2p(x[index]), box.top + yaxis._offset + yaxis.d2p(y[index])];
+}"""
 
 
 def data_folder() -> Path | None:
@@ -309,6 +315,19 @@ class Person:
         """Where an image is in the window."""
         x, y = self.map.evaluate("(root, item) => root.map.clientOf(item)", item)
         return x, y
+
+    def point_at(self, chart: Locator, index: int, words: str, trace: int = 0) -> tuple[float, float]:
+        """Point at a point of a trace until the chart says the words: it may be drawn anew meanwhile. Return where."""
+        said = chart.locator(".hoverlayer .hovertext").filter(has_text=words)
+        for _ in range(60):
+            chart.scroll_into_view_if_needed()
+            x, y = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_POINT, [trace, index])
+            self.page.mouse.move(x, y + 1)
+            self.page.mouse.move(x, y)
+            with contextlib.suppress(AssertionError):
+                expect(said.first).to_be_visible(timeout=1000)
+                return x, y
+        raise AssertionError(f"the chart does not say {words!r} of what is under the pointer")
 
     def score(self, key: str) -> str:
         return self.page.locator(f"[data-score={key}] .value").inner_text()

@@ -1,33 +1,15 @@
 """A user opens the curves below the map."""
 
-import contextlib
 import re
 
 import pytest
 from playwright.sync_api import expect
 
+from dmlviz import metrics
+
 pytestmark = pytest.mark.browser
 
 WHILE_MEASURED_MS = 240_000
-# Where the page shows the point of a k on the first curve.
-PLACE_OF_K = """(chart, k) => {
-  const { xaxis, yaxis } = chart._fullLayout, { x, y } = chart._fullData[0], box = chart.getBoundingClientRect();
-  const left = box.left + xaxis._offset + xaxis.l2p(Math.log10(k));
-  return [left, box.top + yaxis._offset + yaxis.l2p(y[[...x].indexOf(k)])];
-}"""
-
-
-def hover(page, chart, k):
-    """Point at a k on the first curve until the chart answers: it may be drawn anew meanwhile. Return the place."""
-    words = chart.locator(".hoverlayer .hovertext")
-    for _ in range(60):
-        place = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_K, k)
-        page.mouse.move(place[0], place[1] + 1)
-        page.mouse.move(*place)
-        with contextlib.suppress(AssertionError):
-            expect(words).to_contain_text(f"among their {k} nearest", timeout=1000)
-            return place
-    raise AssertionError("the chart does not say what is under the pointer")
 
 
 def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_point(person, digits_run):
@@ -64,10 +46,17 @@ def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_po
     # By themselves; each is measured by a process of its own, at low priority.
     expect(drawer).to_contain_text("raw pixels: R@1", timeout=WHILE_MEASURED_MS)
     expect(drawer).to_contain_text("untrained net: R@1", timeout=WHILE_MEASURED_MS)
-    page.mouse.click(*hover(page, chart, 2))
+    page.mouse.click(*person.point_at(chart, 1, "among their 2 nearest"))
     expect(drawer).to_contain_text("first neighbor of their class is the 2nd")
     expect(page).to_have_url(re.compile("select=digits"))
     expect(page.get_by_text("Selected by a link or a curve")).to_be_visible()
+
+    person.choose("Confusion")
+    counts = metrics.confusion(digits_run.embeddings, digits_run.labels)[1]
+    own = int(counts[0, 0])
+    page.mouse.click(*person.point_at(chart, 0, f"{own} images", trace=2))
+    expect(drawer).to_contain_text(f"{own} images of 0 whose nearest neighbor is one of them, too")
+    person.map_has("selected", str(own))
 
     person.choose("All scores")
     expect(drawer.locator("tr", has_text="ROC area")).to_contain_text(f"{area:.4f}")

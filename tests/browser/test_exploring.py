@@ -43,7 +43,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     expect(row).to_contain_text("the same: wrong")  # a nearest neighbor of another class
     expect(inspector.locator(".pair tr[data-space='raw pixels'] td")).to_have_count(3)
     expect(page).to_have_url(re.compile(f"partner={item}"))
-    inspector.locator(".pair").get_by_text("End").click()
+    inspector.locator(".pair").get_by_role("button", name="End", exact=True).click()
     expect(inspector.locator(".pair")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("partner="))
     inspector.get_by_text(f"‹ {len(failing):,} selected").click()

@@ -100,6 +100,13 @@ def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):
     assert tracker.get_attribute("data-means").split() != means
     page.get_by_role("button", name="Back to the true first box").click()
     expect(tracker).to_have_attribute("data-means", " ".join(means))
+    video = page.get_by_role("img", name="The video")
+    for key in [*["Shift+ArrowUp"] * 12, "+", "Enter"]:
+        video.press(key)
+    expect(tracker).to_have_attribute("data-own", "true")
+    expect(tracker).not_to_have_attribute("data-means", " ".join(means))
+    page.get_by_role("button", name="Back to the true first box").click()
+    expect(tracker).to_have_attribute("data-own", "false")
     page.get_by_role("slider", name="Noise, gray levels").fill("60")
     expect(tracker).not_to_have_attribute("data-means", " ".join(means))
 

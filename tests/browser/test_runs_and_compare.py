@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from dmlviz import metrics
+from dmlviz.config import ProjectionConfig
 from dmlviz.runs.store import Runs
 
 pytestmark = pytest.mark.browser
@@ -94,6 +96,27 @@ def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, d
     expect(pinned).to_have_attribute("data-neighbors", "10")
     for one in (first, second):
         expect(one).to_have_attribute("data-pinned", pinned.get_attribute("data-subject"))
+
+    drawer = page.get_by_test_id("stExpander").filter(has_text="Curves")
+    drawer.locator("summary").click()
+    chart = drawer.get_by_test_id("stPlotlyChart")
+    expect(chart.locator(".textpoint").first).to_be_visible()
+    found = int((metrics.evaluate_per_query(digits_run.embeddings, digits_run.labels).first_hit == 2).sum())
+    page.mouse.click(*person.point_at(chart, 1, "among 2", trace=2))  # on the second run's curve
+    expect(drawer).to_contain_text("first neighbor of their class is the 2nd")
+    for one in (first, second):
+        expect(one).to_have_attribute("data-selected", str(found))
+
+    # Two maps of one run: they share what is pinned.
+    page.get_by_role("combobox", name="Second run").click()
+    page.get_by_role("option", name="The same run, another map").click()
+    expect(page).to_have_url(re.compile("view_a=tsne&view_b=umap"))
+    for one, method in ((first, "tsne"), (second, "umap")):
+        expect(one).to_have_attribute("data-run", other)
+        expect(one).to_have_attribute("data-view", ProjectionConfig(method=method).id)
+    expect(page.locator("tr", has_text="Distance correlation").locator("td", has_text="–")).to_have_count(0)
+    page.go_back()
+    expect(second).to_have_attribute("data-run", digits_run.id)
 
     page.get_by_role("button", name="Change one setting").click()
     menu = page.get_by_test_id("stPopoverBody")

@@ -1,4 +1,4 @@
-"""Damaged folders of runs: `python tests/faults/damage.py [COUNT] [SEED]` asks everything of each, and tells.
+"""Damaged folders of runs: `python tests/faults/damage.py --times 300` asks everything of each, and tells.
 
 Each is a whole small run in which one file is cut off, changed, emptied, deleted or written over.
 """
@@ -7,17 +7,25 @@ import random
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from probe import Probe, data_folder, make_seed
+from table import Table, options
 
 from dmlviz.errors import UserError
 
-WAYS = ("cut", "flipped", "emptied", "deleted", "written over", "date")
+WORDS = {
+    "cut": "a file that is cut off",
+    "flipped": "a file with one bit flipped",
+    "emptied": "a file that is empty",
+    "deleted": "a file that is deleted",
+    "written over": "a file with other bytes",
+    "date": "another date in run.json",
+}
+WAYS = tuple(WORDS)
 KINDS = (
     *("run.json", "events.jsonl", "metrics.json", "labels.npy", "tracked.npy", "embeddings.npy", "basis.npz"),
     *("weights.safetensors", "snapshots/*", "batches/*", "frames/*", "projections/*/*.*", "projections/*/frames/*"),
@@ -72,24 +80,33 @@ def ask(run: Path, data: Path) -> set[str]:
         probe.close()
 
 
-def main() -> None:
-    """Ask everything of all of them, and print what broke."""
-    count, seed = (int(text) for text in [*sys.argv[1:], *("300", "0")[len(sys.argv) - 1 :]])
-    work = Path(tempfile.mkdtemp(prefix="dmlviz-damaged-"))
-    data = data_folder(work)
-    told = Counter()
-    try:
-        for what, run in damaged(make_seed(work / "seed"), work / "runs", count, seed):
-            faults = ask(run, data)
-            told.update(faults or {"everything goes on"})
-            if faults:
-                print(f"{what[:70]:72}{', '.join(sorted(faults))}", flush=True)
-            shutil.rmtree(run.parent, ignore_errors=True)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    for name, times in told.most_common():
-        print(f"{times:5}  {name}")
+def new_table() -> Table:
+    """The table of this command."""
+    return Table(
+        "R2, files",
+        "files of a run that are damaged",
+        "the run says which file it is, or goes on; no route answers 500; the other runs are unharmed.",
+        "python tests/faults/damage.py --times 300",
+    )
+
+
+def run(table: Table, times: int, seed: int) -> None:
+    """Damage so many copies of a run, ask everything of each, and count them in the table by the kind of damage."""
+    with tempfile.TemporaryDirectory(prefix="dmlviz-damaged-") as folder:
+        work = Path(folder)
+        data = data_folder(work)
+        for what, copy in damaged(make_seed(work / "seed"), work / "runs", times, seed):
+            if table.over:
+                break
+            faults = ask(copy, data)
+            name, _, way = what.partition(" ")
+            table.add(WORDS[way], f"{name}: {', '.join(sorted(faults))}" if faults else "")
+            shutil.rmtree(copy.parent, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main()
+    chosen = options(__doc__ or "", 300)
+    table = new_table()
+    table.seconds = chosen.seconds
+    run(table, chosen.times, chosen.seed)
+    sys.exit(table.finish(chosen.write))

@@ -1,7 +1,8 @@
-"""Disks and folders that fail: `python tests/faults/disk.py --times 60`, as root: the disks are small tmpfs mounts.
+"""Disks and folders that fail: `python tests/faults/disk.py --times 36`, as root: the disks are small tmpfs mounts.
 
-A disk is full, can only be read, or its folder goes in the middle of a training; data are missing; a download ends
-halfway; two servers share a folder of runs. One sentence must say it, and all that was there before stays whole.
+A disk is full, can only be read, takes no more files, or a folder goes in the middle of a training; data are missing or
+cut; a download ends halfway or is another file; two servers share a folder of runs; a command is given a file for a
+folder. One sentence must say it, and all that was there before stays whole.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from table import Table, options
 
 from dmlviz.catalog.dataset_sources import DatasetSource, RemoteFile
 from dmlviz.config import TrainConfig
+from dmlviz.data import data_root
 from dmlviz.data.download import download_dataset
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.scheduler import JobScheduler
@@ -35,6 +37,7 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
 OVER = ("finished", "stopped", "failed", "interrupted", "unknown")
+NOT_DONE = ("failed", "refused")
 SECOND_SERVER = (
     "import sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs.scheduler import JobScheduler\n"
     "jobs = JobScheduler(sys.argv[1], slots=1); print('ready', flush=True); sys.stdin.readline()\n"
@@ -99,6 +102,27 @@ class Disks:
                 before=lambda: _mount("-o", "remount,ro", str(disk)),
             )
 
+    def file_in_place(self) -> str:
+        """In the middle of a training, a folder of the run becomes a file."""
+        folder, config = self._new(), LONG.replace(seed=self.number)
+        part = folder / config.id / self.draw.choice(["frames", "snapshots", "batches", "nets"])
+
+        def replace() -> None:
+            _wait(part.is_dir)
+            _delete(part, lambda: part.write_text("a file"))
+
+        return self._train(folder, replace, lambda: None, config)
+
+    def no_more_files(self) -> str:
+        """The disk has room, but takes no more files from some moment of a training."""
+        with small_disk(self._new(), 64) as disk:
+            return self._train(
+                disk,
+                lambda: _mount("-o", f"remount,nr_inodes={_files(disk) + self.draw.randint(1, 5)}", str(disk)),
+                lambda: _mount("-o", "remount,nr_inodes=10000", str(disk)),
+                LONG,
+            )
+
     def gone(self) -> str:
         """The folder of a run, or of all runs, is deleted in the middle of its training."""
         folder, whole = self._new(), self.draw.random() < 0.5
@@ -110,33 +134,57 @@ class Disks:
     def data_missing(self) -> str:
         """The data set is not there, and its mirrors cannot be reached."""
         config = TrainConfig(dataset="fashion_mnist", net="mlp", steps=5)
-        nowhere = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "no_proxy": ""}
-        before = dict(os.environ)
-        os.environ.update(nowhere)
-        try:
-            return self._train(self._new(), lambda: None, lambda: None, config, data=self.folder / "no data")
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+        with unreachable():
+            missing = self.folder / "no data"
+            return self._train(
+                self._new(), lambda: None, lambda: None, config, data=missing, ends=("failed", "refused")
+            )
+
+    def data_cut(self) -> str:
+        """A file of the data set is cut off, and its mirrors cannot be reached."""
+        data = self._new()
+        for source in (data_root() / "FashionMNIST" / "raw").iterdir():
+            target = data / "FashionMNIST" / "raw" / source.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(source)
+        spoiled = self.draw.choice(sorted(target.parent.iterdir()))
+        content = spoiled.read_bytes()
+        spoiled.unlink()
+        spoiled.write_bytes(content[: self.draw.randrange(len(content))])
+        config = TrainConfig(dataset="fashion_mnist", net="mlp", steps=5, seed=self.number)
+        with unreachable():
+            return self._train(self._new(), lambda: None, lambda: None, config, data=data, ends=NOT_DONE)
+
+    def another_download(self) -> str:
+        """A mirror sends another file of the same size, once; then the right one."""
+        content = self.draw.randbytes(300_000)
+        packed, target = gzip.compress(content, 1), self._new()
+        at = self.draw.randrange(len(packed))
+        other = packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :]
+        with mirror(packed, other) as url:
+            return self._download(url, packed, content, target)
 
     def half_a_download(self) -> str:
         """A mirror sends less than it announced, once; then all of it."""
         content = self.draw.randbytes(300_000)
-        packed = gzip.compress(content, 1)
-        cut, target = self.draw.randrange(len(packed)), self._new()
-        with mirror(packed, cut) as url:
-            remote = RemoteFile(hashlib.md5(packed).hexdigest(), len(packed))
-            source = DatasetSource("there", mirrors=(url,), files={"images": remote})
-            try:
-                download_dataset(source, target, ["images"], timeout=5)
-                return "half of a file was taken for the whole"
-            except DataUnavailableError as error:
-                broken = _no_sentence(str(error))
-            if [*target.iterdir()]:
-                broken += f"; it left {[path.name for path in target.iterdir()]}"
+        packed, target = gzip.compress(content, 1), self._new()
+        with mirror(packed, packed[: self.draw.randrange(len(packed))]) as url:
+            return self._download(url, packed, content, target)
+
+    def _download(self, url: str, packed: bytes, content: bytes, target: Path) -> str:
+        """Download twice from a mirror that is right only the second time, and say which promise is broken."""
+        remote = RemoteFile(hashlib.md5(packed).hexdigest(), len(packed))
+        source = DatasetSource("there", mirrors=(url,), files={"images": remote})
+        try:
             download_dataset(source, target, ["images"], timeout=5)
-            if (target / "images").read_bytes() != content:
-                broken += "; the whole file is another"
+            return "another file was taken for the right one"
+        except DataUnavailableError as error:
+            broken = _no_sentence(str(error))
+        if [*target.iterdir()]:
+            broken += f"; it left {[path.name for path in target.iterdir()]}"
+        download_dataset(source, target, ["images"], timeout=5)
+        if (target / "images").read_bytes() != content:
+            broken += "; the whole file is another"
         return broken
 
     def two_servers(self) -> str:
@@ -160,8 +208,54 @@ class Disks:
             broken.append(f"{len(missing)} runs are missing")
         return "; ".join(broken)
 
-    def _train(self, folder, fault, mend, config, before=lambda: None, kept=True, data=None) -> str:
-        """Train with a fault at a random moment, and say which promise is broken; empty for none."""
+    def deleted_by_another(self) -> str:
+        """Another program wants to delete the run that a server trains, and the folder's other run."""
+        folder, config = self._new(), LONG.replace(seed=self.number, steps=3000)
+        refusals: list[str] = []
+
+        def delete() -> None:
+            other = Runs(folder)
+            try:
+                other.delete(config.id)
+                refusals.append("the run was deleted while it was trained")
+            except UserError as error:
+                refusals.append(_no_sentence(str(error)))
+
+        broken = self._train(folder, delete, lambda: None, config, ends=("finished",))
+        return "; ".join(filter(None, [broken, *refusals]))
+
+    def file_for_a_folder(self) -> str:
+        """Commands are given a file, or a folder in a file, where they want a folder."""
+        folder = self._new()
+        folder.mkdir()
+        file = folder / "file"
+        file.write_bytes(self.draw.randbytes(100))
+        wrong = str(self.draw.choice([file, file / "runs"]))
+        command = self.draw.choice(
+            [
+                ["train", "--dataset", "digits", "--steps", "1", "--runs", wrong],
+                ["serve", "--port", "0", "--no-browser", "--runs", wrong],
+                ["data", "add", wrong],
+                ["import", wrong, "--runs", str(folder / "runs")],
+                ["doctor", "--runs", wrong],
+            ]
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "dmlviz", *command], capture_output=True, text=True, timeout=300, check=False
+        )
+        said = (done.stdout + done.stderr).strip()
+        broken = [f"`{command[0]}` ended with 0"] if done.returncode == 0 else []
+        broken += [f"`{command[0]}`: {said[-200:]!r}"] if "Traceback" in said or not said else []
+        broken += [] if file.stat().st_size == 100 else ["the file was written over"]
+        return "; ".join(broken)
+
+    def _train(
+        self, folder, fault, mend, config, before=lambda: None, kept=True, data=None, ends=(*OVER, "refused")
+    ) -> str:
+        """Train with a fault at a random moment, and say which promise is broken; empty for none.
+
+        `ends` are the states in which the run may be afterwards; "refused" where it was not even begun.
+        """
         shutil.copytree(self.finished.path, folder / self.finished.id)
         jobs, broken = JobScheduler(Runs(folder), slots=1, warm=False, data_root=data), ""
         try:
@@ -173,12 +267,12 @@ class Disks:
                 fault()
                 _wait(lambda: not jobs.running_for())
                 status = jobs.status(run)
-                if status.phase not in OVER:
+                if status.phase not in ends:
                     broken += f"; it is {status.phase}"
                 elif status.phase != "finished":
                     broken += _no_sentence(status.reason)
             except UserError as error:
-                broken += _no_sentence(str(error))
+                broken += _no_sentence(str(error)) + ("" if "refused" in ends else f"; refused: {error}")
             except OSError as error:
                 broken += f"; no sentence but {error!r}"
             mend()
@@ -202,8 +296,8 @@ class Disks:
 
 
 @contextlib.contextmanager
-def mirror(content: bytes, cut: int) -> Iterator[str]:
-    """A server on loopback that sends the beginning of a file to the first who asks, and all of it to the next."""
+def mirror(content: bytes, first: bytes) -> Iterator[str]:
+    """A server on loopback that announces a file, sends `first` to the first who asks, and the file to the next."""
     asked: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -212,7 +306,7 @@ def mirror(content: bytes, cut: int) -> Iterator[str]:
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content[:cut] if len(asked) == 1 else content)
+            self.wfile.write(first if len(asked) == 1 else content)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -223,9 +317,36 @@ def mirror(content: bytes, cut: int) -> Iterator[str]:
         server.shutdown()
 
 
-def _delete(folder: Path) -> None:
-    """Delete a folder into which a worker writes meanwhile."""
-    _wait(lambda: (shutil.rmtree(folder, ignore_errors=True), not folder.exists())[1])
+@contextlib.contextmanager
+def unreachable() -> Iterator[None]:
+    """No host can be reached inside."""
+    before = dict(os.environ)
+    os.environ.update({"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "no_proxy": ""})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _files(disk: Path) -> int:
+    """How many files and folders a disk has."""
+    status = os.statvfs(disk)
+    return status.f_files - status.f_ffree
+
+
+def _delete(folder: Path, then: Callable[[], object] = lambda: None) -> None:
+    """Delete a folder into which a worker writes meanwhile, and do something before it can make it again."""
+
+    def deleted() -> bool:
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            return False
+        with contextlib.suppress(OSError):
+            then()
+        return not folder.is_dir()
+
+    _wait(deleted)
 
 
 def _no_sentence(text: str) -> str:
@@ -237,12 +358,18 @@ def _no_sentence(text: str) -> str:
 CASES = {
     "a disk that becomes full": Disks.full,
     "a folder that can only be read": Disks.read_only,
+    "a disk that takes no more files": Disks.no_more_files,
     "a folder that goes": Disks.gone,
+    "a folder that becomes a file": Disks.file_in_place,
     "data that are missing": Disks.data_missing,
+    "data that are cut off": Disks.data_cut,
     "half a download": Disks.half_a_download,
+    "another file from a mirror": Disks.another_download,
     "two servers on one folder": Disks.two_servers,
+    "a run that another program deletes": Disks.deleted_by_another,
+    "a file in place of a folder": Disks.file_for_a_folder,
 }
-NEED_MOUNT = ("a disk that becomes full", "a folder that can only be read")
+NEED_MOUNT = tuple(CASES)[:3]
 
 
 def new_table() -> Table:
@@ -251,7 +378,7 @@ def new_table() -> Table:
         "R2",
         "disks and folders that fail",
         "one sentence; what was there before is whole; the next job runs.",
-        "python tests/faults/disk.py --times 60",
+        "python tests/faults/disk.py --times 36",
     )
 
 
@@ -272,7 +399,7 @@ def run(table: Table, times: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    chosen = options(__doc__ or "", 60)
+    chosen = options(__doc__ or "", 36)
     table = new_table()
     table.seconds = chosen.seconds
     run(table, chosen.times, chosen.seed)

@@ -8,8 +8,8 @@ import pytest
 
 from dmlviz.errors import UserError
 from dmlviz.fleet.certificates import load_security, make_certificates
+from dmlviz.fleet.dask_client import connect, list_machines, start_client
 from dmlviz.fleet.dask_config import check_address
-from dmlviz.fleet.dask_fleet import connect, list_machines, start_client
 from dmlviz.fleet.errors import FleetError
 
 OTHER_VERSION = "import dmlviz.fleet.versions as v; v.__version__ = '0.0.1'\nfrom dmlviz.cli.main import main; main()"

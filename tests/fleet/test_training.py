@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from dmlviz.fleet.dask_fleet import DaskFleet, answer_within
+from dmlviz.fleet.dask_client import answer_within
+from dmlviz.fleet.dask_fleet import DaskFleet
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
@@ -167,7 +168,7 @@ def test_a_server_that_was_killed_gets_the_training_that_went_on(
 
 
 def test_a_machine_that_never_answers_is_not_waited_for_nor_at_the_end_of_the_program():
-    ask = "import time; from dmlviz.fleet.dask_fleet import answer_within; answer_within(0.1, lambda: time.sleep(99))"
+    ask = "import time; from dmlviz.fleet.dask_client import answer_within; answer_within(0.1, lambda: time.sleep(99))"
     began = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
     assert "TimeoutError" in ended.stderr

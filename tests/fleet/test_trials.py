@@ -109,11 +109,38 @@ def test_a_study_is_done_by_the_machines_of_a_fleet(counting, until, tmp_path):
         machine.said()
 
 
+def trial_of_two_domains(name, path, **settings):
+    """A trial of that lab that has not begun, with some settings of its own."""
+    trial = next(trial for trial in plan_trials("two-domains", "quick", "digits", []) if name in trial.name)
+    order = {"lab": "two-domains", "trial": asdict(trial) | {"settings": {**trial.settings, **settings}}}
+    return TrialRecord.create(path, order)
+
+
 def test_a_trial_of_a_lab_is_done_over_dask(jobs, until, tmp_path):
-    first = next(trial for trial in plan_trials("two-domains", "quick", "digits", []) if "pixels" in trial.name)
-    order = {"lab": "two-domains", "trial": asdict(first) | {"settings": dict(first.settings)}}
-    record = TrialRecord.create(tmp_path / "trial", order)
+    record = trial_of_two_domains("pixels", tmp_path / "trial")
     key = jobs.try_out("study/trial", record, "digits")
     until(lambda: not jobs.owners_of(key), 120)
     assert record.end["event"] == "finished", record.end
     assert record.end["values"]
+
+
+def test_a_trial_whose_machine_dies_is_begun_again_on_the_other(jobs, machines, start_worker, until, tmp_path):
+    record = trial_of_two_domains("shared", tmp_path / "trial", steps=500_000)  # until it is stopped
+    key = jobs.try_out("study/lost", record, "digits")
+
+    def machine():
+        return next((worker.machine for worker, job in jobs._active.items() if job.key == key), None)
+
+    until(record.log.lines, 120)
+    lost, begun = machine(), record.events()[0]["time"]
+    machines.pop(lost).kill()
+    until(lambda: machine() in machines, 120)
+    until(record.log.lines, 120)
+    assert record.events()[0]["event"] == "started"
+    assert record.events()[0]["time"] > begun
+    jobs.stop("", trial="study/lost")
+    until(lambda: not jobs.owners_of(key), 120)
+    assert record.end["event"] == "stopped"
+    assert [event["event"] for event in record.events()].count("started") == 1
+    machines[lost] = start_worker(jobs.fleet.address, lost)
+    until(lambda: len(jobs.fleet.machines) == 2, 120)

@@ -50,6 +50,7 @@ PROPS: dict[str, type] = {
     "loss_curve": common.Source,
     "progress": progress.ProgressProps,
     "detail": maps.DetailProps,
+    "baseline_wait": progress.BaselineWaitProps,
     "query_pad": query.PadProps,
     "paste": query.PasteProps,
     "run_list": run_list.RunListProps,

@@ -26,3 +26,16 @@ class ProgressProps(Source):
     drawing: bool
     pausable: bool
     waits_for_pictures: bool
+
+
+class BaselineProgress(TypedDict):
+    """dmlviz/runs/RUN/baseline-curves.json: how many baselines are measured, and whether others still are."""
+
+    measured: int
+    pending: bool
+
+
+class BaselineWaitProps(TypedDict):
+    """Where the answer comes from when more baselines are measured than are drawn."""
+
+    url: str

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decodeVideo, heat, squareOf, summary } from "../../src/labs/tracker/videoState.ts";
+import { decodeVideo, heat, keyedBox, squareOf, summary } from "../../src/labs/tracker/videoState.ts";
 
 test("a video is decoded, and the first frame does not count in the mean overlap", () => {
   const video = decodeVideo({
@@ -26,6 +26,15 @@ test("a drag is a square around its middle, a click one of the usual side", () =
   assert.deepEqual(squareOf([10, 20], [30, 24], 64, 18), [22, 20, 20]); // row, column, side
   assert.deepEqual(squareOf([10, 20], [11, 20], 64, 18), [20, 10, 18]);
   assert.deepEqual(squareOf([-9, 70], [-9, 70], 64, 18), [63, 0, 18]);
+});
+
+test("keys move and resize a box within the picture; arrows alone do not", () => {
+  assert.deepEqual(keyedBox([20, 30, 16], "ArrowUp", true, 64), [19, 30, 16]);
+  assert.deepEqual(keyedBox([20, 63, 16], "ArrowRight", true, 64), [20, 63, 16]);
+  assert.deepEqual(keyedBox([20, 30, 16], "+", true, 64), [20, 30, 18]);
+  assert.deepEqual(keyedBox([20, 30, 4], "-", false, 64), [20, 30, 4]);
+  assert.equal(keyedBox([20, 30, 16], "ArrowUp", false, 64), null);
+  assert.equal(keyedBox([20, 30, 16], "Enter", false, 64), null);
 });
 
 test("scores go from dark to light", () => {

@@ -116,20 +116,31 @@ class LabPictureView {
     this.reading.textContent = "Looking at your picture…";
     try {
       const { columns, side, pixels, url } = await readPicture(file, props);
+      const image = await loadImage(url);
+      this.preview(image, side, columns);
       const response = await fetchServer(props.ask, { method: "POST", body: JSON.stringify({ columns, pixels }) });
       if (!response.ok) throw await refused(response, "Your picture");
       const tiles = (await response.json()) as EmbeddedTiles;
       const method = { title: "trained", scores: null, net: null, ...tiles };
       const { cell } = props;
       const picture = { left: url, right: null, side, columns, first: cell / 2, step: cell, cell, most: 50 };
-      const image = await loadImage(url);
       this.show({ ...picture, methods: [method], truth: null, kinds: null, names: [] }, [image]);
       this.back.hidden = false;
       setData(this.root, { own: columns });
     } catch (error) {
+      if (this.picture) this.show(this.picture, this.images); // what was shown before
       this.reading.textContent = error instanceof Error ? error.message : String(error);
     }
     this.file.value = ""; // so that the same file can be chosen again
+  }
+
+  /** Show a picture before the net has looked at it. */
+  private preview(image: HTMLImageElement, side: number, columns: number): void {
+    this.left.width = this.left.height = side;
+    context2d(this.left).drawImage(image, 0, 0);
+    this.strip.replaceChildren();
+    this.reading.textContent = `The net looks at the ${grouped(columns ** 2)} tiles of your picture…`;
+    setData(this.root, { ready: false });
   }
 
   private goBack(): void {

@@ -6,7 +6,7 @@ import { fetchServer } from "../../lib/server.ts";
 import type { FollowedVideo, TrackerProps } from "../../protocol.ts";
 import { OverlapChart } from "./overlapChart.ts";
 import { COLORS, paintFrame, paintMap } from "./paint.ts";
-import { decodeVideo, squareOf, summary, type Box, type Video } from "./videoState.ts";
+import { decodeVideo, keyedBox, squareOf, summary, type Box, type Video } from "./videoState.ts";
 import style from "./tracker.css";
 
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
@@ -36,10 +36,14 @@ class Tracker {
   private number: number;
   private box: Box | null = null;
   private drag: { from: [number, number]; to: [number, number] } | null = null;
+  private keyed: Box | null = null; // set by keys, not yet followed
   private timer: ReturnType<typeof setTimeout> | undefined;
   private waiting: ReturnType<typeof setTimeout> | undefined;
   private asked = 0;
-  private picture = canvas("The video: draw a box in its first frame; arrow keys go from frame to frame");
+  private picture = canvas(
+    "The video: draw a box in its first frame. Arrow keys go from frame to frame; Shift with arrows moves a box, plus " +
+      "and minus resize it, Enter follows it, Escape drops it",
+  );
   private map = canvas("The score map of this frame");
   private chart = new OverlapChart((frame) => this.seek(frame));
   private play = this.button("Play", PLAY, () => this.toggle(), true);
@@ -79,7 +83,12 @@ class Tracker {
       h(
         "div",
         "stage",
-        h("figure", null, this.picture, h("figcaption", null, "White: the true box. Draw one of your own.")),
+        h(
+          "figure",
+          null,
+          this.picture,
+          h("figcaption", null, "White: the true box. Draw one of your own, or Shift + arrows, + and −, Enter."),
+        ),
         h("figure", null, this.map, this.mapTitle),
       ),
       h(
@@ -229,6 +238,7 @@ class Tracker {
   private seek(frame: number): void {
     if (!this.video) return;
     this.pause();
+    if (frame !== 0) this.keyed = null; // a box begins in the first frame
     this.frame = Math.max(0, Math.min(this.video.count - 1, frame));
     this.paint();
   }
@@ -268,12 +278,29 @@ class Tracker {
       this.paint();
     });
     this.picture.addEventListener("keydown", (event) => {
+      if (this.onBoxKey(event)) return;
       if (event.key === "ArrowRight") this.step(1);
       else if (event.key === "ArrowLeft") this.step(-1);
       else if (event.key === " ") this.toggle();
       else return;
       event.preventDefault();
     });
+  }
+
+  /** Set the box by keys; true for a key that was meant for it. */
+  private onBoxKey(event: KeyboardEvent): boolean {
+    if (!this.video) return false;
+    const { keyed, video } = this;
+    const next = keyedBox(keyed ?? this.box ?? video.first, event.key, event.shiftKey, video.side);
+    if (!next && !(keyed && (event.key === "Enter" || event.key === "Escape"))) return false;
+    event.preventDefault();
+    this.keyed = next;
+    this.seek(0);
+    if (next) {
+      const [row, column, side] = next;
+      this.reading.textContent = `Box at row ${row.toFixed(0)}, column ${column.toFixed(0)}, side ${side.toFixed(0)}: Enter follows it.`;
+    } else if (event.key === "Enter") this.follow(keyed);
+    return true;
   }
 
   private pointOf(event: PointerEvent): [number, number] {
@@ -287,7 +314,7 @@ class Tracker {
   private paint(): void {
     const { video, frame } = this;
     if (!video) return;
-    const drawn = this.drag && squareOf(this.drag.from, this.drag.to, video.side, USUAL_SIDE);
+    const drawn = this.drag ? squareOf(this.drag.from, this.drag.to, video.side, USUAL_SIDE) : this.keyed;
     paintFrame(this.picture, video, frame, this.chosen, drawn);
     paintMap(this.map, video, frame, this.chosen);
     this.chart.draw(video, frame, this.chosen);

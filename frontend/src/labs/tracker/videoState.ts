@@ -60,6 +60,27 @@ export function squareOf(from: [number, number], to: [number, number], side: num
   return [within((from[1] + to[1]) / 2), within((from[0] + to[0]) / 2), Math.min(drawn, side)];
 }
 
+const KEY_STEP = 1; // pixels of the video for an arrow
+const KEY_GROWTH = 2;
+const LEAST_SIDE = 4;
+const MOVES: Record<string, [number, number, number]> = {
+  ArrowUp: [-KEY_STEP, 0, 0],
+  ArrowDown: [KEY_STEP, 0, 0],
+  ArrowLeft: [0, -KEY_STEP, 0],
+  ArrowRight: [0, KEY_STEP, 0],
+  "+": [0, 0, KEY_GROWTH],
+  "-": [0, 0, -KEY_GROWTH],
+};
+
+/** The box that a key makes of a box: Shift with an arrow moves it, + and − resize it; null for another key. */
+export function keyedBox(box: Box, key: string, shift: boolean, side: number): Box | null {
+  const move = MOVES[key];
+  if (!move || (key.startsWith("Arrow") && !shift)) return null;
+  const within = (value: number) => Math.max(0, Math.min(side - 1, value));
+  const grown = Math.max(LEAST_SIDE, Math.min(side, box[2] + move[2]));
+  return [within(box[0] + move[0]), within(box[1] + move[1]), grown];
+}
+
 const STOPS = [
   [6, 8, 26],
   [74, 16, 92],

@@ -1,0 +1,101 @@
+"""Connections to a Dask scheduler: what does not connect is closed, and no wait is without end."""
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.fleet.dask_config import GPU, SLOT, configure_dask, why_unreachable
+from dmlviz.fleet.errors import FleetError
+from dmlviz.fleet.versions import refusal, versions
+from dmlviz.jobs.placement import MachineInfo
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed.security import Security
+
+
+def connect(address: str, security: "Security") -> "Client":
+    """Connect to a scheduler.
+
+    Raises:
+        FleetError: If nobody answers, or the certificates are of another fleet.
+    """
+    configure_dask()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Dask's own words on versions; ours are on each machine
+            return start_client(address, security=security, timeout=5, set_as_default=False)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise FleetError(why_unreachable(address, error)) from None
+
+
+def start_client(address: str, **options: Any) -> "Client":
+    """Start Dask's client; one that does not connect is closed before its error is raised.
+
+    A client that is left to the garbage collector closes itself there, which waits for a lock that the same thread
+    holds while it starts the next client: it would stand still for ever. All clients share one event loop, since one
+    that does not connect leaves its own running.
+    """
+    from distributed import Client
+
+    client = Client.__new__(Client)
+    try:
+        Client.__init__(client, address, loop=_event_loop(), **options)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            client.close()
+        raise
+    return client
+
+
+@cache
+def _event_loop() -> Any:
+    """Return the event loop of this process's clients, in a thread of its own."""
+    from distributed.utils import LoopRunner
+
+    runner = LoopRunner()
+    runner.start()
+    return runner.loop
+
+
+def list_machines(client: "Client") -> list[MachineInfo]:
+    """Return the machines that are connected to a scheduler now, by name."""
+    here = versions()
+    found = []
+    for address, told in client.scheduler_info()["workers"].items():
+        theirs = told.get("dmlviz")
+        found.append(
+            MachineInfo(
+                name=str(told["name"])[:60],
+                address=address,
+                slots=int(told["resources"].get(SLOT, 0)),
+                gpus=int(told["resources"].get(GPU, 0)),
+                datasets=tuple(told.get("datasets", ())),
+                versions=theirs if isinstance(theirs, dict) else {},
+                busy=int(told.get("metrics", {}).get("task_counts", {}).get("executing", 0)),
+                refused=refusal(theirs, here),
+            )
+        )
+    return sorted(found, key=lambda machine: machine.name)
+
+
+def answer_within(seconds: float, ask: Callable[[], Any]) -> Any:
+    """Return what `ask` returns, or raise what it raises; raise TimeoutError when it takes longer.
+
+    One that never returns is left alone in a daemon thread; the threads of an executor would keep the program from
+    ending.
+    """
+    answer: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=work, name="fleet call", daemon=True).start()
+    return answer.result(seconds)

@@ -1,0 +1,91 @@
+"""The way from a server to the machine of a Dask fleet that does one job."""
+
+import contextlib
+import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import TimeoutError as NoAnswer
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.fleet import dask_worker
+from dmlviz.fleet.dask_client import answer_within
+from dmlviz.fleet.dask_config import SLOT
+from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet.orders import content_of
+from dmlviz.fleet.remote_job import RemoteJob
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed import Future as DaskFuture
+
+CALL_TIMEOUT_S = 3.0  # seconds for a machine to answer a question
+RESULT_TIMEOUT_S = 120.0  # seconds for a packed run to come
+log = logging.getLogger(__name__)
+
+
+class DaskLink:
+    """The way to the machine that does one job: a Dask task for the job, `Client.run` for everything else."""
+
+    def __init__(self, client: "Client", order: str, address: str, job: RemoteJob) -> None:
+        self._client, self._order, self._address, self._job = client, order, address, job
+        try:
+            self._future = client.submit(
+                dask_worker.work,
+                order,
+                json.dumps(content_of(job.record)),
+                key=order,
+                workers=[address],
+                allow_other_workers=False,
+                resources={SLOT: 1},
+                retries=0,
+                pure=False,
+            )
+            self._future.add_done_callback(self._on_done)
+        except (OSError, RuntimeError) as error:
+            raise MachineLostError(f"{job.machine} could not be reached ({error}).") from None
+
+    def message_from(self, first: int) -> dict[str, Any] | None:
+        """Return the message from this line on; see `dmlviz.fleet.remote_job`."""
+        message: dict[str, Any] | None = self._call(dask_worker.message_from, first)
+        return message
+
+    def stop(self, force: bool) -> None:
+        """Stop the job: between two batches, or at once by `force`."""
+        self._call(dask_worker.stop, force)
+
+    def close(self) -> None:
+        """Let Dask forget the job."""
+        with contextlib.suppress(Exception):
+            self._future.release()
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        # `Future.cancel` would free the slot while the training goes on; the machine itself must end it.
+        try:
+            answers = answer_within(
+                CALL_TIMEOUT_S,
+                lambda: self._client.run(function, self._order, *arguments, workers=[self._address]),
+            )
+            return answers[self._address]
+        except (OSError, RuntimeError, ValueError, KeyError, NoAnswer) as error:
+            raise MachineLostError(f"{self._job.machine} gives no answer ({type(error).__name__}).") from None
+
+    def _on_done(self, future: "DaskFuture[bytes]") -> None:
+        self._job.on_result(self._fetch)
+
+    def _fetch(self) -> bytes:
+        from distributed import KilledWorker
+
+        future, name = self._future, self._job.machine
+        if future.status == "error":
+            error = future.exception(timeout=CALL_TIMEOUT_S)
+            if isinstance(error, KilledWorker):
+                log.warning("%s has died.", name)
+                raise MachineLostError(f"{name} was lost.")
+            assert isinstance(error, BaseException)
+            raise error
+        if future.status != "finished":
+            raise MachineLostError(f"{name} was lost." if self._client.status == "running" else "The fleet was lost.")
+        try:
+            return bytes(future.result(timeout=RESULT_TIMEOUT_S))
+        except (OSError, RuntimeError, NoAnswer) as error:
+            raise MachineLostError(f"{name} did not send its run ({type(error).__name__}).") from None
