@@ -1,6 +1,5 @@
 """Import of pictures that a table names or holds, with their labels, split and further columns."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +10,7 @@ import numpy as np
 
 from dmlviz.catalog.dataset_spec import ClassSplit
 from dmlviz.data.columns import clean_columns, columns_note
-from dmlviz.data.embedding_file import MAX_CLASSES, class_ids, shared_objects
+from dmlviz.data.embedding_file import class_ids, shared_objects
 from dmlviz.data.file_source import MAX_BYTES
 from dmlviz.data.image_folder import (
     DEFAULT_SIDE,
@@ -101,8 +100,8 @@ def import_picture_table(
     pictures = read_pictures(table, found.image, folder, name, side, color, progress)
     table = table.take(pictures.rows)
     labels, classes = class_ids(shared_objects(table.column(found.label)), name)
-    test, note = _test_rows(table, labels)
-    kept = _enough_to_train_on(labels, test, classes, pictures.left_out)
+    test, note = _test_rows(table, labels, pictures.rows)
+    kept = _enough_to_train_on(labels, test, pictures)
     labels, classes, class_split = _training_classes_first(labels, test, classes, kept)
     others = clean_columns(table.select([column for column in found.others if column != found.image]))
     parts: dict[str, np.ndarray] = {}
@@ -210,8 +209,11 @@ def _own_side(values: "pyarrow.ChunkedArray", folder: Path | None) -> int | None
     return width if width == height and LEAST_SIDE <= width <= LARGEST_OWN_SIDE else None
 
 
-def _test_rows(table: "pyarrow.Table", labels: np.ndarray) -> tuple[np.ndarray, str]:
-    """Return the test mask (n), from a column called split or else a fifth of each class, and a note for the report."""
+def _test_rows(table: "pyarrow.Table", labels: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, str]:
+    """Return the test mask (n), from a column called split or else a fifth of each class, and a note for the report.
+
+    `rows` are the rows in the file, for messages.
+    """
     by_lower_name = {column.lower(): column for column in table.column_names}
     split = next((by_lower_name[key] for key in SPLIT_KEYS if key in by_lower_name), None)
     if split is not None and is_text(table.column(split)):
@@ -222,7 +224,7 @@ def _test_rows(table: "pyarrow.Table", labels: np.ndarray) -> tuple[np.ndarray, 
         if unknown is not None:
             raise UserError(
                 f"A split is train or test (or val, query, gallery); column {split} has {words[unknown][:40]!r} in row "
-                f"{unknown + 1:,}: rename it, or rename the column."
+                f"{rows[unknown] + 1:,}: rename it, or rename the column."
             )
         test = np.array([word not in TRAINING for word in words])
         if test.all() or not test.any():
@@ -240,23 +242,23 @@ def _test_rows(table: "pyarrow.Table", labels: np.ndarray) -> tuple[np.ndarray, 
     return test, "A fifth of each class is set aside for testing, chosen at random."
 
 
-def _enough_to_train_on(
-    labels: np.ndarray, test: np.ndarray, classes: tuple[str, ...], left_out: LeftOut
-) -> np.ndarray:
+def _enough_to_train_on(labels: np.ndarray, test: np.ndarray, pictures: PictureRows) -> np.ndarray:
     """Return the rows that are kept (mask): training classes have two pictures or more, since a loss compares them."""
-    counts = np.bincount(labels[~test], minlength=len(classes))
+    counts = np.bincount(labels[~test], minlength=labels.max() + 1)
     few: np.ndarray = ~test & (counts[labels] < MIN_TRAINING)
     for row in np.flatnonzero(few):
-        left_out.add(f"its class has fewer than {MIN_TRAINING} pictures to train on", f"row {row + 1}")
-    if np.count_nonzero(counts >= MIN_TRAINING) < 2 or not test.any():
-        common = Counter(classes[label] for label in labels).most_common(1)[0]
+        reason = f"its class has fewer than {MIN_TRAINING} pictures to train on"
+        pictures.left_out.add(reason, f"row {pictures.rows[row] + 1}")
+    large_enough = int(np.count_nonzero(counts >= MIN_TRAINING))
+    if large_enough < 2:
         raise UserError(
-            f"A data set has 2 classes or more with {MIN_TRAINING} training pictures or more; got "
-            f"{np.count_nonzero(counts >= MIN_TRAINING)} of {len(classes):,} classes (most have few; {common[0]} has "
-            f"{common[1]:,}): choose another column as label."
+            f"A data set has 2 classes or more with {MIN_TRAINING} training pictures or more; got {large_enough} among "
+            f"{len(counts):,} classes: add pictures, or choose another column as label."
         )
-    if len(classes) > MAX_CLASSES:
-        raise UserError(f"A data set has up to {MAX_CLASSES:,} classes; got {len(classes):,}: leave some out.")
+    if not test.any():
+        raise UserError(
+            f"Testing needs pictures, too; no class has more than {MIN_TRAINING}: add pictures or a column split."
+        )
     kept: np.ndarray = ~few
     return kept
 

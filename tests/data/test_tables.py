@@ -204,6 +204,21 @@ def test_a_dataset_of_hugging_face_with_images_and_class_names(tmp_path):
     assert len(loaded.train) + len(loaded.test) == N - 4
 
 
+def test_rows_are_numbered_as_in_the_file_and_classes_too_small_to_train_on_are_left_out(tmp_path):
+    image = [b"no picture", *(png(i) for i in range(10))]
+    imported = import_path(write(tmp_path, {"image": image, "label": list("aaaabbbbbcc")}))
+    assert isinstance(imported, ImportedDataset)
+    assert imported.declared.classes == ("a", "b", "c")
+    imported = import_path(write(tmp_path, {"image": image, "label": list("aaaabbbbbbc")}))
+    assert isinstance(imported, ImportedDataset)
+    assert imported.declared.classes == ("a", "b")
+    assert [entry["names"] for entry in imported.report["left_out"]] == [["row 1"], ["row 11"]]
+    with pytest.raises(UserError, match="got 1 among 9 classes: add pictures"):
+        import_path(write(tmp_path, {"image": image, "label": list("xaabcdefghi")}))
+    with pytest.raises(UserError, match="column split has 'x' in row 3"):
+        import_path(write(tmp_path, {"image": image, "label": list("aaaabbbbbbb"), "split": ["test"] * 2 + ["x"] * 9}))
+
+
 def test_large_images_are_reduced_for_the_page():
     images = np.zeros((3, 224, 224, 3), np.uint8)
     images[1, :, 112:] = 200
