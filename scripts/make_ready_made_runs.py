@@ -35,6 +35,16 @@ READY_MADE = {
         num_snapshots=36,
         eval_subset_size=1000,
     ),
+    # What a margin does to angles, with the recommended settings: directions of the classes, wedges between them.
+    "Digits on the circle, CosFace": TrainConfig(
+        dataset="digits",
+        net="small",
+        embedding_dim=2,
+        normalize=True,
+        loss="cosface",
+        num_snapshots=36,
+        eval_subset_size=1000,
+    ),
 }
 
 # Two that fail on purpose: a class sees a collapse before it causes one, and finds its name and a remedy beside it.

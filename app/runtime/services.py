@@ -223,15 +223,16 @@ class Services:
         return self._ttl_cache("ready made", self._ready_made) or next(iter(self.runs.list()), None)
 
     def _ready_made(self) -> Run | None:
-        here = data.available_datasets(self.data)
+        """The one that was made first of those that learned something."""
+        here, learned = data.available_datasets(self.data), []
         for path in sorted(self.store.bundled.glob("*/run.json")):
             try:
                 run = self.store.get(path.parent.name)
             except RunNotFoundError:  # a copy of it here is damaged
                 continue
             if run.config.dataset in here and not run.info.get("fails"):
-                return run
-        return None
+                learned.append(run)
+        return min(learned, key=lambda run: run.created, default=None)
 
     def _ttl_cache(self, key: object, scan: Callable[[], T], ttl_s: float = SCAN_TTL_S) -> T:
         time_s, value = self._cache.get(key, (-ttl_s, None))

@@ -39,6 +39,7 @@ SLOW = 60_000  # milliseconds; two busy cores that draw WebGL in software
 expect.set_options(timeout=SLOW)
 # Where in the window a chart of Plotly shows a point of a trace, by their numbers.
 PLACE_OF_POINT = """(chart, [trace, index]) => {
+  chart.scrollIntoView({ block: "center", behavior: "instant" });
   const { xaxis, yaxis } = chart._fullLayout, { x, y } = chart._fullData[trace], box = chart.getBoundingClientRect();
   return [box.left + xaxis._offset + xaxis.d2p(x[index]), box.top + yaxis._offset + yaxis.d2p(y[index])];
 }"""
@@ -320,7 +321,6 @@ class Person:
         """Point at a point of a trace until the chart says the words: it may be drawn anew meanwhile. Return where."""
         said = chart.locator(".hoverlayer .hovertext").filter(has_text=words)
         for _ in range(60):
-            chart.scroll_into_view_if_needed()
             x, y = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_POINT, [trace, index])
             self.page.mouse.move(x, y + 1)
             self.page.mouse.move(x, y)
