@@ -1,0 +1,1 @@
+export { ranking_toy as default } from "../dmlviz.map/page-66326b5c74ff3fbc.js";
