@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-66326b5c74ff3fbc.js";

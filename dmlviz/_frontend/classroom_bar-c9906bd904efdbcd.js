@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.map/page-66326b5c74ff3fbc.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-66326b5c74ff3fbc.js";
