@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from app.payloads.protocol.common import ROUTES
+from app.runtime.url_state import note_event
 from app.state.current_view import RunView
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
@@ -19,7 +20,7 @@ NOT_READY_MESSAGE = "Files are available when training has finished."
 
 def export_menu(run_view: RunView) -> None:
     """Render the popover; its content is built only when it is open."""
-    menu = st.popover("Export", type="tertiary", key="export", on_change="rerun")
+    menu = st.popover("Export", type="tertiary", key="export", on_change=note_event)
     if menu.open:
         with menu, st.container(width=WIDTH):
             mount("export", key="export-panel", data=export_panel(run_view))

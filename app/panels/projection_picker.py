@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
+from app.runtime.url_state import note_event
 from app.state.current_view import RunView, view_titles
 from app.state.explore import UIState
 from app.state.explore_options import OURS
@@ -44,7 +45,8 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
         required=True,
         help=None,
     )
-    menu = st.popover("About" if ui.view == LIVE else "Parameters", type="tertiary", key="view-menu", on_change="rerun")
+    title = "About" if ui.view == LIVE else "Parameters"
+    menu = st.popover(title, type="tertiary", key="view-menu", on_change=note_event)
     if menu.open:
         with menu, st.container(width=POPOVER):
             spec = PROJECTIONS[run_view.run.default_view if ui.view == LIVE else ui.view]

@@ -10,6 +10,7 @@ from app.panels import inspector
 from app.payloads.columns import described, run_columns
 from app.payloads.table_rows import Filter, matching_rows, with_classes
 from app.runtime import url_state
+from app.runtime.url_state import note_event
 from app.state import explore
 from app.state.current_view import PageContext, context_key, page_context
 from app.state.selection import Selection
@@ -38,7 +39,7 @@ def table_panel(page: PageContext) -> None:
             context = contexts.pop() if contexts else page_context(explore.saved_state())
             if context.run_view is None or context_key(context)[:2] != key[:2] or st.session_state.pop(PICKED, False):
                 url_state.rerun()
-            expander = st.expander("Table", key=KEY, on_change="rerun")
+            expander = st.expander("Table", key=KEY, on_change=note_event)
             if expander.open:
                 with expander:
                     _table(context)

@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from app.payloads.templates import colored, templates
+from app.runtime.url_state import note_event
 from app.state.current_view import RunView
 from app.widgets.pictures import picture
 from dmlviz.catalog.datasets import DATASETS
@@ -17,7 +18,7 @@ def templates_panel(run_view: RunView) -> None:
     pictures = templates(run_view.run) if run_view.complete else None
     if pictures is None:
         return
-    expander = st.expander("Templates", key="templates", on_change="rerun")
+    expander = st.expander("Templates", key="templates", on_change=note_event)
     if not expander.open:
         return
     config = run_view.run.config

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.panels import export, projection_picker
 from app.runtime.services import Services
+from app.runtime.url_state import note_event
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.widgets.markdown import escape_markdown
@@ -25,7 +26,7 @@ def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
 
 
 def _runs(ui: UIState, services: Services, run_view: RunView) -> None:
-    menu = st.popover(escape_markdown(run_view.run.title), type="tertiary", key="runs", on_change="rerun")
+    menu = st.popover(escape_markdown(run_view.run.title), type="tertiary", key="runs", on_change=note_event)
     if not menu.open:
         return
     with menu, st.container(key="runs-list", width=POPOVER):

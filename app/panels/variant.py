@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app.runtime.services import Services
+from app.runtime.url_state import note_event
 from app.state.compare import CompareState
 from app.widgets.markdown import escape_markdown
 from app.widgets.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
@@ -54,7 +55,7 @@ def menus(ui: CompareState, services: Services, run: Run) -> None:
     if not DATASETS[run.config.dataset].trainable:
         return
     for label, content in MENUS.items():
-        with st.popover(label, type="tertiary", key=_key(label), on_change="rerun"), st.container(width=MENU):
+        with st.popover(label, type="tertiary", key=_key(label), on_change=note_event), st.container(width=MENU):
             content(ui, services, run)
 
 

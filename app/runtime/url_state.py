@@ -68,7 +68,11 @@ def begin_rerun() -> None:
 
 
 def note_event() -> None:
-    """Note that a component, not a link, causes the rerun that follows. Call it in the component's callback."""
+    """Note that a component or a widget, not a link, causes the rerun that follows. Call it in the callback.
+
+    A rerun that changes no state, as by opening a menu, would otherwise be taken for a link where it comes with an
+    address that is outdated.
+    """
     begin_rerun()
     st.session_state[_EVENT] = _query()
 

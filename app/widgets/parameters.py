@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.runtime.url_state import note_event
 from app.state.explore import UIState
 from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
@@ -39,6 +40,7 @@ def bound_widget(
         return widget(label, key=key, **kwargs)
 
     def on_change() -> None:
+        note_event()
         new_value = st.session_state[key]
         if new_value is not None:  # a number that was cleared
             store(new_value)

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.runtime.url_state import note_event
 from app.state.explore import UIState
 from app.widgets.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
@@ -45,7 +46,7 @@ def training_form(
         form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP)
     form.loss()
     form.miner()
-    expander = st.expander("More", key=MORE_KEY, on_change="rerun")
+    expander = st.expander("More", key=MORE_KEY, on_change=note_event)
     if expander.open:  # every widget costs each rerun of the page a millisecond, seen or not
         with expander:
             form.batches()

@@ -312,6 +312,21 @@ class Person:
         """Click one of a segmented control."""
         self.page.get_by_test_id("stButtonGroup").get_by_text(name, exact=True).click()
 
+    def pick(self, label: str, option: str) -> None:
+        """Pick an option of a menu. A page that is drawn anew may close the menu: then it is opened again."""
+        menu = self.page.get_by_role("combobox", name=label, exact=True)
+        item = self.page.get_by_role("option", name=option, exact=True)
+        for _ in range(12):
+            menu.click()
+            menu.fill("")
+            menu.press_sequentially(option.partition(" · ")[0])  # of a long list only a part is drawn
+            try:
+                item.click(timeout=SLOW / 12)
+                return
+            except TimeoutError:
+                self.page.keyboard.press("Escape")
+        raise AssertionError(f"the menu {label!r} never showed {option!r}")
+
     def place_of(self, item: int) -> tuple[float, float]:
         """Where an image is in the window."""
         x, y = self.map.evaluate("(root, item) => root.map.clientOf(item)", item)
