@@ -8,6 +8,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
+from app.state.training_form import TrainingDraft
 from dmlviz import TrainConfig, add_features, data
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
@@ -251,3 +252,15 @@ def test_what_needs_pixels_is_refused_and_the_loading_code_works(run, folder, mo
 def test_a_change_of_the_data_set_changes_a_net_that_cannot_be_a_head(added):
     assert TrainConfig(dataset="digits", net="small").replace(dataset=added).net == "linear"
     assert TrainConfig(dataset="digits", net="mlp").replace(dataset=added).net == "mlp"
+
+
+def test_the_form_drops_what_does_not_go_with_features(added):
+    draft = TrainingDraft()
+    draft.load(TrainConfig(dataset="digits", net="lenet", views=2, augmentation={"rotate": 15.0}))
+    draft.set("dataset", added)
+    assert draft.messages == []
+    config = draft.config("digits")
+    assert (config.dataset, config.net, config.views, config.augmentation) == (added, "linear", 1, {})
+    draft.set("use_labels", False)
+    assert "cannot be augmented" in draft.messages[0]
+    assert draft.config("digits").use_labels
