@@ -105,9 +105,7 @@ def features(
     backbone: Annotated[str, typer.Option(metavar="NAME", help=f"one of {', '.join(BACKBONES)}")] = "resnet18",
     weights: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="its weights: safetensors or torch.save (default: torchvision downloads them)"
-        ),
+        typer.Option(metavar="FILE", help="its weights: safetensors or torch.save (default: they are downloaded)"),
     ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="title (default: data set and backbone)")] = "",
     data: DataFolder = None,

@@ -1,4 +1,4 @@
-"""Pretrained backbones: torchvision's nets with weights of a file, from images to features."""
+"""Pretrained backbones: nets of torchvision and timm with weights of a file, from images to features."""
 
 import hashlib
 from pathlib import Path
@@ -88,20 +88,26 @@ def read_weights(spec: BackboneSpec, path: Path) -> Weights:
 
 
 def download_weights(spec: BackboneSpec) -> Weights:
-    """Return the weights that torchvision downloads, and keeps in the cache folder of torch.
+    """Return the weights that torchvision or timm downloads, and keeps in its cache folder.
 
     Raises:
         UserError: If they cannot be downloaded.
     """
     _register_operators()
-    from torchvision.models import get_weight
-
     try:
-        content = get_weight(spec.weights).get_state_dict(progress=False, check_hash=True)
-    except (OSError, RuntimeError) as error:  # no network; another file than expected
+        if spec.library == "timm":
+            content = _timm().create_model(spec.weights, pretrained=True).state_dict()
+        else:
+            from torchvision.models import get_weight
+
+            content = get_weight(spec.weights).get_state_dict(progress=False, check_hash=True)
+    except UserError:
+        raise
+    except Exception as error:  # no network, or another file than expected: each library has errors of its own
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise UserError(
-            f"The weights of {spec.title} could not be downloaded ({error}): download {spec.weights} of torchvision "
-            "elsewhere, and name the file with --weights."
+            f"The weights of {spec.title} could not be downloaded ({reason}): download {spec.weights} of "
+            f"{spec.library} elsewhere, and name the file with --weights."
         ) from None
     return _checked(spec, content, spec.weights)
 
@@ -139,7 +145,7 @@ def _checked(spec: BackboneSpec, content: Any, name: str) -> Weights:
         parts = {"missing": missing, "unknown": unexpected, "of another shape": reshaped}
         differences = ", ".join(f"{len(keys):,} {kind} ({keys[0]} …)" for kind, keys in parts.items() if keys)
         raise UserError(
-            f"The backbone {spec.name} takes the weights of torchvision's {spec.name}; of those in {name}, "
+            f"The backbone {spec.name} takes {spec.library}'s weights of {spec.title}; of those in {name}, "
             f"{differences}: choose the backbone that the file belongs to."
         )
     return {key: given[key].to(expected[key].dtype).contiguous() for key in expected if key in given}
@@ -147,12 +153,24 @@ def _checked(spec: BackboneSpec, content: Any, name: str) -> Weights:
 
 def _without_head(spec: BackboneSpec) -> nn.Module:
     _register_operators()
-    from torchvision.models import get_model
-
+    net: nn.Module
     with torch.random.fork_rng(devices=[]):  # its random weights are replaced
-        net: nn.Module = get_model(spec.name, weights=None)
+        if spec.library == "timm":  # the positions of patches are scaled to the size of the images
+            net = _timm().create_model(spec.weights, pretrained=False, dynamic_img_size=True)
+        else:
+            from torchvision.models import get_model
+
+            net = get_model(spec.name, weights=None)
     net.set_submodule(spec.head, nn.Identity())
     return net
+
+
+def _timm() -> Any:
+    try:
+        import timm
+    except ImportError:
+        raise UserError("This backbone is a net of timm, which is not installed: pip install 'dmlviz[timm]'.") from None
+    return timm
 
 
 def _register_operators() -> None:

@@ -46,7 +46,7 @@ def add_features(
     Args:
         dataset: name of a data set of images.
         backbone: name in `dmlviz.catalog.backbones.BACKBONES`.
-        weights: file of the backbone's weights, of safetensors or torch.save; by default torchvision downloads them.
+        weights: file of the backbone's weights, of safetensors or torch.save; by default its library downloads them.
         title: title; by default that of the data set and of the backbone.
         data: the data folder; by default that of the app.
         progress: called with the number of images done, and of all images.
@@ -135,7 +135,7 @@ def _known(folder: Path) -> dict[int, np.ndarray]:
             read_array(folder / custom_datasets.features_file(part)),
         )
         if keys is not None and features is not None:
-            known.update(zip(keys.tolist(), np.array(features), strict=False))
+            known.update(zip(keys.tolist(), np.asarray(features), strict=False))
     return known
 
 

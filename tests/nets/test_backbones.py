@@ -1,5 +1,6 @@
 """Pretrained backbones, without a network: random weights in a file, from there to a run and its queries."""
 
+import sys
 from base64 import b64encode
 
 import numpy as np
@@ -108,7 +109,7 @@ def test_features_are_what_the_classification_layer_of_torchvision_gets(weights,
     np.testing.assert_allclose(features, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", [name for name, spec in BACKBONES.items() if spec.library == "torchvision"])
 def test_each_backbone_is_one_of_torchvision_with_the_declared_layer_and_weights(name):
     from torchvision.models import get_model_weights
 
@@ -117,6 +118,37 @@ def test_each_backbone_is_one_of_torchvision_with_the_declared_layer_and_weights
         net = get_model(name, weights=None)
     assert net.get_submodule(spec.head).in_features == spec.dimensions
     assert spec.weights in [str(known) for known in get_model_weights(name)]
+
+
+@pytest.mark.parametrize("name", [name for name, spec in BACKBONES.items() if spec.library == "timm"])
+def test_each_backbone_of_timm_is_declared_as_timm_declares_it(name):
+    timm, spec = pytest.importorskip("timm"), BACKBONES[name]
+    with torch.device("meta"):
+        net = timm.create_model(spec.weights, pretrained=False)
+    assert (net.num_features, net.pretrained_cfg["classifier"]) == (spec.dimensions, spec.head)
+    assert (net.pretrained_cfg["mean"], net.pretrained_cfg["std"]) == (spec.mean, spec.std)
+
+
+def test_features_by_timm_from_a_file(tmp_path):
+    timm, spec = pytest.importorskip("timm"), BACKBONES["dinov2_s_14"]
+    net = timm.create_model(spec.weights, pretrained=False, num_classes=0, dynamic_img_size=True).eval()
+    save_file(net.state_dict(), tmp_path / "dinov2.safetensors")
+    image = np.full((1, 224, 224, 3), 100, np.uint8)
+    pixels = (torch.full((1, 3, 224, 224), 100 / 255) - torch.tensor(spec.mean)[:, None, None]) / torch.tensor(
+        spec.std
+    )[:, None, None]
+    with torch.inference_mode():
+        expected = net(pixels).numpy()
+    read = backbones.read_weights(spec, tmp_path / "dinov2.safetensors")
+    np.testing.assert_allclose(backbones.Backbone(spec, read).features(image), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_without_timm_a_sentence_names_the_extra(monkeypatch, weights):
+    monkeypatch.setitem(sys.modules, "timm", None)
+    with pytest.raises(UserError, match=r"dmlviz\[timm\]"):
+        backbones.read_weights(BACKBONES["clip_b_16"], weights / "plain.pth")
+    with pytest.raises(UserError, match=r"dmlviz\[timm\]"):
+        backbones.download_weights(BACKBONES["clip_b_16"])
 
 
 def test_a_wrong_file_is_refused_in_one_sentence(weights, state, tmp_path):
