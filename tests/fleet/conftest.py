@@ -33,7 +33,7 @@ def long(short):
 def until():
     """Wait until `promise()` holds, and give the seconds that it took."""
 
-    def wait(promise, seconds=60.0):
+    def wait(promise, seconds=120.0):
         began = time.monotonic()
         while not promise():
             assert time.monotonic() - began < seconds, "this took too long"

@@ -51,6 +51,7 @@ def addresses(run, dataset, content_hash, frame):
         "item": "3",
         "first": "3",
         "second": "4",
+        "name": "shop",
         "sheet": "0",
         "loss": "triplet",
         "lab": "patches",

@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.map/page-e7313885ee0d78cd.js";

@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-6da5e7a4ec60971b.js";

@@ -1,0 +1,1 @@
+export { lab_picture as default } from "../dmlviz.map/page-6da5e7a4ec60971b.js";

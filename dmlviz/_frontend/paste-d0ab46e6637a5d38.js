@@ -1,0 +1,1 @@
+export { paste as default } from "../dmlviz.map/page-6da5e7a4ec60971b.js";

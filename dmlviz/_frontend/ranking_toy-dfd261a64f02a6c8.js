@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.map/page-e7313885ee0d78cd.js";

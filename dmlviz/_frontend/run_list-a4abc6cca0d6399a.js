@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.map/page-e7313885ee0d78cd.js";
