@@ -1,9 +1,11 @@
 """Pretrained backbones, without a network: random weights in a file, from there to a run and its queries."""
 
+import io
 import sys
 from base64 import b64encode
 
 import numpy as np
+import pyarrow
 import pytest
 import torch
 from PIL import Image
@@ -188,6 +190,25 @@ def test_the_data_set_holds_images_labels_and_features(added, folder):
         assert split.features.shape == (len(split), 512)
     assert dataset.train.select(np.array([1, 3])).features.shape == (2, 512)
     assert not [*(root / "backbones").glob(".custom-*")]  # nothing unfinished is left
+
+
+def test_gray_images_and_the_columns_of_a_table_go_with_the_features(weights, tmp_path):
+    rng, rows = np.random.default_rng(0), 8
+    pictures = []
+    for _ in range(rows):
+        file = io.BytesIO()
+        Image.fromarray(rng.integers(0, 256, (16, 16), np.uint8)).save(file, "PNG")
+        pictures.append(file.getvalue())
+    columns = {"label": list("aabb") * 2, "split": ["train"] * 4 + ["test"] * 4, "camera": [*range(rows)]}
+    table = add_data(pyarrow.table({"image": pictures} | columns), data=tmp_path)
+    name = add_features(table, "resnet18", weights=weights / "plain.pth", title="Gray", data=tmp_path)
+    test = data.load(name, tmp_path).test
+    assert DATASETS[name].title == "Gray"
+    assert test.roles["camera"].tolist() == data.load(table, tmp_path).test.roles["camera"].tolist()
+    spec = BACKBONES["resnet18"]
+    net = backbones.Backbone(spec, backbones.read_weights(spec, weights / "plain.pth"))
+    in_color = np.repeat(test.images[..., None], 3, axis=3)
+    np.testing.assert_allclose(test.features, net.features(in_color), rtol=2e-3, atol=1e-3)
 
 
 def test_the_same_images_and_weights_are_not_computed_again(added, folder, weights, monkeypatch):
