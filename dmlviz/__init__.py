@@ -10,18 +10,20 @@ from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
     from dmlviz.config import ProjectionConfig, TrainConfig
+    from dmlviz.nets.features import add_features
     from dmlviz.notebook import show
     from dmlviz.recording import record
     from dmlviz.runs.add_data import add_data
     from dmlviz.training.loop import train
 
 __version__ = "0.1.0"
-__all__ = ["ProjectionConfig", "TrainConfig", "UserError", "add_data", "record", "show", "train"]
+__all__ = ["ProjectionConfig", "TrainConfig", "UserError", "add_data", "add_features", "record", "show", "train"]
 
 _HOMES = {
     "ProjectionConfig": "dmlviz.config",
     "TrainConfig": "dmlviz.config",
     "add_data": "dmlviz.runs.add_data",
+    "add_features": "dmlviz.nets.features",
     "record": "dmlviz.recording",
     "show": "dmlviz.notebook",
     "train": "dmlviz.training.loop",

@@ -35,7 +35,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
 from dmlviz.catalog.metrics import METRICS, MetricSpec
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.nets import NETS, NetSpec
 from dmlviz.catalog.pair_thresholds import PairThresholds
 from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
@@ -169,7 +169,7 @@ def net(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
 
     The module takes images (n × channels × size × size, float) and returns embeddings (n × embedding_dim).
     """
-    return _declare(NETS, Spec, title=title, summary=summary, **fields)
+    return _declare(NETS, NetSpec, title=title, summary=summary, **fields)
 
 
 def dataset(

@@ -13,7 +13,7 @@ from app.widgets.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULE
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
@@ -170,7 +170,9 @@ def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
         return miners, lambda value: NO_MINER if value is None else MINERS[value].title
     if name == "embedding_dim":
         return sorted({*DIMENSIONS, config.embedding_dim}), str
-    catalogs: dict[str, Any] = {"loss": LOSSES, "net": NETS, "sampler": SAMPLERS}
+    if name == "net":
+        return options_and_titles(nets_for(DATASETS[config.dataset]), NETS)
+    catalogs: dict[str, Any] = {"loss": LOSSES, "sampler": SAMPLERS}
     if name in catalogs:
         return options_and_titles(catalogs[name], catalogs[name])
     titles: dict[str, dict[Any, str]] = {"normalize": SPACES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}

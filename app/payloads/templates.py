@@ -39,7 +39,12 @@ def templates(run: Run) -> Templates | None:
 def _templates(folder: Path, dataset: str, _stamp: int, loss_stamp: int) -> Templates | None:
     spec = DATASETS[dataset]
     weights = list(_read(folder / "weights.safetensors").values())
-    if len(weights) != 1 or weights[0].ndim != 2 or weights[0].shape[1] != spec.channels * spec.size**2:
+    if (
+        spec.features is not None
+        or len(weights) != 1
+        or weights[0].ndim != 2
+        or weights[0].shape[1] != spec.channels * spec.size**2
+    ):
         return None
     matrix = weights[0].astype(np.float64)
     of_loss = _read(folder / LOSS_WEIGHTS) if loss_stamp else {}

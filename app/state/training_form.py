@@ -9,6 +9,7 @@ from typing import Any
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import nets_for
 from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
@@ -129,8 +130,11 @@ class TrainingDraft:
                 SAMPLERS[name].tuple_kind not in takes
                 or (unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
             ),
-            "views": lambda count: unlabeled and count < 2,
-            "augmentation": lambda strengths: not strengths and self.settings.get("views", 1) > 1,
+            "net": lambda name: name not in nets_for(dataset),
+            "views": lambda count: count < 2 if unlabeled else count > 1 and dataset.features is not None,
+            "augmentation": lambda strengths: (
+                dataset.features is not None if strengths else self.settings.get("views", 1) > 1
+            ),
         }
         for name, is_misfit in misfits.items():
             if name != keep and name in self.settings and is_misfit(self.settings[name]):

@@ -13,7 +13,7 @@ from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.config import TrainConfig
 
@@ -38,7 +38,7 @@ def training_form(
     form = _Form(ui, config)
     form.data(offered, dataset_note)
     below_data()
-    form.choice("net", "Net", NETS)
+    form.choice("net", "Net", NETS, nets_for(DATASETS[config.dataset]))
     left, right = st.columns(2)
     with left:
         form.pick("embedding_dim", "Dimensions", sorted({*DIMENSIONS, config.embedding_dim}), str)

@@ -52,6 +52,11 @@ def columns_file(part: str) -> str:
     return f"{part}_columns.parquet"
 
 
+def features_file(part: str) -> str:
+    """The name of the file with what a backbone made of a part's images."""
+    return f"{part}_features.npy"
+
+
 def save(
     root: Path,
     name: str,

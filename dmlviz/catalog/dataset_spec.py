@@ -65,6 +65,25 @@ class ClassSplit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Features:
+    """What a pretrained backbone made of each image: a vector, which a net takes instead of the pixels.
+
+    Attributes:
+        backbone: Name in `dmlviz.catalog.backbones.BACKBONES`.
+        weights: 16 hexadecimal digits that name the content of its weights.
+        dimensions: Numbers of a vector.
+        mean: Mean of the training images' features.
+        std: Their standard deviation.
+    """
+
+    backbone: str
+    weights: str
+    dimensions: int
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class DatasetSpec(Spec):
     """A data set of small images; `classes` are the class names, by label.
 
@@ -78,7 +97,8 @@ class DatasetSpec(Spec):
 
     `roles` names what else is known of each image, beside its class: by role the names of its values ("camera 1", …);
     empty where they are the classes of the data set that this one is made from. `class_split` divides the classes for
-    experiments with unseen ones. `recipe` says how the images are made from those of another data set.
+    experiments with unseen ones. `recipe` says how the images are made from those of another data set. `features` is
+    given where a net takes the features of a backbone instead of the images, which are only shown.
     """
 
     classes: tuple[str, ...]
@@ -95,6 +115,7 @@ class DatasetSpec(Spec):
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     class_split: ClassSplit | None = None
     recipe: Recipe | None = None
+    features: Features | None = None
 
     def __post_init__(self) -> None:
         if self.size == 0:  # vectors, also of runs that do not say so
@@ -122,5 +143,5 @@ class DatasetSpec(Spec):
 
 _DESCRIBED = (
     *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "dark_on_light"),
-    *("most", "trainable", "class_split"),
+    *("most", "trainable", "class_split", "features"),
 )

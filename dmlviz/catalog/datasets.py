@@ -34,6 +34,11 @@ class Datasets(Catalog[DatasetSpec]):
         if root not in self._roots:
             self._roots.append(root)
 
+    def folder(self, name: str) -> Path | None:
+        """Return where somebody's own data set lies; None where it is not on this machine."""
+        folders = (root / custom_datasets.FOLDER / name for root in self._search_paths())
+        return next((folder for folder in folders if (folder / custom_datasets.DESCRIBED).exists()), None)
+
     def register(self, description: Mapping[str, Any]) -> None:
         """Learn of a data set that need not be on this machine; what cannot be read is left alone.
 

@@ -1,18 +1,30 @@
 """The specs of the embedding nets."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.parameters import Catalog, Spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetSpec(Spec):
+    """A net; `takes_features` says that it looks at no neighborhood of pixels, so that it can be a head on features."""
+
+    takes_features: bool = False
+
 
 NETS = Catalog(
     "net",
     [
-        Spec(
+        NetSpec(
             name="small",
             title="Small",
             summary="Strided convolutions: learns digits in seconds on a laptop. The net for watching.",
             when_to_use="For watching and for trying losses: nearly as good as LeNet on digits in a fraction of the "
             "time.",
         ),
-        Spec(
+        NetSpec(
             name="lenet",
             aliases=("bielski",),
             title="LeNet",
@@ -20,7 +32,7 @@ NETS = Catalog(
             when_to_use="To compare with papers and lectures that use the siamese net on MNIST.",
             reference="LeCun, Bottou, Bengio, Haffner 1998; Chopra, Hadsell, LeCun 2005",
         ),
-        Spec(
+        NetSpec(
             name="linear",
             aliases=("LMNN", "Mahalanobis", "Xing"),
             title="Linear",
@@ -30,22 +42,24 @@ NETS = Catalog(
             formula=r"f(x) = Wx,\quad d^2(x, y) = (x - y)^\top A\,(x - y),\quad A = W^\top W",
             reference="Xing, Ng, Jordan, Russell 2002; Goldberger, Roweis, Hinton, Salakhutdinov 2004; Weinberger, "
             "Blitzer, Saul 2005",
+            takes_features=True,
         ),
-        Spec(
+        NetSpec(
             name="mlp",
             title="MLP",
             summary="Two hidden layers, no spatial prior: the fastest, and a baseline.",
             when_to_use="As a baseline: what convolution adds is the difference to this. Quickest of all on small "
             "images.",
+            takes_features=True,
         ),
-        Spec(
+        NetSpec(
             name="protonet",
             title="ProtoNet",
             summary="Four blocks of convolution, batch normalization and pooling, as in few-shot learning.",
             when_to_use="With episodes and the prototypical loss, as in the few-shot literature.",
             reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
         ),
-        Spec(
+        NetSpec(
             name="resnet18",
             title="ResNet-18",
             summary="Eighteen layers with shortcuts, for larger color images; slow without a GPU.",
@@ -54,3 +68,8 @@ NETS = Catalog(
         ),
     ],
 )
+
+
+def nets_for(dataset: DatasetSpec) -> Sequence[str]:
+    """Return the names of the nets that can be trained on a data set: on features of a backbone, heads only."""
+    return [name for name, net in NETS.items() if dataset.features is None or net.takes_features]

@@ -9,7 +9,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.nets import nets_for
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import available_datasets, data_root, dataset_note
 from dmlviz.data.columns import columns_note
@@ -95,6 +97,42 @@ def add_data(
     _print_report(imported, console)
     print(imported.save(data_root(data)))
     return None
+
+
+@app.command()
+def features(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="data set ID (see `dmlviz data list`)")],
+    backbone: Annotated[str, typer.Option(metavar="NAME", help=f"one of {', '.join(BACKBONES)}")] = "resnet18",
+    weights: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="its weights: safetensors or torch.save (default: they are downloaded)"),
+    ] = None,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="title (default: data set and backbone)")] = "",
+    data: DataFolder = None,
+) -> None:
+    """Compute what a pretrained backbone makes of each image, as a data set that heads learn from in seconds.
+
+    Ctrl-C stops; the same command goes on from there. The images stay to be seen, and a picture that somebody brings
+    goes through the backbone, too.
+    """
+    from dmlviz.nets.features import add_features
+
+    console = Console(highlight=False, soft_wrap=True)
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("Features", total=None)
+        added = add_features(
+            name,
+            backbone,
+            weights=weights,
+            title=title,
+            data=data,
+            progress=lambda done, of: progress.update(task, completed=done, total=of),
+        )
+    spec = DATASETS[added]
+    heads = " or ".join(f"--net {head}" for head in nets_for(spec))
+    console.print(f"{spec.title}: {spec.summary}", markup=False)
+    console.print(f"Train a head: dmlviz train --dataset {added} {heads}", markup=False)
+    print(added)
 
 
 @app.command()

@@ -10,10 +10,17 @@ from dmlviz.catalog.augmentation import check_strengths
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.parameters import brief
 from dmlviz.config.base import Config
-from dmlviz.config.training_checks import check_batch, check_classes, check_sampler, check_space, check_views
+from dmlviz.config.training_checks import (
+    check_batch,
+    check_classes,
+    check_features,
+    check_sampler,
+    check_space,
+    check_views,
+)
 from dmlviz.errors import UserError
 
 MAX_IMAGES = 10_000_000  # more than any data set has
@@ -203,6 +210,10 @@ class TrainConfig(Config):
             changes.get("dataset", self.dataset) != self.dataset
         ):  # drop what is above the new limits, or at the old ones
             before, after = DATASETS[self.dataset].most, DATASETS[changes["dataset"]].most
+            if self.net not in nets_for(DATASETS[changes["dataset"]]):
+                fields.pop("net", None)
+            if DATASETS[changes["dataset"]].features is not None and self.views == 1:
+                fields.pop("augmentation", None)
             over = {name for name, most in after.items() if fields.get(name, 0) > most}
             fields.pop("corrections", None)  # of the other images
             fields = {name: value for name, value in fields.items() if name not in over and value != before.get(name)}
@@ -242,7 +253,10 @@ class TrainConfig(Config):
             fields = {name: value for name, value in fields.items() if name != "loss_params"}
         if SAMPLERS[fields.get("sampler", defaults.get("sampler", cls.model_fields["sampler"].default))].tuple_kind:
             defaults.pop("miner", None)
-        for name, most in DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)].most.items():
+        dataset = DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)]
+        if cls.model_fields["net"].default not in (nets := nets_for(dataset)):
+            defaults["net"] = nets[0]
+        for name, most in dataset.most.items():
             defaults[name] = min(defaults.get(name, cls.model_fields[name].default), most)
         return {**defaults, **fields}
 
@@ -255,6 +269,7 @@ class TrainConfig(Config):
         for catalog, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
             _ = catalog[name]
         check_classes(self)
+        check_features(self)
         if "classes_per_batch" not in self.model_fields_set:
             object.__setattr__(self, "classes_per_batch", self._default_classes_per_batch)
         check_sampler(self, loss)

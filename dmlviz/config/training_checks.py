@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.nets import nets_for
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 
@@ -33,6 +34,21 @@ def check_classes(config: "TrainConfig") -> None:
         raise UserError(
             f"Training needs at least 2 classes; held_out_classes leaves {len(config.train_classes)} of "
             f"{len(data.classes)}: hold out fewer."
+        )
+
+
+def check_features(config: "TrainConfig") -> None:
+    """Refuse what looks at pixels where a net takes the features of a backbone."""
+    data = DATASETS[config.dataset]
+    if config.net not in nets_for(data):
+        raise UserError(
+            f"{data.title} holds features of a backbone, which a head learns from; got the net {config.net}: choose "
+            f"{' or '.join(nets_for(data))}."
+        )
+    if data.features is not None and config.augmentation:
+        raise UserError(
+            f"The features of {data.title} were computed once, so its images cannot be augmented; got the "
+            f"augmentation {', '.join(config.augmentation)}: use none, and train with labels."
         )
 
 

@@ -10,12 +10,14 @@ import numpy as np
 class Split:
     """Images (uint8, n × h × w or n × h × w × 3) and labels (int64, n), in the order of the data set.
 
-    `roles` holds what else is known of each image, by name: whole numbers (n), for instance its camera.
+    `roles` holds what else is known of each image, by name: whole numbers (n), for instance its camera. `features` (n ×
+    d, float16) is what a net takes instead of the images, if a backbone has computed them.
     """
 
     images: np.ndarray
     labels: np.ndarray
     roles: Mapping[str, np.ndarray] = field(default_factory=dict)
+    features: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -27,7 +29,8 @@ class Split:
     def select(self, rows: "np.ndarray | slice") -> "Split":
         """Return the images at these indices, or where a mask is true."""
         roles = {name: values[rows] for name, values in self.roles.items()}
-        return Split(self.images[rows], self.labels[rows], roles)
+        features = None if self.features is None else self.features[rows]
+        return Split(self.images[rows], self.labels[rows], roles, features)
 
     def select_classes(self, classes: Sequence[int]) -> "Split":
         """Return the images of these classes."""

@@ -13,7 +13,7 @@ from dmlviz.data import idx
 from dmlviz.data.columns import column_numbers, describe_columns, read_columns
 from dmlviz.data.dataset import Split
 from dmlviz.errors import DataUnavailableError
-from dmlviz.storage.arrays import read_arrays
+from dmlviz.storage.arrays import read_array, read_arrays
 
 LOADERS = Registry(DATASETS)  # functions of spec and data folder; a plug-in's take the folder only
 
@@ -32,11 +32,26 @@ def _custom(name: str, root: Path) -> tuple[Split, Split]:
     arrays = custom_datasets.load_arrays(root, name)
     train, test = (
         Split(
-            np.array(arrays[f"{part}_images"]), np.array(arrays[f"{part}_labels"], np.int64), _roles(root, name, part)
+            np.array(arrays[f"{part}_images"]),
+            np.array(arrays[f"{part}_labels"], np.int64),
+            _roles(root, name, part),
+            _features(root, name, part),
         )
         for part in custom_datasets.PARTS
     )
     return train, test
+
+
+def _features(root: Path, name: str, part: str) -> np.ndarray | None:
+    """What a backbone made of each image, where that is what a net takes."""
+    declared = DATASETS[name].features
+    if declared is None:
+        return None
+    path = root / custom_datasets.FOLDER / name / custom_datasets.features_file(part)
+    features = read_array(path, "f", (None, declared.dimensions))
+    if features is None:
+        raise DataUnavailableError(f"{path} is missing: compute the features again with dmlviz data features.")
+    return np.array(features)
 
 
 def _roles(root: Path, name: str, part: str) -> dict[str, np.ndarray]:

@@ -29,6 +29,11 @@ def write_onnx(export: RunExport, file: IO[bytes]) -> None:
     from dmlviz.runs.embed import trained_net
 
     spec = DATASETS[export.run.config.dataset]
+    if spec.features is not None:
+        raise UserError(
+            f"An ONNX file takes images as bytes; the net of {export.run.title} takes features of a backbone: export "
+            "its weights instead."
+        )
     net = from_bytes(trained_net(export.run), spec.mean, spec.std)
     images = torch.zeros((2, spec.channels, spec.size, spec.size), dtype=torch.uint8)
     program = torch.onnx.export(

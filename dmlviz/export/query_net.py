@@ -36,6 +36,11 @@ def query_net(export: RunExport) -> QueryNet:
             that a page cannot do.
     """
     spec = DATASETS[export.run.config.dataset]
+    if spec.features is not None:
+        raise UserError(
+            f"A page embeds a drawing by itself; {spec.title} needs its backbone for that, which is too large for a "
+            "page."
+        )
     if not spec.trainable or spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
     from dmlviz.nets.program import net_program

@@ -18,8 +18,17 @@ def write_weights(export: RunExport, file: IO[bytes]) -> None:
 
 
 def loading(export: RunExport) -> str:
-    """Return five lines of Python that load the weights and embed `images` (uint8, n × c × h × w)."""
+    """Return five lines of Python that load the weights and embed `images` (uint8, n × c × h × w), or `features`."""
     config, data = export.run.config, DATASETS[export.run.config.dataset]
+    if data.features is not None:
+        return (
+            "from safetensors.torch import load_file\n"
+            "from dmlviz import nets\n"
+            f'net = nets.build("{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}, '
+            f"features={data.features.dimensions}).eval()\n"
+            f'net.load_state_dict(load_file("{export.file_name("weights")}"))\n'
+            f"embeddings = net(((features - {data.features.mean}) / {data.features.std})[:, :, None, None])\n"
+        )
     net = f'"{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}'
     return (
         "from safetensors.torch import load_file\n"

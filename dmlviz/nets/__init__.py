@@ -48,6 +48,7 @@ def build(
     normalize: bool = True,
     channels: int = 1,
     size: int = 28,
+    features: int | None = None,
     seed: int | None = None,
 ) -> "EmbeddingNet":
     """Create an embedding net with random weights.
@@ -58,6 +59,7 @@ def build(
         normalize: L2-normalize the embeddings.
         channels: 1 (gray) or 3 (color).
         size: Side of the square images in pixels.
+        features: Dimensions of the vectors that the net takes instead of images, as n × features × 1 × 1.
         seed: Seed of the weights; torch's global random state stays untouched. None draws from that state.
 
     Returns:
@@ -72,8 +74,16 @@ def build(
         >>> net(torch.zeros(2, 1, 28, 28)).shape
         torch.Size([2, 16])
     """
-    _ = NETS[name]
-    if size < MIN_SIZE or channels not in (1, 3) or embedding_dim < 1:
+    spec = NETS[name]
+    if features is not None:
+        if not spec.takes_features or features < 1:
+            heads = " or ".join(head for head, net in NETS.items() if net.takes_features)
+            raise UserError(
+                f"A head takes features of 1 dimension or more; got {features} dimensions and the net {name}: choose "
+                f"{heads}."
+            )
+        channels, size = features, 1
+    elif size < MIN_SIZE or channels not in (1, 3) or embedding_dim < 1:
         raise UserError(
             f"A net takes images of 1 or 3 channels, {MIN_SIZE} × {MIN_SIZE} pixels or more, and gives 1 dimension or "
             f"more; got {channels} channels, {size} × {size} pixels, {embedding_dim} dimensions."

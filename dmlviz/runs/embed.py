@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
+from dmlviz.nets.features import features_of
 from dmlviz.projection import place_on
 from dmlviz.runs.run import Run
 
@@ -75,9 +78,17 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
         raise UserError(f"Expected images of {size} pixels; got {got}.")
     net = trained_net(run, step)
     with torch.inference_mode():
-        x = torch.from_numpy(images.astype(np.float32)).reshape(len(images), *images.shape[1:3], -1).permute(0, 3, 1, 2)
-        embeddings: np.ndarray = net((x / 255 - declared.mean) / declared.std).numpy()
+        embeddings: np.ndarray = net(_net_input(declared, images)).numpy()
     return embeddings
+
+
+def _net_input(declared: DatasetSpec, images: np.ndarray) -> Tensor:
+    """Return images (uint8, n × h × w or n × h × w × 3) as a net takes them; n × d × 1 × 1 for features."""
+    if declared.features is not None:
+        features = (features_of(declared.name, images) - declared.features.mean) / declared.features.std
+        return torch.from_numpy(features.astype(np.float32))[:, :, None, None]
+    x = torch.from_numpy(images.astype(np.float32)).reshape(len(images), *images.shape[1:3], -1).permute(0, 3, 1, 2)
+    return (x / 255 - declared.mean) / declared.std
 
 
 def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet":
@@ -98,8 +109,8 @@ def embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
     net = _new_net(run.config, seed=run.config.seed).eval()
     parts = []
     with torch.inference_mode():
-        for part in torch.from_numpy(images).reshape(len(images), *images.shape[1:3], -1).split(CHUNK):
-            parts.append(net((part.permute(0, 3, 1, 2).float() / 255 - declared.mean) / declared.std).float())
+        for at in range(0, len(images), CHUNK):
+            parts.append(net(_net_input(declared, images[at : at + CHUNK])).float())
     embeddings: np.ndarray = torch.cat(parts).numpy()
     return embeddings
 
@@ -140,5 +151,6 @@ def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":
         normalize=config.normalize,
         channels=declared.channels,
         size=declared.size,
+        features=None if declared.features is None else declared.features.dimensions,
         seed=seed,
     )

@@ -1,9 +1,10 @@
-"""Images on a device with their labels, normalized when they are needed."""
+"""Images, or their features, on a device with their labels, normalized when they are needed."""
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, Split
 from dmlviz.training.augmentation import Augmentation
 
@@ -11,7 +12,8 @@ from dmlviz.training.augmentation import Augmentation
 class LabeledImages:
     """Some images of a split: uint8 on the device, normalized on access.
 
-    `images[indices]` is float, n × channels × height × width, as a net takes it.
+    `images[indices]` is float, n × channels × height × width, as a net takes it. Features of a backbone count as images
+    of one pixel, with a channel for each dimension.
 
     Args:
         split: the images and their labels.
@@ -23,10 +25,15 @@ class LabeledImages:
     def __init__(self, split: Split, rows: np.ndarray | None, data: Dataset, device: torch.device) -> None:
         self.rows = np.arange(len(split)) if rows is None else rows
         self.labels = split.labels[self.rows]
+        self._rows = torch.from_numpy(self.rows).to(device)
+        features = DATASETS[data.name].features
+        if features is not None and split.features is not None:
+            self._pixels = torch.from_numpy(split.features)[:, None, None].to(device)
+            self._mean, self._std = features.mean, features.std
+            return
         shape = (len(split), *split.images.shape[1:3], data.channels)
         # The pixels of the whole split: on the CPU they are not copied.
         self._pixels = torch.from_numpy(split.images).reshape(shape).to(device)
-        self._rows = torch.from_numpy(self.rows).to(device)
         self._mean = 255 * data.mean
         self._std = 255 * data.std
 

@@ -66,12 +66,14 @@ class Trainer:
         self.labels = torch.from_numpy(np.searchsorted(config.train_classes, self.train_images.labels)).to(device)
         self.augmentation = self._augmentation(config, data)
         self.classes = np.array(config.train_classes)
+        features = DATASETS[config.dataset].features
         net = nets.build(
             config.net,
             embedding_dim=config.embedding_dim,
             normalize=config.normalize,
             channels=data.channels,
             size=data.size,
+            features=None if features is None else features.dimensions,
             seed=config.seed,
         )
         self.net = net.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]

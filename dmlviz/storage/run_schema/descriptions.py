@@ -22,6 +22,17 @@ class ClassSplitDescription(TypedDict):
 
 
 @with_config(STRICT)
+class FeaturesDescription(TypedDict):
+    """What a backbone made of each image, as in `Features`."""
+
+    backbone: Word
+    weights: Id
+    dimensions: Annotated[int, Field(ge=1, le=100_000)]
+    mean: Annotated[float, Field(ge=-1e6, le=1e6)]
+    std: Annotated[float, Field(gt=0, le=1e6)]
+
+
+@with_config(STRICT)
 class DatasetDescription(TypedDict):
     """A custom data set, as in `DatasetSpec.to_dict`."""
 
@@ -37,6 +48,7 @@ class DatasetDescription(TypedDict):
     most: dict[Word, Annotated[int, Field(ge=1, le=MAX_IMAGES)]]
     trainable: NotRequired[bool]  # older runs lack it
     class_split: NotRequired[ClassSplitDescription]
+    features: NotRequired[FeaturesDescription]
 
 
 @with_config(STRICT)

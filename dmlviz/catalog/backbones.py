@@ -1,0 +1,114 @@
+"""The specs of the pretrained backbones: nets of torchvision and timm that make features, to train heads on."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dmlviz.catalog.parameters import Catalog, Spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackboneSpec(Spec):
+    """A net without its classification layer; of torchvision, `name` is what it calls its builder.
+
+    dimensions: of the features.
+    head: the classification layer, by its name in the module; features are what it would get.
+    weights: what the library calls the weights that it downloads; timm calls its net so, too.
+    library: where the net comes from; timm is an extra.
+    side: of the square images that it takes, in pixels.
+    mean, std: of the red, green and blue pixels in its training, scaled to [0, 1].
+    """
+
+    dimensions: int
+    head: str
+    weights: str
+    library: Literal["torchvision", "timm"] = "torchvision"
+    side: int = 224
+    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
+    std: tuple[float, float, float] = (0.229, 0.224, 0.225)
+
+
+BACKBONES = Catalog(
+    "backbone",
+    [
+        BackboneSpec(
+            name="resnet18",
+            title="ResNet-18",
+            summary="Eighteen layers with shortcuts, 11 million weights: the quickest.",
+            reference="He, Zhang, Ren, Sun: Deep residual learning for image recognition, CVPR 2016",
+            dimensions=512,
+            head="fc",
+            weights="ResNet18_Weights.IMAGENET1K_V1",
+        ),
+        BackboneSpec(
+            name="resnet50",
+            title="ResNet-50",
+            summary="Fifty layers with shortcuts, 24 million weights: the usual one in papers on metric learning.",
+            reference="He, Zhang, Ren, Sun: Deep residual learning for image recognition, CVPR 2016",
+            dimensions=2048,
+            head="fc",
+            weights="ResNet50_Weights.IMAGENET1K_V2",
+        ),
+        BackboneSpec(
+            name="efficientnet_b0",
+            title="EfficientNet-B0",
+            summary="Depthwise convolutions, 4 million weights: the smallest file.",
+            reference="Tan, Le: EfficientNet: rethinking model scaling for convolutional neural networks, ICML 2019",
+            dimensions=1280,
+            head="classifier.1",
+            weights="EfficientNet_B0_Weights.IMAGENET1K_V1",
+        ),
+        BackboneSpec(
+            name="convnext_tiny",
+            title="ConvNeXt-T",
+            summary="A convolutional net with the choices of vision transformers, 28 million weights.",
+            reference="Liu, Mao, Wu, Feichtenhofer, Darrell, Xie: A ConvNet for the 2020s, CVPR 2022",
+            dimensions=768,
+            head="classifier.2",
+            weights="ConvNeXt_Tiny_Weights.IMAGENET1K_V1",
+        ),
+        BackboneSpec(
+            name="vit_b_16",
+            title="ViT-B/16",
+            summary="A vision transformer on patches of 16 × 16 pixels, 86 million weights: the slowest here.",
+            reference="Dosovitskiy et al.: An image is worth 16 × 16 words, ICLR 2021",
+            dimensions=768,
+            head="heads.head",
+            weights="ViT_B_16_Weights.IMAGENET1K_V1",
+        ),
+        BackboneSpec(
+            name="vit_s_16",
+            title="ViT-S/16",
+            summary="A small vision transformer on patches of 16 × 16 pixels, 22 million weights.",
+            reference="Steiner et al.: How to train your ViT? Data, augmentation, and regularization, TMLR 2022",
+            dimensions=384,
+            head="head",
+            weights="vit_small_patch16_224.augreg_in21k_ft_in1k",
+            library="timm",
+            mean=(0.5, 0.5, 0.5),
+            std=(0.5, 0.5, 0.5),
+        ),
+        BackboneSpec(
+            name="dinov2_s_14",
+            title="DINOv2-S/14",
+            summary="A small vision transformer that learned without labels from 142 million images.",
+            reference="Oquab et al.: DINOv2: learning robust visual features without supervision, TMLR 2024",
+            dimensions=384,
+            head="head",
+            weights="vit_small_patch14_dinov2.lvd142m",
+            library="timm",
+        ),
+        BackboneSpec(
+            name="clip_b_16",
+            title="CLIP-B/16",
+            summary="The vision transformer of CLIP, which learned from 400 million images with their captions.",
+            reference="Radford et al.: Learning transferable visual models from natural language supervision, "
+            "ICML 2021",
+            dimensions=768,
+            head="head",
+            weights="vit_base_patch16_clip_224.openai",
+            library="timm",
+            mean=(0.48145466, 0.4578275, 0.40821073),
+            std=(0.26862954, 0.26130258, 0.27577711),
+        ),
+    ],
+)

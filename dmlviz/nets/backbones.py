@@ -1,0 +1,179 @@
+"""Pretrained backbones: nets of torchvision and timm with weights of a file, from images to features."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import interpolate
+
+from dmlviz.catalog.backbones import BackboneSpec
+from dmlviz.errors import UserError
+from dmlviz.storage.files import atomic_write
+
+Weights = dict[str, Tensor]
+CHUNK = 16  # images per forward pass: at 224 × 224 pixels more need memory and save no time on a CPU
+_WRAPPERS = ("state_dict", "model", "model_state_dict")  # under which training programs keep a net's weights
+
+
+class Backbone(nn.Module):
+    """A pretrained net without its classification layer, in evaluation mode.
+
+    Args:
+        spec: Its spec.
+        weights: Its weights by name, as `read_weights` gives them.
+    """
+
+    def __init__(self, spec: BackboneSpec, weights: Weights) -> None:
+        super().__init__()
+        self.spec = spec
+        self.body = _without_head(spec)
+        self.body.load_state_dict(weights, strict=False)  # `read_weights` has compared them
+        self.eval()
+
+    @torch.inference_mode()
+    def features(self, images: np.ndarray) -> np.ndarray:
+        """Compute features.
+
+        Args:
+            images: uint8, n × s × s or n × s × s × 3, of any size.
+
+        Returns:
+            float32, n × dimensions.
+        """
+        return np.concatenate([self._features(images[at : at + CHUNK]) for at in range(0, len(images), CHUNK)])
+
+    def _features(self, images: np.ndarray) -> np.ndarray:
+        spec = self.spec
+        pixels = torch.tensor(images).reshape(*images.shape[:3], -1).permute(0, 3, 1, 2).float() / 255
+        size = (spec.side, spec.side)
+        pixels = interpolate(pixels, size, mode="bilinear", antialias=True, align_corners=False)
+        mean, std = (torch.tensor(values).reshape(1, 3, 1, 1) for values in (spec.mean, spec.std))
+        features: np.ndarray = self.body((pixels - mean) / std).float().numpy()  # gray becomes three equal channels
+        return features
+
+
+def find_weights(spec: BackboneSpec, path: Path | None) -> Weights:
+    """Return the weights of a backbone, from a file or else as torchvision downloads them."""
+    return read_weights(spec, path) if path is not None else download_weights(spec)
+
+
+def read_weights(spec: BackboneSpec, path: Path) -> Weights:
+    """Read the weights of a backbone from a file; those of its classification layer are left out.
+
+    Args:
+        spec: The backbone.
+        path: A file of safetensors, or one that torch.save wrote: a state dict, also within a checkpoint.
+
+    Raises:
+        UserError: If there is no such file, it cannot be read, or it holds the weights of another net.
+    """
+    if not path.is_file():
+        raise UserError(f"There is no file {path}: check the path of the weights.")
+    try:
+        if path.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            content: Any = load_file(path)
+        else:
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises many types of errors for a damaged file
+        raise UserError(
+            f"Weights are a file of safetensors, or one that torch.save wrote of a state dict; {path.name} could not "
+            f"be read ({type(error).__name__}): save model.state_dict()."
+        ) from None
+    return _checked(spec, content, path.name)
+
+
+def download_weights(spec: BackboneSpec) -> Weights:
+    """Return the weights that torchvision or timm downloads, and keeps in its cache folder.
+
+    Raises:
+        UserError: If they cannot be downloaded.
+    """
+    _register_operators()
+    try:
+        if spec.library == "timm":
+            content = _timm().create_model(spec.weights, pretrained=True).state_dict()
+        else:
+            from torchvision.models import get_weight
+
+            content = get_weight(spec.weights).get_state_dict(progress=False, check_hash=True)
+    except UserError:
+        raise
+    except Exception as error:  # no network, or another file than expected: each library has errors of its own
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise UserError(
+            f"The weights of {spec.title} could not be downloaded ({reason}): download {spec.weights} of "
+            f"{spec.library} elsewhere, and name the file with --weights."
+        ) from None
+    return _checked(spec, content, spec.weights)
+
+
+def digest(weights: Weights) -> str:
+    """Return 16 hexadecimal digits that name the content of weights."""
+    content = hashlib.sha256()
+    for name in sorted(weights):
+        content.update(f"{name} {tuple(weights[name].shape)}".encode())
+        content.update(weights[name].contiguous().numpy().data)
+    return content.hexdigest()[:16]
+
+
+def save_weights(weights: Weights, path: Path) -> None:
+    """Write weights as a file of safetensors, whole or not at all."""
+    from safetensors.torch import save
+
+    with atomic_write(path) as file:
+        file.write(save(weights))
+
+
+def _checked(spec: BackboneSpec, content: Any, name: str) -> Weights:
+    """Return the weights that the backbone has, from what a file holds; raise UserError unless all are there."""
+    if isinstance(content, dict):
+        content = next((content[key] for key in _WRAPPERS if isinstance(content.get(key), dict)), content)
+    if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
+        raise UserError(f"Weights are a state dict, tensors by name; {name} holds something else: save it again.")
+    given = {str(key).removeprefix("module."): value for key, value in content.items()}  # of DataParallel
+    given = {key: value for key, value in given.items() if not key.startswith(f"{spec.head}.")}
+    expected = _without_head(spec).state_dict()
+    missing = [key for key in expected if key not in given and not key.endswith("num_batches_tracked")]
+    unexpected = [key for key in given if key not in expected]
+    reshaped = [key for key in given if key in expected and given[key].shape != expected[key].shape]
+    if missing or unexpected or reshaped:
+        parts = {"missing": missing, "unknown": unexpected, "of another shape": reshaped}
+        differences = ", ".join(f"{len(keys):,} {kind} ({keys[0]} …)" for kind, keys in parts.items() if keys)
+        raise UserError(
+            f"The backbone {spec.name} takes {spec.library}'s weights of {spec.title}; of those in {name}, "
+            f"{differences}: choose the backbone that the file belongs to."
+        )
+    return {key: given[key].to(expected[key].dtype).contiguous() for key in expected if key in given}
+
+
+def _without_head(spec: BackboneSpec) -> nn.Module:
+    _register_operators()
+    net: nn.Module
+    with torch.random.fork_rng(devices=[]):  # its random weights are replaced
+        if spec.library == "timm":  # the positions of patches are scaled to the size of the images
+            net = _timm().create_model(spec.weights, pretrained=False, dynamic_img_size=True)
+        else:
+            from torchvision.models import get_model
+
+            net = get_model(spec.name, weights=None)
+    net.set_submodule(spec.head, nn.Identity())
+    return net
+
+
+def _timm() -> Any:
+    try:
+        import timm
+    except ImportError:
+        raise UserError("This backbone is a net of timm, which is not installed: pip install 'dmlviz[timm]'.") from None
+    return timm
+
+
+def _register_operators() -> None:
+    from dmlviz.nets.torchvision_operators import register_missing
+
+    register_missing()

@@ -1,0 +1,226 @@
+"""Data sets of features: a pretrained backbone sees each image once, and a head learns from what it made of it.
+
+`add_features` keeps images, labels and features as a data set of its own, and the weights of the backbone beside it in
+the data folder, so that a picture that somebody brings later can go the same way (`features_of`).
+"""
+
+import contextlib
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.backbones import BACKBONES
+from dmlviz.catalog.dataset_spec import Features
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import Dataset, data_root, load
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.nets.backbones import Backbone, digest, find_weights, read_weights, save_weights
+from dmlviz.storage.arrays import read_array
+from dmlviz.storage.files import ensure_dir, write_array
+
+FOLDER = "backbones"  # of the data folder: weights, and features that are being computed
+BLOCK = 64  # images whose features are written together
+VERSION = 1  # raised when the same images and weights give other features
+_LARGEST = float(np.finfo(np.float16).max)
+
+
+def add_features(
+    dataset: str,
+    backbone: str,
+    *,
+    weights: str | Path | None = None,
+    title: str = "",
+    data: str | Path | None = None,
+    progress: Callable[[int, int], object] = lambda done, of: None,
+) -> str:
+    """Compute what a pretrained backbone makes of each image of a data set, as a data set to train heads on.
+
+    What was computed before an interruption is not computed again, nor is a data set that is there already.
+
+    Args:
+        dataset: name of a data set of images.
+        backbone: name in `dmlviz.catalog.backbones.BACKBONES`.
+        weights: file of the backbone's weights, of safetensors or torch.save; by default its library downloads them.
+        title: title; by default that of the data set and of the backbone.
+        data: the data folder; by default that of the app.
+        progress: called with the number of images done, and of all images.
+
+    Returns:
+        The name of the new data set, for `TrainConfig(dataset=…)`.
+
+    Raises:
+        UserError: for an unknown name, a data set without images, or weights of another net.
+    """
+    root = data_root(data)
+    DATASETS.add_search_path(root)
+    declared = DATASETS[dataset]
+    if not declared.trainable or declared.features is not None:
+        raise UserError(
+            f"Features are computed of the images of a data set to train on; {declared.title} holds vectors already: "
+            "choose the data set of its images."
+        )
+    spec = BACKBONES[backbone]
+    content = find_weights(spec, None if weights is None else Path(weights))
+    source = load(dataset, root)
+    about = Features(backbone=spec.name, weights=digest(content), dimensions=spec.dimensions, mean=0.0, std=1.0)
+    kept = _weights_file(root, about)
+    if not kept.exists():
+        ensure_dir(kept.parent)
+        save_weights(content, kept)
+    name = _name(source, about)
+    if custom_datasets.load_description(root, name) is not None:
+        return name
+    unfinished = ensure_dir(kept.parent / f".{name}")
+    features = _compute(Backbone(spec, content), source, unfinished, progress)
+    of_training = features["train"].astype(np.float32)
+    about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
+    _save(root, name, source, features, about, title)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    return name
+
+
+def features_of(dataset: str, images: np.ndarray) -> np.ndarray:
+    """Return what the backbone of a data set makes of images (uint8, n × s × s or n × s × s × 3).
+
+    Images of the data set are looked up, which takes no time: nets were trained on these very features.
+
+    Returns:
+        float32, n × dimensions.
+
+    Raises:
+        UserError: If the backbone is needed, and its weights are not on this machine.
+    """
+    folder = DATASETS.folder(dataset)
+    known = {} if folder is None else _known(folder)
+    rows = []
+    for image in images:
+        row = known.get(_key(image))
+        rows.append(_computed(dataset, image.tobytes(), image.shape) if row is None else row)
+    return np.stack(rows).astype(np.float32)
+
+
+@lru_cache(maxsize=64)  # a picture is embedded with each checkpoint of a run
+def _computed(dataset: str, pixels: bytes, shape: tuple[int, ...]) -> np.ndarray:
+    declared, folder = DATASETS[dataset], DATASETS.folder(dataset)
+    assert declared.features is not None
+    weights = None if folder is None else _weights_file(folder.parents[1], declared.features)
+    if weights is None or not weights.exists():
+        raise UserError(
+            f"{declared.title} needs {BACKBONES[declared.features.backbone].title} for a new picture, whose weights "
+            "are not on this machine: compute the features here with dmlviz data features."
+        )
+    image = np.frombuffer(pixels, np.uint8).reshape(1, *shape)
+    features: np.ndarray = _in_half(_backbone(declared.features.backbone, weights).features(image))[0]
+    return features
+
+
+@lru_cache(maxsize=2)
+def _backbone(name: str, weights: Path) -> Backbone:
+    return Backbone(BACKBONES[name], read_weights(BACKBONES[name], weights))
+
+
+@lru_cache(maxsize=4)
+def _known(folder: Path) -> dict[int, np.ndarray]:
+    """Return the features of a data set's images, by the keys of the images."""
+    known: dict[int, np.ndarray] = {}
+    for part in custom_datasets.PARTS:
+        keys, features = (
+            read_array(folder / f"{part}_keys.npy"),
+            read_array(folder / custom_datasets.features_file(part)),
+        )
+        if keys is not None and features is not None:
+            known.update(zip(keys.tolist(), np.asarray(features), strict=False))
+    return known
+
+
+def _key(image: np.ndarray) -> int:
+    return int.from_bytes(hashlib.blake2b(image.tobytes(), digest_size=8).digest(), "little")
+
+
+def _compute(
+    net: Backbone, source: Dataset, folder: Path, progress: Callable[[int, int], object]
+) -> dict[str, np.ndarray]:
+    """Return the features (n × d, float16) of both parts; blocks that the folder holds already are read."""
+    of, done = len(source.train) + len(source.test), 0
+    parts = {}
+    for part, split in zip(custom_datasets.PARTS, (source.train, source.test), strict=True):
+        blocks = []
+        for start in range(0, len(split), BLOCK):
+            progress(done, of)
+            images = split.images[start : start + BLOCK]
+            blocks.append(_block(net, images, folder / f"{part}-{start}.npy"))
+            done += len(images)
+        parts[part] = np.concatenate(blocks) if blocks else np.empty((0, net.spec.dimensions), np.float16)
+    progress(of, of)
+    return parts
+
+
+def _block(net: Backbone, images: np.ndarray, path: Path) -> np.ndarray:
+    shape = (len(images), net.spec.dimensions)
+    with contextlib.suppress(DamagedFileError):
+        known = read_array(path, "f", shape)
+        if known is not None:
+            return np.array(known)
+    features = _in_half(net.features(images))
+    write_array(path, features)
+    return features
+
+
+def _in_half(features: np.ndarray) -> np.ndarray:
+    """Return features as float16; raise UserError for what is not a number."""
+    if not np.isfinite(features).all():
+        raise UserError(
+            "Features are numbers; with these weights some are not finite: the file is damaged, get it again."
+        )
+    return features.clip(-_LARGEST, _LARGEST).astype(np.float16)
+
+
+def _save(
+    root: Path, name: str, source: Dataset, features: Mapping[str, np.ndarray], about: Features, title: str
+) -> None:
+    declared, spec = DATASETS[source.name], BACKBONES[about.backbone]
+    described = replace(
+        declared,
+        name=name,
+        title=title or f"{declared.title}, {spec.title}",
+        summary=f"What {spec.title} makes of each image, {spec.dimensions} numbers. {declared.summary}",
+        mean=source.mean,
+        std=source.std,
+        recipe=None,
+        features=about,
+    )
+    parts: dict[str, np.ndarray] = {}
+    for part, split in zip(custom_datasets.PARTS, (source.train, source.test), strict=True):
+        parts[f"{part}_labels"] = split.labels
+        parts[f"{part}_features"] = features[part]
+        parts[f"{part}_keys"] = np.array([_key(image) for image in split.images], np.uint64)
+        parts[f"{part}_images"] = split.images
+    own = DATASETS.folder(source.name) if custom_datasets.is_custom(source.name) else None
+
+    def copy_columns(folder: Path) -> None:
+        for part in custom_datasets.PARTS:
+            columns = custom_datasets.columns_file(part)
+            if own is not None and (own / columns).exists():
+                shutil.copyfile(own / columns, folder / columns)
+
+    custom_datasets.save(root, name, described.to_dict(), parts, copy_columns)
+
+
+def _name(source: Dataset, about: Features) -> str:
+    """Return a name by content: of the images, their labels and classes, the backbone and its weights."""
+    content = hashlib.sha256("\0".join((str(VERSION), about.backbone, about.weights, *source.classes)).encode())
+    for split in (source.train, source.test):
+        for array in (split.images, split.labels):
+            content.update(str(array.shape).encode())
+            content.update(np.ascontiguousarray(array).data)
+    return custom_datasets.PREFIX + content.hexdigest()[:16]
+
+
+def _weights_file(root: Path, about: Features) -> Path:
+    return root / FOLDER / f"{about.backbone}-{about.weights}.safetensors"
