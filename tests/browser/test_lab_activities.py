@@ -164,10 +164,7 @@ def test_a_loss_beats_itself_by_tricks(person):
     expect(page.get_by_text("Be the author")).to_have_count(0)  # it gives the answer away
     page.goto(f"{person.url}/labs?lab=reality-check&guess=1")
     expect(page.get_by_text("No trick in use.")).to_be_visible()
-    favorite = page.get_by_role("combobox", name="Your favorite loss")
-    favorite.click()
-    favorite.fill("Contrastive")
-    page.get_by_role("option", name="Contrastive (2006)").click()
+    person.pick("Your favorite loss", "Contrastive (2006)")
     expect(page.get_by_role("heading", name="“Contrastive is as good as the contrastive loss.”")).to_be_visible()
     page.get_by_text("Leave it at its recommended settings").click()
     expect(page.get_by_text("1 trick in use")).to_be_visible()
