@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
+from app.runtime import url_state
 from app.state.run_list import RunListState
 
 MAIN = Path(app.__file__).parent / "page.py"
@@ -71,6 +72,23 @@ def test_a_click_sent_with_an_address_that_was_replaced_meanwhile_is_kept(page):
     page.number_input(key="loss.triplet.margin").set_value(0.7).run()
     assert page.session_state["ui"].to_query() == start | {"run": run, "loss.margin": "0.7"}
     assert query(page) == start | {"run": run, "loss.margin": "0.7"}
+
+
+def test_a_menu_opened_with_an_address_that_was_replaced_meanwhile_is_no_link(page):
+    start = query(page)
+    page.number_input(key="loss.triplet.margin").set_value(0.7).run()
+    page.query_params.clear()
+    page.query_params.update(start)  # the browser has not heard of the margin yet
+    page.session_state[url_state._EVENT] = start  # as `note_event` does when a menu is opened
+    page.run()
+    assert page.session_state["ui"].to_query() == start | {"loss.margin": "0.7"}
+
+
+def test_every_menu_notes_its_event():
+    # Streamlit's own "rerun" cannot be told from a link.
+    sources = "".join(file.read_text() for file in MAIN.parent.rglob("*.py"))
+    assert "on_change=note_event" in sources
+    assert 'on_change="rerun"' not in sources
 
 
 def test_back_is_followed_also_to_the_address_before_the_last(page):
