@@ -26,8 +26,8 @@ class LabeledImages:
         self.rows = np.arange(len(split)) if rows is None else rows
         self.labels = split.labels[self.rows]
         self._rows = torch.from_numpy(self.rows).to(device)
-        features = DATASETS[data.name].features
-        if features is not None and split.features is not None:
+        features = None if split.features is None else DATASETS[data.name].features
+        if split.features is not None and features is not None:
             self._pixels = torch.from_numpy(split.features)[:, None, None].to(device)
             self._mean, self._std = features.mean, features.std
             return

@@ -20,7 +20,7 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
-STALE_S = 6.0  # seconds; a machine that shares two cores with other tests may beat three seconds late
+STALE_S = 12.0  # seconds; a machine that imports torch beside other tests may beat six seconds late
 SERVER = """
 import sys, time
 from pathlib import Path
@@ -75,8 +75,9 @@ def orders(folder):
 
 def test_a_training_gives_the_same_run_as_here_and_leaves_no_order(jobs, folder, until, short, tmp_path):
     run = jobs.submit(short)
-    until(lambda: jobs.status(run).phase == "finished", 120)  # the machine imports everything first
+    until(lambda: jobs.status(run).phase in ("finished", "failed"))  # the machine imports everything first
     there = jobs.runs.get(run)
+    assert there.state == "finished", (there.end, there.info)
     assert there.info["machine"] in ("node-1", "node-2")
     assert not [*check(there, thorough=True)]
     here = Runs(tmp_path).create(short)
