@@ -49,6 +49,7 @@ expect.set_options(timeout=SLOW)
 # Where in the window a chart of Plotly shows a point of a trace, by their numbers.
 PLACE_OF_POINT = """(chart, [trace, index]) => {
   chart.scrollIntoView({ block: "center", behavior: "instant" });
+  if (chart._fullData?.[trace]?.x?.[index] === undefined || !chart._fullLayout?.xaxis) return null;
   const { xaxis, yaxis } = chart._fullLayout, { x, y } = chart._fullData[trace], box = chart.getBoundingClientRect();
   return [box.left + xaxis._offset + xaxis.d2p(x[index]), box.top + yaxis._offset + yaxis.d2p(y[index])];
 }"""
@@ -345,7 +346,11 @@ class Person:
         """Point at a point of a trace until the chart says the words: it may be drawn anew meanwhile. Return where."""
         said = chart.locator(".hoverlayer .hovertext").filter(has_text=words)
         for _ in range(60):
-            x, y = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_POINT, [trace, index])
+            place = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_POINT, [trace, index])
+            if place is None:  # another figure is being drawn
+                time.sleep(0.2)
+                continue
+            x, y = place
             self.page.mouse.move(x, y + 1)
             self.page.mouse.move(x, y)
             with contextlib.suppress(AssertionError):
