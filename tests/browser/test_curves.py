@@ -1,6 +1,7 @@
 """A user opens the curves below the map."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -10,6 +11,14 @@ from dmlviz import metrics
 pytestmark = pytest.mark.browser
 
 WHILE_MEASURED_MS = 240_000
+
+
+def until(condition):
+    """Wait for what no locator shows."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_point(person, digits_run):
@@ -27,7 +36,7 @@ def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_po
     expect(chart).to_have_attribute("aria-label", re.compile("^ROC"))
     line = chart.locator(".scatterlayer .trace").first.locator("path.js-line")
     expect(line).to_have_count(1)
-    assert line.bounding_box()["height"] > 150
+    until(lambda: (line.bounding_box() or {"height": 0})["height"] > 150)  # a baseline that comes draws it anew
     expect(chart.locator(".xtitle")).to_have_text("false positive rate")
 
     person.choose("Recall@k")
