@@ -346,7 +346,7 @@ class Person:
         """Point at a point of a trace until the chart says the words: it may be drawn anew meanwhile. Return where."""
         said = chart.locator(".hoverlayer .hovertext").filter(has_text=words)
         for _ in range(60):
-            place = chart.locator(".js-plotly-plot").evaluate(PLACE_OF_POINT, [trace, index])
+            place = chart.locator(".js-plotly-plot").last.evaluate(PLACE_OF_POINT, [trace, index])
             if place is None:  # another figure is being drawn
                 time.sleep(0.2)
                 continue
