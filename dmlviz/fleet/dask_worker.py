@@ -122,7 +122,13 @@ async def _join(
     say: Callable[[str], object],
 ) -> None:
     """Be a worker of the scheduler until the connection is lost or this process should end."""
-    from distributed import Worker
+    from distributed import Worker, WorkerPlugin
+
+    class Leave(WorkerPlugin):
+        """Dask waits up to 30 seconds for the tasks of a worker that closes: end them first."""
+
+        def teardown(self, worker: Worker) -> None:
+            machine.abandon_all()
 
     worker = Worker(
         address,
@@ -134,6 +140,7 @@ async def _join(
         local_directory=str(machine.scratch / "dask"),
         dashboard_address=LOOPBACK,
         death_timeout=START_TIMEOUT_S,
+        plugins=[Leave()],
         startup_information={"dmlviz": lambda _: versions(), "datasets": lambda _: available_datasets(data)},
     )
     async with worker:
@@ -142,7 +149,6 @@ async def _join(
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
-        machine.abandon_all()
         if not ended.is_set():
             say(f"{name} has lost the fleet at {address}.")
 
