@@ -140,7 +140,7 @@ async def _join(
         local_directory=str(machine.scratch / "dask"),
         dashboard_address=LOOPBACK,
         death_timeout=START_TIMEOUT_S,
-        plugins=[Leave()],
+        plugins=(Leave(),),
         startup_information={"dmlviz": lambda _: versions(), "datasets": lambda _: available_datasets(data)},
     )
     async with worker:
