@@ -94,7 +94,7 @@ def draw_a_zero(page: Page) -> None:
 
 def main() -> None:
     """Write the picture."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as folder, served(folder) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_context(viewport=WINDOW, reduced_motion="reduce").new_page()

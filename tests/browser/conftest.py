@@ -31,7 +31,9 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSERS = (os.environ.get("DMLVIZ_CHROMIUM", ""), "chromium-headless-shell", "chromium", "google-chrome")
+# Its shell without windows, if there is one, opens and draws a page with half of the work of the whole program.
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-quic",
