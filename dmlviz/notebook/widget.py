@@ -69,10 +69,10 @@ class MapWidget(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget, and a page that plays the run for hosts without widgets or without its saved state."""
-        data, metadata = super()._repr_mimebundle_(**options)
-        if self.contents["near"] is not None:  # the run is over
-            data["text/html"] = page_in_frame(self.contents, self.height)
-        return data, metadata
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle is not None and self.contents["near"] is not None:  # the run is over
+            bundle[0]["text/html"] = page_in_frame(self.contents, self.height)
+        return bundle
 
     def follow(self, finished: Callable[[Run], dict[str, Any]], work: Callable[[], object] | None = None) -> None:
         """Send what a run that is on writes, until it ends; then keep all of it in the state.
