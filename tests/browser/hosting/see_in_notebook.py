@@ -2,12 +2,11 @@
 
 PYTHON is that of an environment with dmlviz[notebook], jupyterlab and nbconvert; pictures go into FOLDER. In Chromium
 it runs the cells of a notebook: a map of embeddings, on which images are selected by hand and read in Python, and
-pinned in Python and seen on the map; and a training that moves its map. Then it opens what was saved without a kernel,
-in JupyterLab and as a page of nbconvert without a network. Run by hand: it is no part of the tests.
+pinned in Python and seen on the map; and a training that moves its map. Then nbconvert runs the notebook and makes a
+page of it, which plays without a kernel and without a network. Run by hand: it is no part of the tests.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -31,11 +30,10 @@ widget""",
 config = dmlviz.TrainConfig(dataset="digits", net="mlp", steps=400, num_snapshots=12)
 dmlviz.train(config)""",
 }
-WIDGETS = "@jupyter-widgets/jupyterlab-manager"  # its switch Save Widget State Automatically
 
 
 def notebook(folder: Path) -> Path:
-    """A notebook with the cells, not run yet, and a JupyterLab that saves the state of widgets."""
+    """A notebook with the cells, not run yet."""
     cells = [
         {"cell_type": "code", "id": name, "source": code, "metadata": {}, "outputs": [], "execution_count": None}
         for name, code in CELLS.items()
@@ -45,9 +43,6 @@ def notebook(folder: Path) -> Path:
     file.write_text(
         json.dumps({"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
     )
-    settings = folder / "settings" / WIDGETS / "plugin.jupyterlab-settings"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('{"saveState": true}')
     return file
 
 
@@ -103,36 +98,6 @@ def with_a_kernel(page: Page, folder: Path) -> None:
     page.screenshot(path=folder / "trained.png")
 
 
-def save(page: Page, file: Path) -> None:
-    """Save the notebook with Ctrl-S."""
-    before = file.stat().st_mtime_ns
-    page.keyboard.press("Control+s")
-    while file.stat().st_mtime_ns == before:
-        page.wait_for_timeout(100)
-    expect(page.locator(".jp-mod-dirty")).to_have_count(0)
-    print(f"the notebook takes {file.stat().st_size / 1e6:.1f} MB")
-
-
-def without_a_kernel(page: Page, address: str, python: str, file: Path, folder: Path) -> None:
-    """Open what was saved where there is no kernel: both maps are there, and the training plays.
-
-    A copy from elsewhere is not trusted at first: JupyterLab then says what to do.
-    """
-    file.with_name("copy.ipynb").write_text(file.read_text().replace("500]", "500 ]"))
-    no_kernel = page.get_by_role("button", name="No Kernel")
-    page.add_locator_handler(no_kernel, no_kernel.click)
-    page.goto(address.replace("story", "copy"))
-    expect(page.get_by_text("Trust this notebook to see its map.").first).to_be_visible()
-    subprocess.run([python, "-m", "jupyter", "trust", "copy.ipynb"], check=True, cwd=file.parent)
-    page.goto(address.replace("story", "copy") + "?reset")
-    maps = page.locator(".jp-OutputArea-output .map")
-    expect(maps.first).to_have_attribute("data-pinned", "7")
-    maps.nth(1).scroll_into_view_if_needed()
-    play(maps.nth(1))
-    page.screenshot(path=folder / "without-kernel.png")
-    print("without a kernel, in JupyterLab: both maps, the training plays")
-
-
 def by_nbconvert(browser: Browser, python: str, file: Path, folder: Path) -> None:
     """Make a page of a notebook that was run without keeping the state of widgets; look at it without a network."""
     saved = json.loads(file.read_text())
@@ -143,9 +108,7 @@ def by_nbconvert(browser: Browser, python: str, file: Path, folder: Path) -> Non
     command = [python, "-m", "nbconvert", "--to", "html", "--execute", "--ExecutePreprocessor.store_widget_state=False"]
     subprocess.run([*command, str(plain)], check=True, cwd=file.parent)
     page = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True).new_page()
-    asked: list[str] = []
     page.goto(plain.with_suffix(".html").as_uri())
-    page.on("request", lambda request: asked.append(request.url))
     first, last = page.frame_locator("iframe >> nth=0"), page.frame_locator("iframe >> nth=-1")
     expect(first.locator(".map")).to_have_attribute("data-points", "500")
     last.locator(".map").scroll_into_view_if_needed()
@@ -170,7 +133,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         folder, port = Path(place), free_port()
         file = notebook(folder)
-        os.environ["JUPYTERLAB_SETTINGS_DIR"] = str(folder / "settings")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         page.set_default_timeout(90_000)
@@ -181,12 +143,6 @@ def main() -> None:
             page.goto(f"{address}?token={TOKEN}")
             expect(page.locator(".jp-CodeCell")).to_have_count(len(CELLS))
             with_a_kernel(page, pictures)
-            save(page, file)
-            process.terminate()
-            process.wait(20)
-            none = "--KernelSpecManager.ensure_native_kernel=False", "--KernelSpecManager.allowed_kernelspecs=none"
-            process = started([python, "-m", "jupyterlab", *options, *none], port, folder)
-            without_a_kernel(page, address, python, file, pictures)
         except BaseException:
             page.screenshot(path=pictures / "failed.png")
             raise
