@@ -27,16 +27,16 @@ HEIGHT = 400  # pixels
 def few_shot_episodes(services: Services, view: LabView) -> None:
     """Render sliders for the test, an episode, and buttons for more."""
     st.markdown("##### Episode by episode")
-    results = view.shown.results() if view.shown is not None else []
+    results = view.study.results() if view.study is not None else []
     folders = {
         result.trial.settings["net"]: result.folder
         for result in reversed(results)  # of several seeds the first
         if result.folder is not None and (result.folder / EMBEDDED).exists()
     }
-    if view.shown is None or not folders:
+    if view.study is None or not folders:
         st.caption("Run the lab: these results keep no embeddings.")
         return
-    names = DATASETS[view.shown.info["dataset"]].classes
+    names = DATASETS[view.study.info["dataset"]].classes
 
     @st.fragment
     def episodes() -> None:

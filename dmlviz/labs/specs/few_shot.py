@@ -8,9 +8,8 @@ import numpy as np
 from dmlviz.labs.few_shot_tasks import EPISODES, GROWTH, SHOTS, TASKS, TEST_WAYS
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.picture_grid import picture_grid
-from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import mean_row
-from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 COMMON = {"net": "small", "embedding_dim": 64, "learning_rate": 2e-3, "validation_fraction": 0}
@@ -65,11 +64,6 @@ def _batch(fields: dict[str, Any]) -> int:
     return int(fields.get("batch_size", 0))
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _by_net(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
     measured = [result for result in results if result.values]
     groups = {net: [result for result in measured if result.trial.settings["net"] == net] for net in NETS}
@@ -106,14 +100,13 @@ def _task_row(figure: str, series: str, x: float | str, task: str, group: Sequen
 
 def _episodes(result: TrialResult) -> list[PicturePair]:
     """A few 5-way episodes: the example of a class, then its queries; frames say which were answered right."""
-    path = None if result.folder is None else result.folder / "episodes.npz"
-    images = find_images(result.trial.dataset, result.values["images"])
-    if path is None or not path.exists() or images is None:
+    behind = images_and_arrays(result, "episodes.npz")
+    if behind is None:
         return []
-    kept = read_arrays(path)
+    images, episodes = behind
     pairs = []
     for number, (support, queries, answers) in enumerate(
-        zip(kept["support"], kept["queries"], kept["answers"], strict=True)
+        zip(episodes["support"], episodes["queries"], episodes["answers"], strict=True)
     ):
         for way in range(len(support)):
             right = answers[way] == way
@@ -156,7 +149,6 @@ LAB = Lab(
     question="Can a class be recognized from a single example, and should training look like the test?",
     datasets=("numbers",),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.few_shot:measure",
     rows=_rows,
     figures=(
