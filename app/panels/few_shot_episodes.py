@@ -77,7 +77,7 @@ def _episodes(folders: dict[str, Path], names: tuple[str, ...]) -> None:
 
 def _shots(net: str) -> str:
     support = NETS[net][1].get("loss_params", {}).get("support")
-    return "" if support is None else f", {support} shot{'s' if support > 1 else ''}"
+    return f", {support} shot" if support == 1 else ""  # more of them stand in the title
 
 
 def _go_on(count: int) -> None:

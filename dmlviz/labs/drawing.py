@@ -52,7 +52,9 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
         yaxis={"title": spec.y_title if spec.kind != "cells" else "", **_axis(spec.log_y, spec.kind == "cells")},
     )
     if spec.kind == "cells":
-        drawn.update_yaxes(autorange="reversed", automargin=True)
+        # On two lines where that is possible: on a phone the names would leave no room for the cells.
+        names = {"tickvals": list(series), "ticktext": [name.replace(", ", ",<br>") for name in series]}
+        drawn.update_yaxes(autorange="reversed", automargin=True, **names)
     return drawn
 
 

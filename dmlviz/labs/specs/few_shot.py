@@ -15,15 +15,15 @@ from dmlviz.studies.trial import Size, Trial, TrialResult
 COMMON = {"net": "small", "embedding_dim": 64, "learning_rate": 2e-3, "validation_fraction": 0}
 
 
-def _prototypical(ways: int) -> dict[str, Any]:
-    """Episodes of so many ways, one example and five queries each."""
+def _prototypical(ways: int, shots: int = 1) -> dict[str, Any]:
+    """Episodes of so many ways, so many examples and five queries each."""
     return {
         **COMMON,
         "loss": "prototypical",
-        "loss_params": {"support": 1},
+        "loss_params": {"support": shots},
         "sampler": "episodes",
         "classes_per_batch": ways,
-        "images_per_class": 6,
+        "images_per_class": shots + 5,
     }
 
 
@@ -33,6 +33,7 @@ NETS: dict[str, tuple[str, dict[str, Any]]] = {
     "nt_xent": ("NT-Xent", {**COMMON, "loss": "nt_xent", "classes_per_batch": 40, "images_per_class": 4}),
     "prototypical_5": ("prototypical, 5 ways", _prototypical(5)),
     "prototypical_20": ("prototypical, 20 ways", _prototypical(20)),
+    "prototypical_20_shots_5": ("prototypical, 20 ways, 5 shots", _prototypical(20, shots=5)),
     "prototypical_60": ("prototypical, 60 ways", _prototypical(60)),
 }
 TRAIN_WAYS = {"prototypical_5": 5, "prototypical_20": 20, "prototypical_60": 60}
@@ -155,8 +156,9 @@ LAB = Lab(
         FigureSpec(
             name="tasks",
             title="Accuracy",
-            caption="600 episodes of the 20 test classes, 15 queries of each class; 64 classes to train on. Of several "
-            "seeds (n) the mean with a 95 % t-interval; of one seed a 95 % t-interval over its episodes (n).",
+            caption="600 episodes of the 20 test classes, 15 queries of each class; 64 classes to train on. "
+            "Prototypical nets train with one example where no shots are named. Of several seeds (n) the mean with a "
+            "95 % t-interval; of one seed a 95 % t-interval over its episodes (n).",
             kind="bar",
             x_title="task",
             y_title="accuracy",
