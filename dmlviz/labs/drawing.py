@@ -55,6 +55,7 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
         # On two lines where that is possible: on a phone the names would leave no room for the cells.
         names = {"tickvals": list(series), "ticktext": [name.replace(", ", ",<br>") for name in series]}
         drawn.update_yaxes(autorange="reversed", automargin=True, **names)
+        drawn.update_xaxes(range=[-0.5, len({row.x for row in own}) - 0.5])  # no room for the points beside the cells
     return drawn
 
 

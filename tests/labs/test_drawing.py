@@ -68,9 +68,11 @@ def test_cells_below_a_limit_have_a_star_and_each_can_be_clicked():
     assert clickable.marker.opacity == 0
 
 
-def test_long_names_of_rows_take_two_lines():
+def test_cells_take_the_width_and_long_names_of_rows_two_lines():
     rows = [FigureRow(figure="f", series=name, x="c", y=1) for name in ("one", "batch hard, printed")]
-    axis = draw(spec("cells"), rows).layout.yaxis
+    layout = draw(spec("cells"), rows).layout
+    axis = layout.yaxis
+    assert tuple(layout.xaxis.range) == (-0.5, 0.5)
     assert tuple(axis.tickvals) == ("one", "batch hard, printed")
     assert tuple(axis.ticktext) == ("one", "batch hard,<br>printed")
     assert [list(line) for line in draw(spec("cells"), ROWS).data[0].text] == [["0.5", "0.6"], ["0.2", ""]]
