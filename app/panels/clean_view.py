@@ -4,6 +4,7 @@ import streamlit as st
 
 from app.panels import navigation
 from app.payloads.protocol.common import ROUTES
+from app.runtime import url_state
 from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services
 from app.state.clean import CleanState, corrected_config, may_correct, scores_before_and_after, usable_runs
@@ -18,6 +19,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
 SHEET = "review"
+REFRESH_S = 2.0
 
 
 def clean_view(ui: CleanState, services: Services) -> None:
@@ -59,15 +61,17 @@ def clean_view(ui: CleanState, services: Services) -> None:
             on_decision_change=lambda: ui.decide(st.session_state[SHEET].get("decision") or {}, run, services),
         )
     with side:
-        _again(ui, services, run, corrections)
+        changed = corrected_config(run.config, corrections)
+        training = changed is not None and services.jobs.status(changed.id).phase in LIVE_PHASES
+        st.fragment(_again, run_every=REFRESH_S if training else None)(ui, services, run, corrections, training)
 
 
 def _title(run: Run) -> str:
     return f"{run.title} · {DATASETS[run.config.dataset].title} · {run.created:%Y-%m-%d %H:%M}"
 
 
-def _again(ui: CleanState, services: Services, run: Run, corrections: Corrections) -> None:
-    """Render what was decided, the training with it, and the scores before and after."""
+def _again(ui: CleanState, services: Services, run: Run, corrections: Corrections, training: bool) -> None:
+    """Render what was decided, the training with it, and the scores before and after; `training` while it is on."""
     actions = [one.action for one in corrections.images.values()]
     counts = {
         "relabeled": actions.count("relabel"),
@@ -82,6 +86,8 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
         st.caption("Relabel or exclude an image, and train again with that.")
         return
     status = services.jobs.status(changed.id)
+    if training != (status.phase in LIVE_PHASES):
+        url_state.rerun()  # the whole page, which says anew whether this part is drawn again and again
     before, after = scores_before_and_after(run, changed, services)
     if not after and status.phase not in LIVE_PHASES:
         st.button(
@@ -92,7 +98,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
             args=(ui, services, changed, corrections),
         )
     elif not after or any(value is None for value in after.values()):
-        st.caption(f"Training with these corrections: {status.phase}. Look at it in Explore, or reload this page.")
+        st.caption(f"Training with these corrections: {status.phase}. Look at it in Explore.")
     rows = {metric_title(key): [value, after.get(key)] for key, value in before.items()}
     st.table(
         {

@@ -241,10 +241,8 @@ def _label(table: "pyarrow.Table", by_lower_name: dict[str, str]) -> str | None:
 
 
 def _recurring_text(table: "pyarrow.Table", columns: list[str]) -> str | None:
-    from pyarrow import compute
-
     texts = [column for column in columns if is_text(table.column(column))]
-    if len(texts) != 1 or compute.count_distinct(table.column(texts[0])).as_py() > max(1, table.num_rows // 2):
+    if len(texts) != 1 or len(table.column(texts[0]).drop_null().unique()) > max(1, table.num_rows // 2):
         return None
     return texts[0]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlviz.integrations.requirement import missing
+from dmlviz.notebook.page import page_in_frame
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import LogFollower
 
@@ -65,6 +66,13 @@ class MapWidget(anywidget.AnyWidget):
                 f"selected holds some of the {n:,} images, from 0 to {n - 1}; got {items[0]} to {items[-1]}."
             )
         return items
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget, and a page that plays the run for hosts without widgets or without its saved state."""
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle is not None and self.contents["near"] is not None:  # the run is over
+            bundle[0]["text/html"] = page_in_frame(self.contents, self.height)
+        return bundle
 
     def follow(self, finished: Callable[[Run], dict[str, Any]], work: Callable[[], object] | None = None) -> None:
         """Send what a run that is on writes, until it ends; then keep all of it in the state.

@@ -1,7 +1,9 @@
 """What `dmlviz.show` puts into a notebook, and what Python reads and sets of it."""
 
 import base64
+import html
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from traitlets import TraitError
 import dmlviz
 from dmlviz import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.notebook.widget import MapWidget
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
@@ -66,6 +69,17 @@ def test_pinned_and_selected_can_be_read_set_and_observed():
         widget.pinned = 40
     with pytest.raises(TraitError, match="got -1 to 3"):
         widget.selected = [3, -1]
+
+
+def test_where_there_are_no_widgets_a_page_plays_what_is_over(run):
+    data, _ = run.show(height=300)._repr_mimebundle_()
+    assert {"application/vnd.jupyter.widget-view+json", "text/html"} <= data.keys()
+    (page,) = re.findall(r'srcdoc="([^"]*)"', data["text/html"])
+    kept = re.search(r'<script type="application/json" id="kept">(.*?)</script>', html.unescape(page))[1]
+    assert json.loads(kept) == run.show().contents | {"height": 300}
+    assert not re.search(r'(src|href)="', html.unescape(page))  # nothing is fetched
+    contents = run.show().contents | {"near": None}  # as while it is trained
+    assert "text/html" not in MapWidget(contents)._repr_mimebundle_()[0]
 
 
 def test_a_finished_run_is_shown_and_drawn(run):

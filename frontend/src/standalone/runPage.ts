@@ -27,6 +27,8 @@ export interface RunContents {
   query?: QueryNetData;
   /** Whether there are neither scores nor a loss to show. */
   plain: boolean;
+  /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/page.py). */
+  height?: number;
   streams: { pid: string | null; events: RunEvent[]; frames: Record<string, string> }[];
 }
 

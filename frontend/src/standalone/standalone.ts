@@ -23,13 +23,18 @@ const hosts = Object.fromEntries(
   }),
 ) as Hosts;
 
-const page = new RunPage(hosts, contents, {
-  onPin(item) {
-    pinned = item;
-    if (item !== null) answer = null;
-    show();
+const page = new RunPage(
+  hosts,
+  contents,
+  {
+    onPin(item) {
+      pinned = item;
+      if (item !== null) answer = null;
+      show();
+    },
   },
-});
+  { height: contents.height },
+);
 const show = () => page.show(pinned, null, answer, trouble);
 
 /** The net, fetched with the first stroke. */

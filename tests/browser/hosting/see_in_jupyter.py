@@ -20,7 +20,7 @@ from playwright.sync_api import Frame, Page, expect, sync_playwright
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
 ARGUMENTS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 TOKEN = "see-in-jupyter"
-expect.set_options(timeout=90_000)
+expect.set_options(timeout=40_000)
 
 
 def free_port() -> int:

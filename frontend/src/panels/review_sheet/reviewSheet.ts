@@ -76,7 +76,7 @@ class ReviewSheet {
       this.at = 0;
       void this.fetch(props.run);
     }
-    this.draw();
+    if (isNew || !this.list.querySelector("input")) this.draw(); // a tag that is being typed stays
   }
 
   private async fetch(run: string): Promise<void> {

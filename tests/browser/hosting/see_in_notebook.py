@@ -1,0 +1,200 @@
+"""The map in a real JupyterLab: `python tests/browser/hosting/see_in_notebook.py PYTHON FOLDER`.
+
+PYTHON is that of an environment with dmlviz[notebook], jupyterlab and nbconvert; pictures go into FOLDER. In Chromium
+it runs the cells of a notebook: a map of embeddings, on which images are selected by hand and read in Python, and
+pinned in Python and seen on the map; and a training that moves its map. Then it opens what was saved without a kernel,
+in JupyterLab and as a page of nbconvert without a network. Run by hand: it is no part of the tests.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from see_in_jupyter import ARGUMENTS, CHROMIUM, TOKEN, free_port, started
+
+CELLS = {
+    "map": """\
+import dmlviz, numpy as np
+from sklearn.datasets import load_digits
+digits = load_digits()
+images = (digits.images[:500] * 15.9).astype(np.uint8)
+widget = dmlviz.show(digits.data[:500], digits.target[:500], images, height=320)
+widget""",
+    "read": "print('selected', widget.selected, 'pinned', widget.pinned)",
+    "pin": "widget.pinned = 7; widget.selected = [7, 8, 9]",
+    "train": """\
+config = dmlviz.TrainConfig(dataset="digits", net="mlp", steps=400, num_snapshots=12)
+dmlviz.train(config)""",
+}
+WIDGETS = "@jupyter-widgets/jupyterlab-manager"  # its switch Save Widget State Automatically
+
+
+def notebook(folder: Path) -> Path:
+    """A notebook with the cells, not run yet, and a JupyterLab that saves the state of widgets."""
+    cells = [
+        {"cell_type": "code", "id": name, "source": code, "metadata": {}, "outputs": [], "execution_count": None}
+        for name, code in CELLS.items()
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    file = folder / "story.ipynb"
+    file.write_text(
+        json.dumps({"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    settings = folder / "settings" / WIDGETS / "plugin.jupyterlab-settings"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"saveState": true}')
+    return file
+
+
+def run_cell(page: Page, number: int) -> Locator:
+    """Run a cell as a person does, and return its output."""
+    cell = page.locator(".jp-CodeCell").nth(number)
+    prompt = cell.locator(".jp-InputPrompt")
+    while prompt.inner_text() == "[ ]:":  # a notebook that is still being loaded does not hear it
+        cell.locator(".cm-content").click()
+        page.keyboard.press("Control+Enter")
+        page.wait_for_timeout(1000)
+    expect(prompt).to_have_text(re.compile(r"\[\d+\]"))  # it is over
+    return cell.locator(".jp-OutputArea-output").first
+
+
+def with_a_kernel(page: Page, folder: Path) -> None:
+    """Run the cells; select on the map, read in Python; pin in Python, look at the map; train."""
+    the_map = run_cell(page, 0).locator(".map")
+    expect(the_map).to_have_attribute("data-points", "500")
+    the_map.scroll_into_view_if_needed()
+    the_map.locator(".overlay").focus()
+    page.keyboard.press("b")  # a box on the map; in JupyterLab, a new cell
+    expect(page.locator(".jp-CodeCell")).to_have_count(len(CELLS))
+    box = the_map.locator(".overlay").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    page.mouse.up()
+    count = int(the_map.get_attribute("data-selected") or 0)
+    assert 5 < count < 500, count
+    said = run_cell(page, 1).inner_text()
+    print("read in Python:", said[:60], "…")
+    assert len(json.loads(said.partition("selected ")[2].partition(" pinned")[0])) == count
+    assert said.strip().endswith("pinned None")
+
+    run_cell(page, 2)
+    expect(the_map).to_have_attribute("data-pinned", "7")
+    expect(the_map).to_have_attribute("data-selected", "3")
+    print("set in Python: image 7 is pinned on the map, 3 images are selected")
+    the_map.scroll_into_view_if_needed()
+    page.screenshot(path=folder / "pinned.png")
+
+    training = run_cell(page, 3).locator(".map")
+    steps = set()
+    while training.get_attribute("data-state") != "finished":
+        steps.add(training.get_attribute("data-step"))
+        page.wait_for_timeout(50)
+    print("steps seen on the map while it was trained:", sorted(int(step) for step in steps if step))
+    assert len(steps) > 2
+    expect(page.locator(".jp-CodeCell").nth(3).locator("[data-score=precision_at_1] .value")).to_be_visible()
+    training.scroll_into_view_if_needed()
+    page.screenshot(path=folder / "trained.png")
+
+
+def save(page: Page, file: Path) -> None:
+    """Save the notebook with Ctrl-S."""
+    before = file.stat().st_mtime_ns
+    page.keyboard.press("Control+s")
+    while file.stat().st_mtime_ns == before:
+        page.wait_for_timeout(100)
+    expect(page.locator(".jp-mod-dirty")).to_have_count(0)
+    print(f"the notebook takes {file.stat().st_size / 1e6:.1f} MB")
+
+
+def without_a_kernel(page: Page, address: str, python: str, file: Path, folder: Path) -> None:
+    """Open what was saved where there is no kernel: both maps are there, and the training plays.
+
+    A copy from elsewhere is not trusted at first: JupyterLab then says what to do.
+    """
+    file.with_name("copy.ipynb").write_text(file.read_text().replace("500]", "500 ]"))
+    no_kernel = page.get_by_role("button", name="No Kernel")
+    page.add_locator_handler(no_kernel, no_kernel.click)
+    page.goto(address.replace("story", "copy"))
+    expect(page.get_by_text("Trust this notebook to see its map.").first).to_be_visible()
+    subprocess.run([python, "-m", "jupyter", "trust", "copy.ipynb"], check=True, cwd=file.parent)
+    page.goto(address.replace("story", "copy") + "?reset")
+    maps = page.locator(".jp-OutputArea-output .map")
+    expect(maps.first).to_have_attribute("data-pinned", "7")
+    maps.nth(1).scroll_into_view_if_needed()
+    play(maps.nth(1))
+    page.screenshot(path=folder / "without-kernel.png")
+    print("without a kernel, in JupyterLab: both maps, the training plays")
+
+
+def by_nbconvert(browser: Browser, python: str, file: Path, folder: Path) -> None:
+    """Make a page of a notebook that was run without keeping the state of widgets; look at it without a network."""
+    saved = json.loads(file.read_text())
+    code = CELLS["train"].replace("dmlviz.train(config)", "dmlviz.show(dmlviz.train(config)).wait()")
+    saved["cells"].append({**saved["cells"][0], "id": "run", "source": code})
+    plain = file.with_name("plain.ipynb")
+    plain.write_text(json.dumps(saved | {"metadata": {}}))
+    command = [python, "-m", "nbconvert", "--to", "html", "--execute", "--ExecutePreprocessor.store_widget_state=False"]
+    subprocess.run([*command, str(plain)], check=True, cwd=file.parent)
+    page = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True).new_page()
+    asked: list[str] = []
+    page.goto(plain.with_suffix(".html").as_uri())
+    page.on("request", lambda request: asked.append(request.url))
+    first, last = page.frame_locator("iframe >> nth=0"), page.frame_locator("iframe >> nth=-1")
+    expect(first.locator(".map")).to_have_attribute("data-points", "500")
+    last.locator(".map").scroll_into_view_if_needed()
+    play(last.locator(".map"))
+    page.screenshot(path=folder / "nbconvert.png")
+    print("as a page of nbconvert, without a network: both maps, the training plays")
+
+
+def play(the_map: Locator) -> None:
+    """Play a finished run from its start, and see it move."""
+    slider = the_map.get_by_role("slider", name="Frame", exact=True)
+    slider.press("Home")
+    expect(the_map).to_have_attribute("data-step", "0")
+    the_map.get_by_role("button", name="Play").click()
+    expect(the_map).not_to_have_attribute("data-step", "0")
+
+
+def main() -> None:
+    """Do all of it."""
+    python, pictures = sys.argv[1], Path(sys.argv[2])
+    pictures.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        folder, port = Path(place), free_port()
+        file = notebook(folder)
+        os.environ["JUPYTERLAB_SETTINGS_DIR"] = str(folder / "settings")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        page.set_default_timeout(90_000)
+        address = f"http://localhost:{port}/lab/tree/story.ipynb"
+        options = ["--no-browser", f"--port={port}", f"--IdentityProvider.token={TOKEN}", "--allow-root"]
+        process = started([python, "-m", "jupyterlab", *options], port, folder)
+        try:
+            page.goto(f"{address}?token={TOKEN}")
+            expect(page.locator(".jp-CodeCell")).to_have_count(len(CELLS))
+            with_a_kernel(page, pictures)
+            save(page, file)
+            process.terminate()
+            process.wait(20)
+            none = "--KernelSpecManager.ensure_native_kernel=False", "--KernelSpecManager.allowed_kernelspecs=none"
+            process = started([python, "-m", "jupyterlab", *options, *none], port, folder)
+            without_a_kernel(page, address, python, file, pictures)
+        except BaseException:
+            page.screenshot(path=pictures / "failed.png")
+            raise
+        finally:
+            process.terminate()
+            process.wait(20)
+        by_nbconvert(browser, python, file, pictures)
+
+
+if __name__ == "__main__":
+    main()
