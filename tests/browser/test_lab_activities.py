@@ -204,4 +204,4 @@ def test_a_larger_gallery_is_harder_and_a_cell_shows_its_queries(person):
     page.get_by_role("slider", name="Identities in the gallery").press("ArrowRight")
     expect(words).to_contain_text(f"finds {best[11]:.1%} at rank 1")
     page.locator(".st-key-lab-open .scatterlayer .point").last.click(force=True)
-    expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("batch hard · soft")
+    expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("batch all ≠ 0 · 1.0")

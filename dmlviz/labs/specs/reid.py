@@ -1,6 +1,7 @@
 """The lab *Who is it?*: re-identification across cameras, and the table of Hermans, Beyer and Leibe."""
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    scores = {title: group[0].values["map"] for title, group in by_net(results).items()}
+    scores = {title: fmean(one.values["map"] for one in group) for title, group in by_net(results).items()}
     cells = [result.values for result in results if "cell" in result.trial.settings and result.values]
     if "softmax" not in scores or len(scores) < 3:
         return "Too many trainings failed to tell."

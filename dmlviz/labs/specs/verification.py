@@ -1,6 +1,7 @@
 """The lab *Same or not*: verification of identities that no net was trained on."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from dmlviz.labs.identity_nets import NETS, compared_trials
 from dmlviz.labs.identity_rows import by_net, seed_rows
@@ -103,7 +104,8 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    scores = {title: group[0].values["accuracy_10_fold"] for title, group in by_net(results).items()}
+    nets = by_net(results).items()
+    scores = {title: fmean(one.values["accuracy_10_fold"] for one in group) for title, group in nets}
     if "raw pixels" not in scores or len(scores) < 2:
         return "Too many trainings failed to tell."
     best = max(scores, key=lambda title: scores[title])
