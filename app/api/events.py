@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from app.api.access import Rule, access, personal, while_visible
-from app.api.headers import PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED
+from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED
 from app.runtime.event_stream import StreamHub
 from app.runtime.metrics import FIRST_FRAMES
 from app.runtime.services import Services
 from dmlviz.jobs.job import Status
+from dmlviz.runs.projection_items import projected_items
 from dmlviz.runs.run import EventLogDir
 
 event_hub = StreamHub()
@@ -25,6 +26,7 @@ def routes() -> list[Route]:
     return [
         Route("/runs/{run}/events", run_events),
         Route("/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/runs/{run}/projections/{projection}/items.json", projection_items),
         Route("/frames/{run}/{frame}.i16", frame),
         Route("/frames/{run}/{projection}/{frame}.i16", frame),
     ]
@@ -46,6 +48,15 @@ async def projection_events(request: Request) -> Response:
     record = await asyncio.to_thread(_checked_record, personal(request), run, projection)
     scheduler = personal(request).scheduler
     return _stream(request, record, lambda: _state(scheduler.status(run, projection)))
+
+
+@access(Rule.RUN_READER)
+async def projection_items(request: Request) -> Response:
+    """The test images on the map of a projection, as a list of their numbers."""
+    run = personal(request).runs.get(request.path_params["run"])
+    config = run.drawing(request.path_params["projection"]).config
+    items = await asyncio.to_thread(projected_items, run, config)
+    return JSONResponse(items.tolist(), headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)

@@ -27,16 +27,16 @@ HEIGHT = 400  # pixels
 def few_shot_episodes(services: Services, view: LabView) -> None:
     """Render sliders for the test, an episode, and buttons for more."""
     st.markdown("##### Episode by episode")
-    results = view.shown.results() if view.shown is not None else []
+    results = view.study.results() if view.study is not None else []
     folders = {
         result.trial.settings["net"]: result.folder
         for result in reversed(results)  # of several seeds the first
         if result.folder is not None and (result.folder / EMBEDDED).exists()
     }
-    if view.shown is None or not folders:
+    if view.study is None or not folders:
         st.caption("Run the lab: these results keep no embeddings.")
         return
-    names = DATASETS[view.shown.info["dataset"]].classes
+    names = DATASETS[view.study.info["dataset"]].classes
 
     @st.fragment
     def episodes() -> None:
@@ -77,7 +77,7 @@ def _episodes(folders: dict[str, Path], names: tuple[str, ...]) -> None:
 
 def _shots(net: str) -> str:
     support = NETS[net][1].get("loss_params", {}).get("support")
-    return "" if support is None else f", {support} shot{'s' if support > 1 else ''}"
+    return f", {support} shot" if support == 1 else ""  # more of them stand in the title
 
 
 def _go_on(count: int) -> None:

@@ -12,12 +12,13 @@ from dmlviz.labs.specs.reid import size_rows
 from dmlviz.studies.trial import TrialResult
 
 KEY = "lab.gallery_size"
+FEWEST = 10  # identities: among fewer, one query is several percent
 HEIGHT = 300  # pixels
 
 
 def gallery_size(services: Services, view: LabView) -> None:
     """Render a slider for the number of identities, and the scores of every net at that size."""
-    results = view.shown.results() if view.shown is not None else []
+    results = view.study.results() if view.study is not None else []
     if not size_rows(results, GALLERY_SIZES[0]):
         return
     st.markdown("##### A gallery that grows")
@@ -31,9 +32,8 @@ def gallery_size(services: Services, view: LabView) -> None:
 
 
 def _scores(results: list[TrialResult]) -> None:
-    size = st.select_slider(
-        "Identities in the gallery", GALLERY_SIZES, GALLERY_SIZES[-1], key=f"{KEY}.slider", width=480
-    )
+    most = GALLERY_SIZES[-1]
+    size = st.slider("Identities in the gallery", FEWEST, most, most, key=f"{KEY}.slider", width=480)
     rows = size_rows(results, size)
     spec = FigureSpec(
         name=rows[0].figure,

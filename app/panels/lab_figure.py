@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 HEIGHT = 400  # pixels
+MAX_NUMBERS = 2  # printed values that are shown as numbers; more of them get a chart
 MAX_PICTURES = 12
 PICTURE_WIDTH = 84  # pixels
 STRIP_WIDTH = 150  # pixels
@@ -26,8 +27,8 @@ def results(ui: LabsState, view: LabView) -> None:
     _source(ui, view)
     figures = {figure.name: figure for figure in view.lab.figures}
     rows = view_rows(view)
-    if view.shown is None or not rows:
-        words = "The figure grows while the study runs." if view.shown is not None else "Nothing has been run yet."
+    if view.study is None or not rows:
+        words = "The figure grows while the study runs." if view.study is not None else "Nothing has been run yet."
         st.caption(f"{words} {view.lab.summary}")
         return
     if len(figures) > 1:
@@ -50,7 +51,7 @@ def results(ui: LabsState, view: LabView) -> None:
         st.caption("Guess first: the figure is covered until then.")
     st.caption(spec.caption)
     if not covered and view.lab.strip is not None:
-        _row(view.lab.strip(view.shown.results()), STRIP_WIDTH)
+        _row(view.lab.strip(view.study.results()), STRIP_WIDTH)
     if not covered and view.lab.pictures is not None:
         _pictures(ui, view, spec, [row for row in rows if row.figure == spec.name])
 
@@ -69,14 +70,24 @@ def literature(lab: Lab) -> None:
         specs = {figure.name: figure for figure in lab.figures}
         for name in dict.fromkeys(row.figure for row in lab.literature):
             rows = [row for row in lab.literature if row.figure == name]
+            if len(rows) <= MAX_NUMBERS:
+                _numbers(rows)
+                continue
             _show(_draw(specs[name], rows), f"lab.literature.{name}", f"Printed values: {specs[name].title}")
 
 
+def _numbers(rows: Sequence[FigureRow]) -> None:
+    """Render values that are too few for a chart."""
+    with st.container(horizontal=True, gap="medium"):
+        for row in rows:
+            st.metric(f"{row.series}: {row.x}", f"{row.y:g}", width="content")
+
+
 def _source(ui: LabsState, view: LabView) -> None:
-    if view.shown is None:
+    if view.study is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if view.own is not None and view.kept is not None:
+        if view.own is not None and view.ready_made is not None:
             bound_widget(
                 st.segmented_control,
                 "Results",
@@ -88,7 +99,7 @@ def _source(ui: LabsState, view: LabView) -> None:
                 label_visibility="collapsed",
                 required=True,
             )
-        st.caption(describe(view.shown, view.is_ready_made))
+        st.caption(describe(view.study, view.is_ready_made))
 
 
 def _choose_figure(ui: LabsState, name: str) -> None:
@@ -127,7 +138,7 @@ def _show(figure: "go.Figure", key: str, title: str, **options: Any) -> None:
 
 def _pictures(ui: LabsState, view: LabView, spec: FigureSpec, rows: Sequence[FigureRow]) -> None:
     assert view.lab.pictures is not None
-    assert view.shown is not None
+    assert view.study is not None
     points = {(row.series, str(row.x)): row for row in rows}
     if not points:
         return
@@ -144,7 +155,7 @@ def _pictures(ui: LabsState, view: LabView, spec: FigureSpec, rows: Sequence[Fig
     )
     if chosen is None:
         return
-    pairs = view.lab.pictures(view.shown.results(), spec.name, chosen[0], points[chosen].x)
+    pairs = view.lab.pictures(view.study.results(), spec.name, chosen[0], points[chosen].x)
     if not pairs:
         st.caption("There are no pictures of this point.")
         return

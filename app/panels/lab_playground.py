@@ -17,9 +17,9 @@ from dmlviz.studies.study import Study
 
 def places(services: Services, view: LabView) -> None:
     """Render the picture of a lab, as soon as a trial kept what it needs: click a place, see which are alike."""
-    if view.shown is None or not has_picture(view.shown):
+    if view.study is None or not has_picture(view.study):
         return
-    info = view.shown.info
+    info = view.study.info
     st.markdown("##### Click a place: what is like it?")
     if info["dataset"] not in services.available():
         title = DATASETS[info["dataset"]].title
@@ -29,8 +29,8 @@ def places(services: Services, view: LabView) -> None:
         return
     asked = _asked_study(view)  # of the lab patches none kept a net
     data = {
-        "url": _address(view, view.shown, info["dataset"], "picture.json"),
-        "version": str(len(view.shown.results())),
+        "url": _address(view, view.study, info["dataset"], "picture.json"),
+        "version": str(len(view.study.results())),
         "ask": _address(view, asked, asked.info["dataset"], "answer.json") if asked is not None else None,
         "least": town_tiles.LEAST_COLUMNS,
         "most": town_tiles.MOST_COLUMNS,
@@ -41,14 +41,14 @@ def places(services: Services, view: LabView) -> None:
 
 def planes(services: Services, view: LabView) -> None:
     """Render maps of the same images side by side, with linked hover."""
-    if view.shown is None or not has_planes(view.shown):
+    if view.study is None or not has_planes(view.study):
         return
-    dataset = view.shown.info["dataset"]
+    dataset = view.study.info["dataset"]
     st.markdown("##### The same images in every plane")
     data = {
-        "url": _address(view, view.shown, dataset, "planes.json"),
-        "version": str(len(view.shown.results())),
-        "sheet": _address(view, view.shown, dataset, "planes.png") if dataset in services.available() else None,
+        "url": _address(view, view.study, dataset, "planes.json"),
+        "version": str(len(view.study.results())),
+        "sheet": _address(view, view.study, dataset, "planes.png") if dataset in services.available() else None,
     }
     mount("lab_planes", key=f"lab.planes.{view.lab.name}", data=data)
 
@@ -116,12 +116,12 @@ def sketch(services: Services, view: LabView) -> None:
 
 def _asked_study(view: LabView) -> Study | None:
     """Return the study whose nets a playground asks: the one shown if it kept any, otherwise the ready-made one."""
-    return next((study for study in (view.shown, view.kept) if study is not None and kept_nets(study)), None)
+    return next((study for study in (view.study, view.ready_made) if study is not None and kept_nets(study)), None)
 
 
 def _address(view: LabView, study: Study, dataset: str, name: str) -> str:
     """Return where a route of a study is."""
-    source = SOURCES[0] if study is view.kept else study.info["size"]
+    source = SOURCES[0] if study is view.ready_made else study.info["size"]
     return f"{ROUTES}/labs/{view.lab.name}/{dataset}/{source}/{name}"
 
 

@@ -66,8 +66,8 @@ def _guess(ui: LabsState, view: LabView) -> None:
             return
         if ui.guess != NO_GUESS:
             st.markdown(f"You guessed: {guess.options[ui.guess - 1]}.")
-        if view.shown is not None and view.shown.state == "finished":
-            st.markdown(guess.answer(view.shown.results()))
+        if view.study is not None and view.study.state == "finished":
+            st.markdown(guess.answer(view.study.results()))
         else:
             st.caption("The answer comes when the study has finished.")
         st.button("Guess again", key="lab.guess.again", type="tertiary", on_click=_set_guess, args=(ui, 0))

@@ -16,6 +16,7 @@ from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
@@ -86,7 +87,7 @@ def map_views(
 ) -> None:
     """Render the map; beside it the same projection by the other engine, where that is asked for."""
     if run_view.second is None:
-        map_view(ui, run_view, neighbors, answer)
+        map_view(ui, services, run_view, neighbors, answer)
         return
     left, right = st.columns(2, vertical_alignment="bottom")  # of their own, so that the maps stand at one height
     with left:
@@ -97,7 +98,7 @@ def map_views(
             progress_panel(ui, services, run_view.second, SECOND_PROGRESS, lambda: setattr(ui, "beside", False))
     left, right = st.columns(2)
     with left:
-        map_view(ui, run_view, neighbors, answer, linked=True)
+        map_view(ui, services, run_view, neighbors, answer, linked=True)
     with right:
         _second_map(ui, run_view.second, neighbors, answer)
 
@@ -159,6 +160,7 @@ def _take_selection(ui: UIState, run_view: RunView, key: str) -> None:
 
 def map_view(
     ui: UIState,
+    services: Services,
     run_view: RunView,
     neighbors: list[Neighbor],
     answer: QueryResult | None,
@@ -181,6 +183,11 @@ def map_view(
         if isinstance(remedy.get("index"), int) and 0 <= remedy["index"] < len(choices):
             ui.load(run_view.run.config.replace(**choices[remedy["index"]].changes))
 
+    def on_subset() -> None:
+        wish = st.session_state["map"].get("subset")
+        if wish is not None:
+            _project_subset(ui, services, run_view, wish["bits"])
+
     state = st.session_state.get("map")
     if state is not None and state.get("pinned") != ui.pinned:
         state["pinned"] = ui.pinned
@@ -192,14 +199,34 @@ def map_view(
     mount(
         "map",
         key="map",
-        data=component_props.map_data(run_view, ui, neighbors, answer) | (LINK if linked else {}),
+        data=component_props.map_data(run_view, ui, neighbors, answer)
+        | {"projects": run_view.complete}
+        | (LINK if linked else {}),
         on_pinned_change=on_pin,
         on_color_change=lambda: _take_color(ui, "map"),
         on_selected_change=lambda: _take_selection(ui, run_view, "map"),
         on_step_change=on_step,
         on_ended_change=lambda: None,
         on_remedy_change=on_remedy,
+        on_subset_change=on_subset,
     )
+
+
+def _project_subset(ui: UIState, services: Services, run_view: RunView, bits: str | None) -> None:
+    """Project these test images alone, or all again; where that is not possible, say why and change nothing."""
+    ui.messages.clear()
+    before = ui.view, ui.previous_view, ui.subset, ui.whole_view
+    if bits is None:
+        ui.show_whole()
+    else:
+        ui.project_subset(Selection(run_view.run.config.dataset, bits))
+    try:
+        config = ui.projection()
+        if config is not None:
+            services.jobs.project(run_view.run.id, config, resume=True)
+    except UserError as error:
+        ui.messages.append(str(error))
+        ui.view, ui.previous_view, ui.subset, ui.whole_view = before
 
 
 def scores_panel(run_view: RunView) -> None:

@@ -24,7 +24,7 @@ LEAST_RATE = 1e-4  # where a rate of 0 is drawn on a logarithmic axis
 
 def pair_game(services: Services, view: LabView) -> None:
     """Render the game with the pairs that a study kept."""
-    results = view.shown.results() if view.shown is not None else []
+    results = view.study.results() if view.study is not None else []
     nets = {title: group[0] for title, group in by_net(results).items() if _path(group[0]) is not None}
     st.markdown("##### Your own eyes")
     if not nets:

@@ -17,7 +17,7 @@ HEIGHT = 210  # pixels
 def paper_tricks(services: Services, view: LabView) -> None:
     """Render the switches and what they make of the results shown."""
     st.markdown("##### Be the author")
-    results = view.shown.results() if view.shown is not None else []
+    results = view.study.results() if view.study is not None else []
     fair = {key: claim(results, contestant) for key, contestant in BY_KEY.items()}
     favorites = {key: one for key, one in fair.items() if one is not None}
     if not favorites:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from app.runtime.services import Services
@@ -16,6 +17,7 @@ from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import clamp_parameter
+from dmlviz.runs.projection_items import projected_embeddings
 from dmlviz.runs.projection_run import epoch_steps
 from dmlviz.runs.run import LIVE, Run
 
@@ -26,7 +28,9 @@ END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
 
 def projection_picker(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render the projection methods and the parameters of the selected one."""
-    names = view_titles(run_view.run)
+    names = view_titles(run_view.run, subset=ui.subset is not None)
+    if ui.subset is not None:
+        names[LIVE] = "All images"
 
     def on_view(view: str) -> None:
         ui.messages.clear()
@@ -79,7 +83,8 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
     spec, values = declaration(ui.view, engine), ui.params_with(engine)
     if engine != OURS:
         st.caption(spec.summary)
-    n, dimension = run.embeddings_at(run.embedded_steps[0] if config.all_epochs else config.step)[0].shape
+    step = run.embedded_steps[0] if config.all_epochs else config.step
+    n, dimension = projected_embeddings(run, config, step)[0].shape
 
     def send() -> None:
         ui.messages.clear()
@@ -173,12 +178,14 @@ def _dimensions(config: ProjectionConfig, spec: ProjectionSpec, n: int) -> None:
 
 def _epoch_fields(config: ProjectionConfig, run: Run) -> None:
     """Render the epoch selector: final, one epoch, or all epochs."""
-    labels, tracked = run.labels, run.tracked_indices
-    counts = [0 if values is None else len(values) for values in (labels, tracked)]
     steps = run.embedded_steps
+    labels, tracked = run.labels, run.tracked_indices
+    shown = [np.arange(len(labels)) if labels is not None else (), tracked if tracked is not None else ()]
+    counts = [len(items) if config.items is None else np.isin(items, config.items).sum() for items in shown]
+    which = "selected" if config.subset is not None else "test"
     num_maps = len(epoch_steps(run, config))
     titles = {
-        END: f"Final: all {counts[0]:,} test images",
+        END: f"Final: all {counts[0]:,} {which} images",
         ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
     selected: str | int = (

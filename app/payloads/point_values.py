@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.errors import MISSING, DamagedFileError, UserError
+from dmlviz.runs.projection_items import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.text import one_line
 
@@ -50,15 +51,15 @@ def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object
     """`stamp` tells a run that was trained again from the one before."""
     run, drawing = Run(Path(run_path)), None if drawing_path is None else ProjectionRun(Path(drawing_path))
     step = None if drawing is None else drawing.config.step
-    embeddings, labels = run.embeddings_at(step)
+    embeddings, labels = run.embeddings_at(step) if drawing is None else projected_embeddings(run, drawing.config, step)
     if measure == "center":
         values = distances_to_centers(embeddings, labels)
     else:
         values = _knn_recall(run, embeddings) if drawing is None else _map_quality(drawing)
-    if step is None:
+    if drawing is None:
         return values
     padded = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
-    padded[run.tracked_indices] = values
+    padded[projected_items(run, drawing.config)] = values
     return padded
 
 

@@ -102,6 +102,9 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         return None
     columns = has_columns(run, services.data)
     run_view = RunView(run, services.jobs.status(run.id), run_images(run, services), columns=columns)
+    if ui.subset is not None and ui.subset.dataset != run.config.dataset:
+        ui.messages.append("The selected images are of another data set; showing all images.")
+        ui.subset = None
     try:
         run_view = with_drawing(run_view, ui.projection(), services)
     except UserError as error:
@@ -118,11 +121,13 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         return run_view
 
 
-def view_titles(run: Run) -> dict[str, str]:
-    """Return the maps that a run can have, by name, first the one that its training draws."""
+def view_titles(run: Run, *, subset: bool = False) -> dict[str, str]:
+    """Return the maps that a run (or a subset of its images) can have, by name, first that of its training."""
     native = run.default_view
     whole = PROJECTIONS[native].identity  # a linear view of a space that is drawn whole would only turn it
-    views = [name for name in projection_views() if name != native and not (whole and PROJECTIONS[name].linear)]
+    views = [
+        name for name in projection_views() if subset or (name != native and not (whole and PROJECTIONS[name].linear))
+    ]
     return {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from app.content.lessons import LESSONS, Lesson, Task
 from app.runtime import url_state
 from app.state import explore_query
-from app.state.explore_options import OURS, PROJECTION_FIELDS
+from app.state.explore_options import OURS, PROJECTION_FIELDS, projection_views
 from app.state.selection import Selection
 from app.state.training_form import TrainingDraft
 from dmlviz.catalog.parameters import Spec
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dmlviz.ops.nearest_neighbors import Metric
 
 _KEY = "ui"
+MAX_DIMENSION = 1 << 20  # of an embedding, where only the number of images is known
 _PROJECTION_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}
 
 
@@ -34,6 +35,8 @@ class UIState(TrainingDraft):
         run: Id of the run; None for the one that comes with the program.
         view: "live", or the name of a projection.
         previous_view: The view before this one, to which `restore_view` returns.
+        subset: The test images that alone are projected; None for all. The live view shows all.
+        whole_view: The view of all test images, to which `show_whole` returns.
         projection_overrides: Fields of the projection's config that differ from their defaults.
         beside: Whether the map of the other engine is shown beside the projection's.
         color: What points are colored by, a key of `COLOR_MODES`, or `column.` and a name.
@@ -53,6 +56,8 @@ class UIState(TrainingDraft):
     run: str | None = None
     view: str = LIVE
     previous_view: str = LIVE
+    subset: Selection | None = None
+    whole_view: str = LIVE
     projection_overrides: dict[str, Any] = field(default_factory=dict)
     beside: bool = False
     color: str = "class"
@@ -72,8 +77,9 @@ class UIState(TrainingDraft):
         """The projection that is shown, None for the live view."""
         if self.view == LIVE:
             return None
-        params = self.changed_params("view", self._spec(self.projection_overrides.get("engine", OURS)).name)
-        return ProjectionConfig(method=self.view, params=params, **self.projection_overrides)
+        params = self._params(self._spec(self.projection_overrides.get("engine", OURS)))
+        subset = None if self.subset is None else self.subset.word
+        return ProjectionConfig(method=self.view, params=params, subset=subset, **self.projection_overrides)
 
     def second_projection(self) -> ProjectionConfig | None:
         """The same projection by the other engine, where it is shown beside; None otherwise."""
@@ -83,7 +89,20 @@ class UIState(TrainingDraft):
     def params_with(self, engine: Engine) -> dict[str, Any]:
         """The parameters that the shown method has, or would have, when this engine draws it."""
         spec = self._spec(engine)
-        return spec.with_defaults(self.changed_params("view", spec.name))
+        return spec.with_defaults(self._params(spec))
+
+    def _params(self, spec: ProjectionSpec) -> dict[str, Any]:
+        """The parameters that were set; for a subset too small for a default, also the largest value that it allows."""
+        chosen = self.changed_params("view", spec.name)
+        if self.subset is None or spec.limits is None:
+            return chosen
+        limits = spec.limits(self.subset.count, MAX_DIMENSION)
+        fitted = {
+            one.name: limits[one.name]
+            for one in spec.parameters
+            if limits.get(one.name, one.default) < one.default and limits[one.name] >= (one.minimum or 0)
+        }
+        return fitted | chosen
 
     def _spec(self, engine: Engine) -> ProjectionSpec:
         return declaration(self.view, engine)
@@ -91,6 +110,8 @@ class UIState(TrainingDraft):
     def set_view(self, view: str) -> None:
         """Choose a view, to which `restore_view` is the opposite."""
         self.previous_view, self.view = self.view, view
+        if view == LIVE:
+            self.subset = None
         if view not in REFERENCES:
             self.projection_overrides.pop("engine", None)
             self.beside = False
@@ -99,6 +120,21 @@ class UIState(TrainingDraft):
         """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
         self.view = self.previous_view if self.previous_view != self.view else LIVE
         self.previous_view, self.projection_overrides, self.beside = LIVE, {}, False
+        if self.view == LIVE:
+            self.subset = None
+
+    def project_subset(self, subset: Selection) -> None:
+        """Project these images alone, by the method of the map that is shown, or of the last one."""
+        if self.subset is None:
+            self.whole_view = self.view
+        self.subset = subset
+        if self.view == LIVE:
+            self.set_view(self.previous_view if self.previous_view != LIVE else projection_views()[0])
+
+    def show_whole(self) -> None:
+        """Show all images again, on the map that was shown before."""
+        self.subset = None
+        self.set_view(self.whole_view)
 
     def set_projection(self, **fields: Any) -> None:
         """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
@@ -139,7 +175,7 @@ class UIState(TrainingDraft):
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
         self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
-        self.beside = False
+        self.beside, self.subset, self.whole_view = False, None, LIVE
         self.pinned = self.partner = self.step = None
 
     def to_query(self) -> dict[str, str]:

@@ -27,7 +27,7 @@ COLOR_MODES = {
     "center": "Distance to class center",
 }
 COLUMN = "column."  # before the name of a column that points are colored by
-PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params"))
+PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params", "subset"))
 OURS: Engine = "dmlviz"
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from app.state.explore import UIState
 
 _RESERVED_KEYS = (
-    "run", "view", "beside", "pin", "partner", "select", "color", "metric", "step", "curves", "lesson", "task", "guess"
+    "run", "view", "subset", "beside", "pin", "partner", "select", "color", "metric", "step", "curves", "lesson",
+    "task", "guess"
 )  # fmt: skip
 _ROLES = ("loss", "miner", "view")
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
@@ -36,6 +37,7 @@ def encode(state: "UIState") -> dict[str, str]:
     if state.view != LIVE:
         query["view"] = state.view
         query |= {f"map.{name}": _text(value) for name, value in state.projection_overrides.items()}
+        query |= {} if state.subset is None else {"subset": state.subset.encode}
     if state.beside:
         query["beside"] = "1"
     if state.color != "class":
@@ -108,6 +110,7 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
     if query.get("view") in projection_views():
         state.view = query["view"]
         state.beside = query.get("beside") == "1" and state.view in REFERENCES
+        state.subset = Selection.decode(query.get("subset", ""))
     if is_color(query.get("color")):
         state.color = query["color"]
     if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):

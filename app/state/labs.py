@@ -82,29 +82,28 @@ class LabView:
         lab: The lab.
         dataset: Data set of the study to run.
         own: The study with the chosen size and data set; None before it was begun.
-        kept: The ready-made study; None where there is none.
-        shown: The study whose results are shown; None where there is nothing yet.
+        ready_made: The ready-made study; None where there is none.
+        study: The study whose results are shown; None where there is nothing yet.
     """
 
     lab: Lab
     dataset: str
     own: Study | None
-    kept: Study | None
-    shown: Study | None
+    ready_made: Study | None
+    study: Study | None
 
     @property
     def is_ready_made(self) -> bool:
         """Whether the results shown come with the program."""
-        return self.shown is not None and self.shown == self.kept
+        return self.study is not None and self.study == self.ready_made
 
 
 def view_lab(ui: LabsState, services: Services) -> LabView:
     """Return the lab that the state names, with its studies."""
     lab = LABS[ui.lab]
     dataset = ui.dataset or default_dataset(lab, services)
-    own, kept = services.studies.get(lab.name, ui.size, dataset), ready_made(lab.name)
-    shown = kept if ui.source == READY_MADE or own is None else own
-    return LabView(lab, dataset, own, kept, shown)
+    own, finished = services.studies.get(lab.name, ui.size, dataset), ready_made(lab.name)
+    return LabView(lab, dataset, own, finished, finished if ui.source == READY_MADE or own is None else own)
 
 
 def default_dataset(lab: Lab, services: Services) -> str:
@@ -115,4 +114,4 @@ def default_dataset(lab: Lab, services: Services) -> str:
 
 def view_rows(view: LabView) -> list[FigureRow]:
     """Return the figures' rows that are shown now."""
-    return [] if view.shown is None else study_rows(view.shown)
+    return [] if view.study is None else study_rows(view.study)

@@ -1,14 +1,12 @@
 """Selected test images as a word for an address: the data set's name, a dot, and their bits, deflated."""
 
-import zlib
-from base64 import b64decode, b64encode, urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-MAX_BYTES = 1 << 17  # a bit for each of a million images
+from dmlviz.config.subset import pack_bits, unpack_bits
 
 
 @dataclass(frozen=True)
@@ -29,17 +27,22 @@ class Selection:
 
     @property
     def encode(self) -> str:
-        """For an address: some fifty letters for ten of 10,000 images, under 1,700 for any of them."""
-        deflated = zlib.compress(b64decode(self.bits).rstrip(b"\0"), 9)
-        return f"{self.dataset}.{urlsafe_b64encode(deflated).decode().rstrip('=')}"
+        """For an address: the data set's name, a dot, and `word`."""
+        return f"{self.dataset}.{self.word}"
+
+    @property
+    def word(self) -> str:
+        """The images as a projection's `subset` names them."""
+        return pack_bits(b64decode(self.bits))
+
+    @property
+    def count(self) -> int:
+        """Number of images."""
+        return int.from_bytes(b64decode(self.bits)).bit_count()
 
     @classmethod
     def decode(cls, word: str) -> Self | None:
         """What a word selects; None for what is no such word, or selects nothing."""
         dataset, _, text = word.rpartition(".")
-        try:
-            inflater = zlib.decompressobj()
-            bits = inflater.decompress(urlsafe_b64decode(text + "=" * (-len(text) % 4)), MAX_BYTES)
-        except (Error, ValueError, zlib.error):
-            return None
-        return cls(dataset, b64encode(bits).decode()) if inflater.eof and any(bits) else None
+        bits = unpack_bits(text)
+        return None if bits is None else cls(dataset, b64encode(bits).decode())

@@ -55,8 +55,10 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
     """Props of the map: sources of frames, labels and tiles; pinned image, neighbors, query image."""
     data = run_source(run_view) | sprite_props(run_view)
     place = answer.map_positions.get(data["view"]) if answer is not None else None
+    subset = None if run_view.drawing is None else run_view.drawing.config.subset
     available = {
-        "tracked": True,
+        "tracked": subset is None,
+        "items": subset is not None,
         "nearest": run_view.complete and _num_test_images(run_view.run) <= MAX_SEARCHED,
         "values": has_point_values(run_view.run, run_view.drawing),
         "columns": run_view.columns,
@@ -68,6 +70,8 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
             data["query"]["trajectory"] = _trajectory(answer, run_view.run.end["step"], place)
     if ui.step is not None and run_view.drawing is None:
         data["step"] = ui.step
+    if subset is not None and ui.subset is not None:
+        data["subset"] = {"bits": ui.subset.bits}
     if ui.selected is not None and ui.selected.dataset == run_view.run.config.dataset:
         data["selected"] = {"bits": ui.selected.bits}
     if run_view.live or run_view.drawing is not None:

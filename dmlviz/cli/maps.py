@@ -26,8 +26,8 @@ def project_file(source: Path, config: ProjectionConfig, target: Path | None) ->
     Raises:
         UserError: for a file that is missing or unreadable, and for settings that need a run.
     """
-    if config.all_epochs or config.step is not None:
-        raise UserError("--all-epochs and --step need a run; got an embeddings file: leave them out.")
+    if not config.whole or config.subset is not None:
+        raise UserError("--all-epochs, --step and --subset need a run; got an embeddings file: leave them out.")
     if not source.is_file():
         raise UserError(f"No such file: {source}; give a run ID or an embeddings file.")
     vectors, labels, *_ = read_table(source)

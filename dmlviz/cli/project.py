@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,6 +19,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
+from dmlviz.runs.projection_items import projected_embeddings, projected_items
 from dmlviz.runs.projection_run import epoch_steps
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
@@ -46,7 +46,7 @@ def project(
         return
     store = Runs(runs_folder(runs))
     run = store.get(source)
-    run.embeddings_at(config.step)  # raises where there are none
+    projected_embeddings(run, config, config.step)  # raises where there are none
     projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:
         _write_run(table, run, projection)
@@ -94,12 +94,10 @@ def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
 def _write_run(path: Path, run: Run, projection: ProjectionRun) -> None:
     """Write one row per image on the map; with all epochs one per image and epoch, and a column `step`."""
     config, names = projection.config, DATASETS[run.config.dataset].classes
-    coordinates, labels, tracked = projection.coordinates, run.labels, run.tracked_indices
+    coordinates, labels = projection.coordinates, run.labels
     assert coordinates is not None  # it is finished
     assert labels is not None
-    assert tracked is not None
-    images = np.arange(len(labels)) if config.step is None and not config.all_epochs else np.asarray(tracked)
-    rows = [[int(image), names[labels[image]]] for image in images]
+    rows = [[int(image), names[labels[image]]] for image in projected_items(run, config)]
     if not config.all_epochs:
         write_table(path, ["image", "class"], rows, coordinates)
         return

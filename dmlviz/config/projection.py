@@ -1,18 +1,22 @@
 """The settings of a projection."""
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dmlviz.catalog.projection_checks import axes as projection_axes
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.config.base import Config
+from dmlviz.config.subset import pack_items, unpack_items
 from dmlviz.errors import UserError
 
 
 class ProjectionConfig(Config):
-    """Settings of a projection: method, engine, parameters, dimensions, seed; of a run also the step or all epochs."""
+    """Settings of a projection: method, engine, parameters, dimensions, seed; of a run also step or epochs, images."""
+
+    optional_settings: ClassVar[frozenset[str]] = frozenset({"subset"})
 
     method: str = Field("pca", description="projection method")
     engine: Engine = Field(
@@ -23,6 +27,7 @@ class ProjectionConfig(Config):
     seed: int = Field(0, ge=0, lt=2**31, description="random seed")
     step: int | None = Field(None, ge=0, le=1_000_000, description="training step to project (default: the last)")
     all_epochs: bool = Field(False, description="project every snapshot as an animation")
+    subset: str | None = Field(None, description="test images to project, as `pack_items` writes them (default: all)")
 
     @model_serializer(mode="wrap")
     def _omit_default_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -41,6 +46,16 @@ class ProjectionConfig(Config):
     def resumable(self) -> bool:
         """Whether a stopped projection can continue where it was stopped."""
         return self.declared.resumable and not self.all_epochs
+
+    @property
+    def whole(self) -> bool:
+        """Whether all test images are there to be projected, and not only the tracked ones."""
+        return self.step is None and not self.all_epochs
+
+    @property
+    def items(self) -> np.ndarray | None:
+        """The test images to project, ascending; None for all."""
+        return None if self.subset is None else unpack_items(self.subset)
 
     def by(self, engine: Engine) -> "ProjectionConfig":
         """Return the same map drawn by another engine.
@@ -66,7 +81,7 @@ class ProjectionConfig(Config):
                     params[parameter.name] = parameter.check(self.method, self.params[parameter.name])
                 except UserError:
                     continue  # as a metric that only one of them knows
-        fields = {name: getattr(self, name) for name in ("method", "dims", "seed", "step", "all_epochs")}
+        fields = {name: getattr(self, name) for name in ("method", "dims", "seed", "step", "all_epochs", "subset")}
         return ProjectionConfig(**fields, engine=engine, params=params)
 
     @property
@@ -79,6 +94,8 @@ class ProjectionConfig(Config):
         object.__setattr__(self, "params", self.declared.with_defaults(self.params))
         if self.declared.check_params is not None:
             self.declared.check_params(self.params, self.dims)
+        if self.items is not None:  # equal sets are one projection, whoever wrote the word
+            object.__setattr__(self, "subset", pack_items(self.items))
         if self.all_epochs and self.declared.native:
             raise UserError(f"all_epochs is not for {self.declared.title}, which a run's replay shows already.")
         return self

@@ -13,6 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
+from dmlviz.runs.projection_items import projected_embeddings, projected_items
 from dmlviz.runs.projection_run import epoch_steps
 from dmlviz.runs.run import ProjectionRun, Run
 
@@ -66,21 +67,29 @@ class RunExport:
 
     @cached_property
     def items(self) -> np.ndarray:
-        """Indices of the test images on the map, ascending: all, or the tracked ones for a step."""
-        return np.arange(len(self.embeddings)) if self.step is None else np.asarray(self.run.tracked_indices)
+        """Indices of the test images on the map, ascending: all, the tracked ones for a step, or a subset of them."""
+        if self.drawing is not None:
+            return projected_items(self.run, self.drawing.config)
+        return np.arange(len(self.embeddings))
 
     @cached_property
     def embeddings(self) -> np.ndarray:
         """Embeddings (n × d, float32); raises UserError before the run's end."""
         if self.run.embeddings is None:
             raise UserError(f"{self.run.title} has no embeddings yet: wait until training has finished.")
-        return np.asarray(self.run.embeddings_at(self.step)[0])
+        return self._shown[0]
 
     @cached_property
     def labels(self) -> np.ndarray:
         """Class IDs (n); raises UserError before the run's end."""
         _ = self.embeddings  # raises before the end, when labels exist already
-        return np.asarray(self.run.embeddings_at(self.step)[1])
+        return self._shown[1]
+
+    @cached_property
+    def _shown(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.drawing is None:
+            return self.run.embeddings_at(None)
+        return projected_embeddings(self.run, self.drawing.config, self.step)
 
     @property
     def classes(self) -> tuple[str, ...]:

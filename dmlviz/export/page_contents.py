@@ -55,7 +55,8 @@ def live_contents(export: RunExport, labels: np.ndarray) -> dict[str, Any]:
 
 def _described(export: RunExport, labels: np.ndarray) -> dict[str, Any]:
     run = export.run
-    tracked = run.tracked_indices
+    subset = export.drawing is not None and export.drawing.config.subset is not None
+    tracked = export.items if subset else run.tracked_indices
     return {
         "run": run.id,
         "view": export.drawing.id if export.drawing is not None else "live",

@@ -79,7 +79,8 @@ def as_python(export: RunExport) -> str:
     ]
     if drawn:
         lines.append(f"view = {_call('ProjectionConfig', minimal_overrides(drawn.config))}")
-        lines.append("coordinates = project(end.embeddings, view, labels=labels).coordinates")
+        rows = "" if drawn.config.subset is None else "[view.items]"
+        lines.append(f"coordinates = project(end.embeddings{rows}, view, labels=labels{rows}).coordinates")
     else:
         lines.append("coordinates = default_projection(end.embeddings, labels).project(end.embeddings)")
         if not PROJECTIONS[export.view].native:  # PCA, whose axes have no meaning

@@ -15,6 +15,7 @@ from dmlviz.jobs.job_queue import JobQueue
 from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.jobs.turns import in_turn
 from dmlviz.projection import check
+from dmlviz.runs.projection_items import projected_embeddings
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 
 RESUME_WITHIN_S = 600.0  # seconds after its last sign of life in which a training on the fleet is taken up again
@@ -95,7 +96,8 @@ class JobScheduler(JobQueue):
                 f"A projection needs the embeddings of all test images; {source_run.title} has none yet: wait until "
                 "its training ends."
             )
-        embeddings, _ = source_run.embeddings_at(source_run.embedded_steps[0] if config.all_epochs else config.step)
+        step = source_run.embedded_steps[0] if config.all_epochs else config.step
+        embeddings, _ = projected_embeddings(source_run, config, step)
         check(config, *embeddings.shape)
         key = Key(run, config.id)
 

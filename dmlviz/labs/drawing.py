@@ -10,6 +10,7 @@ from dmlviz.figures.style import ACCENT, GROUND, figure, theme_of
 from dmlviz.labs.lab import FigureRow, FigureSpec, PrintedRow
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down")
+MAX_MARKED_PLACES = 6  # on a logarithmic axis; with more of them it marks powers of ten
 MAX_LABELED_CELLS = 200  # more cells are too small for a number
 
 
@@ -38,6 +39,7 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
             _trace(spec, name, part, number, colors[number]) for number, (name, part) in enumerate(series.items())
         ]
     is_category = any(isinstance(row.x, str) for row in own)
+    places = sorted({row.x for row in own if not isinstance(row.x, str)})
     drawn = figure(
         traces,
         spec.title,
@@ -46,17 +48,22 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
         showlegend=spec.kind != "cells" and len(series) > 1,
         barmode="group",
         hovermode="closest",
-        xaxis={"title": spec.x_title, **_axis(spec.log_x, is_category)},
+        xaxis={"title": spec.x_title, **_axis(spec.log_x, is_category, places)},
         yaxis={"title": spec.y_title if spec.kind != "cells" else "", **_axis(spec.log_y, spec.kind == "cells")},
     )
     if spec.kind == "cells":
-        drawn.update_yaxes(autorange="reversed", automargin=True)
+        # On two lines where that is possible: on a phone the names would leave no room for the cells.
+        names = {"tickvals": list(series), "ticktext": [name.replace(", ", ",<br>") for name in series]}
+        drawn.update_yaxes(autorange="reversed", automargin=True, **names)
+        drawn.update_xaxes(range=[-0.5, len({row.x for row in own}) - 0.5])  # no room for the points beside the cells
     return drawn
 
 
-def _axis(log: bool, is_category: bool) -> dict[str, Any]:
+def _axis(log: bool, is_category: bool, places: Sequence[float] = ()) -> dict[str, Any]:
     if is_category:
         return {"type": "category", "automargin": True}
+    if log and 0 < len(places) <= MAX_MARKED_PLACES:
+        return {"type": "log", "tickvals": list(places), "ticktext": [f"{place:,g}" for place in places]}
     # Powers of ten only: Plotly also writes 2 to 9 where they fit, and 0.0001 as 100μ.
     return {"type": "log", "dtick": 1, "exponentformat": "power"} if log else {}
 

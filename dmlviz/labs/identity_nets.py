@@ -1,7 +1,9 @@
 """The nets that the labs on identities compare: what each one is called and how it is trained."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from dmlviz.studies.trial import Trial
 
 COMMON: Mapping[str, Any] = {
     "net": "small",
@@ -61,3 +63,29 @@ def fields_of(net: str, **changes: Any) -> dict[str, Any]:
     if "loss_params" in changes:
         merged["loss_params"] = {**fields.get("loss_params", {}), **changes["loss_params"]}
     return merged
+
+
+def compared_trials(
+    nets: Sequence[str], seeds: int, steps: int, dataset: str, measuring_seconds: float, **settings: Any
+) -> list[Trial]:
+    """Return a trial for each net and seed.
+
+    Args:
+        nets: Keys of `NETS`.
+        seeds: Number of seeds; the images as they are have only one.
+        steps: Training steps.
+        dataset: Data set.
+        measuring_seconds: Processor seconds of one trial after its training.
+        **settings: More settings of each trial.
+    """
+    return [
+        Trial(
+            name=f"{net}-seed_{seed}",
+            settings={**settings, "net": net, "fields": fields_of(net, steps=steps, seed=seed)},
+            dataset=dataset,
+            seconds=measuring_seconds + (SECONDS_PER_STEP * steps if NETS[net][1] else 0),
+        )
+        for seed in range(seeds)
+        for net in nets
+        if seed == 0 or NETS[net][1]
+    ]

@@ -1,5 +1,7 @@
 """The arrays that a trial kept. Results that come with the program hold no pictures of other people's data sets."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from dmlviz.storage.arrays import read_arrays
@@ -15,3 +17,8 @@ def kept_arrays(result: TrialResult, name: str) -> dict[str, np.ndarray]:
     """Return the arrays of a file that a trial wrote; empty where it wrote none, or it is not kept."""
     path = None if result.folder is None else result.folder / name
     return dict(read_arrays(path)) if path is not None and path.is_file() else {}
+
+
+def first_arrays(results: Iterable[TrialResult], name: str) -> dict[str, np.ndarray]:
+    """Return the arrays of the first result whose trial wrote such a file; empty where none did."""
+    return next(filter(None, (kept_arrays(result, name) for result in results)), {})

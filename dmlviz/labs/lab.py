@@ -157,14 +157,14 @@ class Lab(Spec):
         datasets: Names of the data sets that it can use, the usual one first.
         plan: The trials wanted, given the size, the data set and the results so far. A lab whose later trials depend
             on earlier results returns more of them when it is asked again. The same arguments give the same trials.
-        total: How many trials there will be in the end, and their processor seconds on one core: what is told before
-            the start.
         measure: "module:function", a `dmlviz.studies.trial.Measurement`.
         rows: The figures' rows from any part of the results, so that a figure grows.
         figures: The figures, the most important first.
         guess: What a visitor guesses before the answer.
         literature: Printed values to show beside ours.
         literature_note: What the literature found and why small data may differ.
+        estimate: How many trials there will be in the end, and their processor seconds on one core; None where the plan
+            names all of them before there is a result.
         live: Whether a trial reports, while it goes on, the same values as at its end, so that figures draw them too.
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
@@ -181,13 +181,13 @@ class Lab(Spec):
     question: str
     datasets: tuple[str, ...]
     plan: Callable[[Size, str, Sequence[TrialResult]], Sequence[Trial]]
-    total: Callable[[Size, str], tuple[int, float]]
     measure: str
     rows: Callable[[Sequence[TrialResult]], Sequence[FigureRow]]
     figures: tuple[FigureSpec, ...]
     guess: Guess
     literature: tuple[PrintedRow, ...] = ()
     literature_note: str = ""
+    estimate: Callable[[Size, str], tuple[int, float]] | None = None
     live: bool = False
     strip: Callable[[Sequence[TrialResult]], Sequence[PicturePair]] | None = None
     pictures: Callable[[Sequence[TrialResult], str, str, float | str], Sequence[PicturePair]] | None = None
@@ -195,3 +195,10 @@ class Lab(Spec):
     planes: Callable[[Sequence[TrialResult]], LinkedPlanes | None] | None = None
     plane_images: "Callable[[Dataset], np.ndarray] | None" = None
     playground: str = ""
+
+    def total(self, size: Size, dataset: str) -> tuple[int, float]:
+        """Return how many trials there will be in the end, and their processor seconds on one core."""
+        if self.estimate is not None:
+            return self.estimate(size, dataset)
+        trials = self.plan(size, dataset, [])
+        return len(trials), sum(trial.seconds for trial in trials)

@@ -8,12 +8,12 @@ ZOOM = 3  # screen pixels of a pixel, so that it stays sharp
 ASKED, RIGHT, WRONG = (47, 111, 235), (42, 157, 143), (209, 73, 91)  # colors of the frames
 
 
-def picture_grid(asked: np.ndarray, found: np.ndarray, right: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
+def picture_grid(asked: np.ndarray, others: np.ndarray, right: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
     """Return an image and those that belong to it, in rows, each in a frame that says whether it is right.
 
     Args:
         asked: The first image (h × w or h × w × 3, uint8), in a blue frame.
-        found: The others (n × …), best first.
+        others: The others (n × …), best first.
         right: Whether each of these is right (n).
         columns: Images in a row.
 
@@ -24,7 +24,7 @@ def picture_grid(asked: np.ndarray, found: np.ndarray, right: np.ndarray, column
         >>> picture_grid(np.zeros((8, 8), np.uint8), np.zeros((3, 8, 8), np.uint8), np.array([1, 0, 1]) > 0).shape
         (78, 120, 4)
     """
-    images = [asked, *found]
+    images = [asked, *others]
     frames = [ASKED, *(RIGHT if hit else WRONG for hit in right)]
     height, width = (side + 2 * FRAME + GAP for side in asked.shape[:2])
     rows = -(-len(images) // columns)

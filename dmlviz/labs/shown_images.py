@@ -8,6 +8,8 @@ import numpy as np
 
 from dmlviz.data import Dataset, Split, load, stratified_subset
 from dmlviz.errors import UserError
+from dmlviz.labs.kept_arrays import kept_arrays
+from dmlviz.studies.trial import TrialResult
 
 
 def images_id(data: Dataset) -> str:
@@ -23,6 +25,12 @@ def find_images(dataset: str, wanted: str) -> np.ndarray | None:
     except UserError:
         return None
     return data.test.images if images_id(data) == wanted else None
+
+
+def images_and_arrays(result: TrialResult, name: str) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
+    """Return the test images of a result and the arrays that its trial wrote; None where either is missing."""
+    images, arrays = find_images(result.trial.dataset, result.values["images"]), kept_arrays(result, name)
+    return (images, arrays) if images is not None and arrays else None
 
 
 def both_parts(data: Dataset, count: int) -> tuple[Split, int]:

@@ -90,7 +90,7 @@ def project(
 
     Equal calls give equal maps on a CPU. Layouts run on one thread, so that they stay fast beside a busy process; the
     caller's number of torch threads is restored. The engine "reference" reports its first and last positions only, and
-    cannot resume. `config.step` and `config.all_epochs` are ignored here: they need a run.
+    cannot resume. `config.step`, `all_epochs` and `subset` are ignored here: they need a run.
 
     Args:
         embeddings: n × d, finite; NumPy or torch.

@@ -16,6 +16,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.nets.features import features_of
 from dmlviz.projection import place_on
+from dmlviz.runs.projection_items import projected_items
 from dmlviz.runs.run import Run
 
 if TYPE_CHECKING:
@@ -124,9 +125,10 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
     if basis is not None:
         positions["live"] = basis.project(embeddings).tolist()
     for projection in run.projections():
-        is_final = projection.config.step is None and not projection.config.all_epochs
-        if is_final and projection.state == "finished" and (views is None or projection.id in views):
-            positions[projection.id] = place_on(projection.config, known, projection.coordinates, embeddings).tolist()
+        if projection.config.whole and projection.state == "finished" and (views is None or projection.id in views):
+            assert known is not None  # it has been projected
+            mapped = known[projected_items(run, projection.config)]
+            positions[projection.id] = place_on(projection.config, mapped, projection.coordinates, embeddings).tolist()
     return positions
 
 

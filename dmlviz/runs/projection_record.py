@@ -7,7 +7,7 @@ import numpy as np
 from dmlviz.config import ProjectionConfig
 from dmlviz.runs.event_log_dir import EventLogDir
 from dmlviz.runs.run_info import read_config
-from dmlviz.storage.arrays import check_array, read_array, read_arrays, read_shape, take
+from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, read_shape, take
 from dmlviz.storage.run_schema.descriptions import PROJECTION
 from dmlviz.storage.run_schema.projection_events import PROJECTION_EVENT
 
@@ -28,10 +28,20 @@ class ProjectionRun(EventLogDir):
     def coordinates(self) -> np.ndarray | None:
         """Final positions (n × dims, float32; epochs × n × dims with all_epochs); None before the end."""
         path, config = self.path / "coordinates.npy", self.config
-        whole = config.step is None and not config.all_epochs
-        items = read_shape(self.path.parent.parent / ("labels.npy" if whole else "tracked.npy"))
-        shape = (None if items is None else items[0], config.dims)
+        shape = (self._count, config.dims)
         return read_array(path, "f", (None, *shape) if config.all_epochs else shape)
+
+    @property
+    def _count(self) -> int | None:
+        """Number of points; None before the run has begun."""
+        run, config = self.path.parent.parent, self.config
+        if config.items is not None and config.whole:
+            return len(config.items)
+        if config.items is not None:
+            tracked = read_array(run / "tracked.npy", WHOLE, (None,))
+            return None if tracked is None else len(np.intersect1d(tracked, config.items))
+        shape = read_shape(run / ("labels.npy" if config.whole else "tracked.npy"))
+        return None if shape is None else shape[0]
 
     @property
     def resume_state(self) -> tuple[int, np.ndarray] | None:

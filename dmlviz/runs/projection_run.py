@@ -9,6 +9,7 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
+from dmlviz.runs.projection_items import projected_embeddings
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.files import atomic_write, write_array
@@ -46,12 +47,14 @@ def _project_once(writer: RecordWriter, record: ProjectionRun, run: Run, stop: S
     from dmlviz.projection import project
 
     began, config = time.perf_counter(), record.config
-    embeddings, labels = run.embeddings_at(config.step)
+    embeddings, labels = projected_embeddings(run, config, config.step)
     fitted_to = (
-        [run.embeddings_at(step)[0] for step in run.embedded_steps] if config.params.get("fitted") == "all" else None
+        [projected_embeddings(run, config, step)[0] for step in run.embedded_steps]
+        if config.params.get("fitted") == "all"
+        else None
     )
     iteration, start = record.resume_state or (0, None)
-    frame_writer = _FrameWriter(writer, "all" if config.step is None else "tracked")
+    frame_writer = _FrameWriter(writer, "all" if config.step is None and config.items is None else "tracked")
     projection = project(
         embeddings,
         config,
@@ -99,7 +102,8 @@ def _project_all_epochs(writer: RecordWriter, record: ProjectionRun, run: Run, s
     def tell(phase: str, epoch: int, iteration: int) -> None:
         frame_writer.tell(phase, int(before[epoch]) + iteration, int(before[-1]))
 
-    epochs, labels = [run.embeddings_at(step)[0] for step in steps], run.embeddings_at(steps[0])[1]
+    snapshots = [projected_embeddings(run, config, step) for step in steps]
+    epochs, labels = [embeddings for embeddings, _ in snapshots], snapshots[0][1]
     final = steps.index(config.step) if config.step in steps else -1
     projections = project_sequence(epochs, config, show, labels=labels, chosen=final, stop=stop, on_phase=tell)
     if len(projections) < len(steps):

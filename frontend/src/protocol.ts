@@ -268,12 +268,14 @@ export interface MapProps {
   sprites: SpriteSheets;
   labels?: number[];
   labels_url?: string;
-  kept?: ("tracked" | "nearest" | "values" | "columns")[];
+  kept?: ("tracked" | "items" | "nearest" | "values" | "columns")[];
   tracked?: number[] | null;
   values?: Record<string, string>;
   query?: MapQuery;
   step?: number | null;
   selected?: SelectionBits;
+  subset?: SelectionBits;
+  projects?: boolean;
   running?: boolean;
   autoplay?: boolean;
   picture?: PictureInfo;

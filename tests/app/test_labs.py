@@ -100,7 +100,7 @@ def test_own_results_come_before_ready_made_ones_unless_these_are_asked_for(tmp_
     study = create_study(tmp_path / "margins-quick-digits", "margins", "quick", "digits")
     study.update(owner="ada")
     view = view_lab(ui, Here())
-    assert view.shown == study
+    assert view.study == study
     ui.source = labs.READY_MADE
     assert view_lab(ui, Here()).is_ready_made
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from app.state.explore import UIState
-from app.state.selection import MAX_BYTES, Selection
+from app.state.selection import Selection
+from dmlviz.config.subset import MAX_BYTES
 
 
 def selection(items, n=10_000, dataset="mnist"):

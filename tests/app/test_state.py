@@ -1,8 +1,10 @@
 """The state of Explore and its URL."""
 
+import numpy as np
 import pytest
 
 from app.state.explore import UIState
+from app.state.selection import Selection
 from app.state.training_form import SETTINGS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -25,6 +27,34 @@ def test_a_selected_data_set_overrides_the_fallback():
     assert state.config("digits").dataset == "digits"
     state.set("dataset", "mnist")
     assert state.config("digits").dataset == "mnist"
+
+
+def test_a_subset_is_projected_and_left_again():
+    some = Selection("digits", "IAE=")  # images 5 and 8
+    state = UIState(view="tsne")
+    state.project_subset(some)
+    assert state.projection().items.tolist() == [5, 8]
+    assert UIState.from_query(state.to_query()).projection() == state.projection()
+    state.set_view("umap")
+    state.show_whole()
+    assert (state.view, state.subset, state.projection().items) == ("tsne", None, None)
+    live = UIState()
+    live.project_subset(some)
+    assert live.projection().items.tolist() == [5, 8]
+    live.set_view("umap")
+    live.set_view(LIVE)
+    assert live.projection() is None
+    live.project_subset(some)
+    assert live.view == "umap"  # as the last one
+
+
+def test_defaults_follow_a_small_subset():
+    few = Selection.of("digits", np.arange(30))
+    state = UIState(view="tsne", subset=few)
+    assert state.projection().params["perplexity"] == 10
+    state.set_param("view", PROJECTIONS["tsne"], PROJECTIONS["tsne"].parameters[0], 8)
+    assert state.projection().params["perplexity"] == 8
+    assert UIState(view="tsne").projection().params["perplexity"] == 30
 
 
 def test_every_loss_can_be_selected_and_sets_its_recommendations():

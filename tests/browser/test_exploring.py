@@ -71,7 +71,23 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     assert int(person.of_map("step")) > step
     asked = [url for url in person.requests[requests:] if "/dmlviz/" in url and "judged.bin" not in url]
     assert asked == [], "scrubbing asked the server for more than who fails there"
+
+    # What fails, projected alone; back with one key, and undone; the address holds it.
+    page.locator("[data-tool=subset]").click()
+    person.map_has("points", str(len(failing)))
+    expect(page).to_have_url(re.compile("subset=digits"))
+    expect(page.locator(".figures")).to_contain_text(f"on {len(failing)} test images")
+    page.locator(".overlay").press("w")
+    person.map_has("view", "live")
+    person.map_has("selected", str(len(failing)))
+    expect(page).not_to_have_url(re.compile("subset="))
+    page.locator("[data-tool=undo]").click()
+    person.map_has("points", str(len(failing)))
     assert person.of_map("mounts") == "1"
+    page.reload()
+    person.map_has("points", str(len(failing)))
+    page.locator("[data-tool=whole]").click()
+    person.map_has("points", str(len(digits_run.labels)))
 
 
 def test_a_failing_run_shows_an_alarm_and_applies_its_suggestion(person, server):

@@ -1,5 +1,6 @@
 """The examples that record trainings of other libraries, run against those libraries."""
 
+import json
 import os
 import re
 import subprocess
@@ -13,26 +14,54 @@ from dmlviz.runs.damage import check
 from dmlviz.runs.store import Runs
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-# Where torchvision was built for another torch, these libraries cannot be imported before dmlviz has mended it.
+LIBRARIES = ("pytorch", "lightning", "pytorch_metric_learning", "transformers")
+# One process for all, which imports torch once. Where torchvision was built for another torch, these libraries cannot
+# be imported before dmlviz has mended it.
 RUN = """
-import runpy, sys
+import contextlib, io, json, os, runpy, sys, traceback
 from dmlviz.nets.torchvision_operators import register_missing
 register_missing()
-runpy.run_path(sys.argv[1], run_name="__main__")
+answers = {}
+for library, file, folder in json.load(sys.stdin):
+    os.environ |= {"DMLVIZ_RUNS": folder, "DMLVIZ_DATA": folder + "/data"}
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        try:
+            runpy.run_path(file, run_name="__main__")
+            error = ""
+        except BaseException:
+            error = traceback.format_exc()
+    answers[library] = error, output.getvalue()
+print(json.dumps(answers))
 """
-LIBRARIES = ("pytorch", "lightning", "pytorch_metric_learning", "transformers")
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    """Of each library's example that can be run: its folder, how it failed ("" if it did not), what it printed."""
+    there = [library for library in LIBRARIES if library == "pytorch" or find_spec(library) is not None]
+    folders = {library: tmp_path_factory.mktemp(library) for library in there}
+    jobs = [(library, str(EXAMPLES / f"record_{library}.py"), str(folders[library])) for library in there]
+    done = subprocess.run(
+        [sys.executable, "-c", RUN],
+        input=json.dumps(jobs),
+        env=os.environ | {"DMLVIZ_NICENESS": "0"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path_factory.mktemp("elsewhere"),
+    )
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout.splitlines()[-1])
+    return {library: (folders[library], *answers[library]) for library in there}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_an_example_records_its_training(library, tmp_path):
-    if library != "pytorch" and find_spec(library) is None:
+def test_an_example_records_its_training(library, examples):
+    if library not in examples:
         pytest.skip(f"{library} is not installed")
-    environment = {"DMLVIZ_RUNS": str(tmp_path), "DMLVIZ_DATA": str(tmp_path / "data"), "DMLVIZ_NICENESS": "0"}
-    command = [sys.executable, "-c", RUN, str(EXAMPLES / f"record_{library}.py")]
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    (run,) = Runs(tmp_path, bundled=tmp_path / "none").list()
-    assert str(run.path) in done.stdout
+    folder, error, output = examples[library]
+    assert not error, error
+    (run,) = Runs(folder, bundled=folder / "none").list()
+    assert str(run.path) in output
     assert run.state == "finished"
     assert [*check(run)] == []
     assert len(run.snapshot_steps) >= 5

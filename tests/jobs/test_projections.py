@@ -5,10 +5,15 @@ import json
 import numpy as np
 import pytest
 
+from app.payloads.point_values import point_values
 from dmlviz.config import ProjectionConfig
+from dmlviz.config.subset import pack_items
 from dmlviz.data import load
 from dmlviz.errors import UserError
+from dmlviz.export.contents import RunExport
+from dmlviz.export.page_contents import page_contents
 from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.projection import project
 
 
 def test_a_query_is_placed_where_the_net_embeds_it(jobs, finished):
@@ -48,6 +53,58 @@ def test_a_projection_runs_as_a_job(jobs, finished, until):
     answer = jobs.embed(finished.id, load("digits").test.images[:2])
     np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-3)
     assert list(jobs.embed(finished.id, load("digits").test.images[:2], views=[])["places"]) == ["live"]
+
+
+def test_a_subset_is_projected_and_measured_alone(jobs, finished, until):
+    items = np.arange(3, 300, 2)
+    config = ProjectionConfig(method="tsne", params={"iterations": 250}, subset=pack_items(items))
+    projection = jobs.project(finished.id, config)
+    until(lambda: jobs.status(finished.id, projection).phase == "finished")
+    drawing = finished.drawing(projection)
+    alone = project(finished.embeddings[items], config)
+    np.testing.assert_array_equal(drawing.coordinates, alone.coordinates)
+    assert drawing.end["faithfulness"]["measured"] == len(items)
+    assert drawing.end["frame"]["items"] == "tracked"  # the map asks which
+    values = np.frombuffer(point_values(finished, drawing, "faithfulness"), "<f4")
+    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(values)), items)
+    export = RunExport(finished, drawing)
+    np.testing.assert_array_equal(export.items, items)
+    np.testing.assert_array_equal(export.labels, finished.labels[items])
+    assert page_contents(export)["tracked"] == items.tolist()
+    images = load("digits").test.images[items[:2]]
+    places = jobs.embed(finished.id, images, views=[projection])["places"][projection]
+    np.testing.assert_allclose(places, drawing.coordinates[:2], atol=1)
+
+
+def test_a_subset_of_another_step_holds_the_tracked_images_only(jobs, finished, until):
+    tracked = finished.tracked_indices
+    step = finished.embedded_steps[0]
+    subset = pack_items(np.arange(tracked[10] + 1))
+    projection = jobs.project(finished.id, ProjectionConfig(method="pca", step=step, subset=subset))
+    until(lambda: jobs.status(finished.id, projection).phase == "finished")
+    assert finished.drawing(projection).coordinates.shape == (11, 2)
+    missing = np.setdiff1d(np.arange(len(finished.labels)), tracked)
+    if len(missing):
+        with pytest.raises(UserError, match="None of the selected images"):
+            jobs.project(finished.id, ProjectionConfig(method="pca", step=step, subset=pack_items(missing[:5])))
+
+
+def test_a_subset_too_small_for_a_method_is_refused_with_one_sentence(jobs, finished):
+    with pytest.raises(UserError, match="a third of the number of points; got 30 for 4 points: use PCA"):
+        jobs.project(finished.id, ProjectionConfig(method="tsne", subset=pack_items(np.arange(4))))
+    with pytest.raises(UserError, match="at least 2 points; got 1"):
+        jobs.project(finished.id, ProjectionConfig(method="pca", subset=pack_items(np.array([7]))))
+    with pytest.raises(UserError, match="names at least one item"):
+        ProjectionConfig(subset="no word")
+    with pytest.raises(UserError, match="None of the selected images"):
+        jobs.project(finished.id, ProjectionConfig(method="pca", subset=pack_items(np.array([99_999]))))
+
+
+def test_equal_subsets_are_one_projection_and_no_subset_keeps_the_old_id():
+    word = pack_items(np.array([5, 8]))
+    assert ProjectionConfig(subset=word + "=").id == ProjectionConfig(subset=word).id
+    assert "subset" not in ProjectionConfig().to_json()
+    assert ProjectionConfig.from_json(ProjectionConfig(subset=word).to_json()).items.tolist() == [5, 8]
 
 
 def test_a_projection_of_an_unfinished_run_is_refused(jobs, long):

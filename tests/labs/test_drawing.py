@@ -37,6 +37,14 @@ def test_rows_of_the_figure_are_drawn_with_their_intervals(kind):
     assert "n = 3" in first.text[0]
 
 
+def test_a_logarithmic_axis_is_marked_where_the_values_are_or_at_powers_of_ten():
+    rows = [FigureRow(figure="f", series="a", x=5 * 4**power, y=1) for power in range(7)]
+    few, many = (draw(spec("line", log_x=True), rows[:count]).layout.xaxis for count in (5, 7))
+    assert tuple(few.tickvals) == (5, 20, 80, 320, 1280)
+    assert few.ticktext[-1] == "1,280"
+    assert (many.tickvals, many.dtick) == (None, 1)
+
+
 def test_printed_values_are_hollow_and_dashed():
     printed = [PrintedRow(figure="f", series="p", x=x, y=x, source="A paper, 1999") for x in (1, 2)]
     line, bar = draw(spec("line"), printed).data[0], draw(spec("bar"), printed).data[0]
@@ -58,6 +66,15 @@ def test_cells_below_a_limit_have_a_star_and_each_can_be_clicked():
     assert cells.texttemplate == "%{text}"
     assert [list(point) for point in clickable.customdata] == [["a", "1"], ["a", "10"], ["b", "1"]]
     assert clickable.marker.opacity == 0
+
+
+def test_cells_take_the_width_and_long_names_of_rows_two_lines():
+    rows = [FigureRow(figure="f", series=name, x="c", y=1) for name in ("one", "batch hard, printed")]
+    layout = draw(spec("cells"), rows).layout
+    axis = layout.yaxis
+    assert tuple(layout.xaxis.range) == (-0.5, 0.5)
+    assert tuple(axis.tickvals) == ("one", "batch hard, printed")
+    assert tuple(axis.ticktext) == ("one", "batch hard,<br>printed")
     assert [list(line) for line in draw(spec("cells"), ROWS).data[0].text] == [["0.5", "0.6"], ["0.2", ""]]
 
 

@@ -4,10 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
-from dmlviz.metrics.clustering import k_means, pairwise_f1, scores
+from dmlviz.metrics.clustering import normalized_information, pairwise_f1, scores
 from dmlviz.metrics.inputs import read
+from dmlviz.ops.k_means import k_means
 
 
 def clumps(spread, n=200, classes=5, seed=0):
@@ -27,6 +29,30 @@ def test_scores_are_scikit_learns_for_the_clusters_found():
     assert 0.05 < got["nmi"] < 0.95
     assert got["nmi"] == pytest.approx(normalized_mutual_info_score(labels, clusters))
     assert got["ami"] == pytest.approx(adjusted_mutual_info_score(labels, clusters))
+
+
+@pytest.mark.parametrize(("classes", "clusters", "n"), [(2, 1, 9), (3, 5, 40), (10, 10, 2000), (300, 250, 1500)])
+def test_information_is_scikit_learns(classes, clusters, n):
+    rng = np.random.default_rng(n)
+    classes, clusters = np.arange(n) % classes, rng.integers(clusters, size=n)
+    clusters = np.where(rng.random(n) < 0.4, clusters, classes % (clusters.max() + 1))
+    nmi, ami = normalized_information(classes, clusters)
+    assert nmi == pytest.approx(normalized_mutual_info_score(classes, clusters), abs=1e-9)
+    assert ami == pytest.approx(adjusted_mutual_info_score(classes, clusters), abs=1e-9)
+
+
+@pytest.mark.parametrize(("classes", "each", "spread"), [(10, 60, 5.0), (200, 8, 5.0)])
+def test_clusters_are_as_tight_as_scikit_learns(classes, each, spread):
+    rng = np.random.default_rng(classes)
+    labels = np.repeat(np.arange(classes), each)
+    points = (10 * rng.normal(size=(classes, 16))[labels] + spread * rng.normal(size=(len(labels), 16))).astype("f4")
+
+    def looseness(clusters):
+        return sum(points[clusters == one].var(axis=0).sum() * (clusters == one).sum() for one in np.unique(clusters))
+
+    peers = [KMeans(classes, n_init=3, random_state=seed).fit(points).labels_ for seed in range(3)]
+    ours = [k_means(points, classes, seed) for seed in range(3)]
+    assert np.mean([*map(looseness, ours)]) < 1.01 * np.mean([*map(looseness, peers)])
 
 
 def test_pairwise_f1_equals_the_loop_over_pairs():

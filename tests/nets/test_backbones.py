@@ -29,16 +29,20 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
-register_missing()
-from torchvision.models import get_model  # noqa: E402
+
+@pytest.fixture(scope="module")
+def models():
+    """torchvision's models; to import them takes as long as to import torch."""
+    register_missing()
+    return pytest.importorskip("torchvision.models")
 
 
 @pytest.fixture(scope="module")
-def state():
+def state(models):
     """The weights of a ResNet-18 with its classification layer, drawn at random."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return get_model("resnet18", weights=None).state_dict()
+        return models.get_model("resnet18", weights=None).state_dict()
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +101,9 @@ def test_weights_are_read_from_each_format_without_the_classification_layer(weig
     assert torch.equal(read["conv1.weight"], state["conv1.weight"])
 
 
-def test_features_are_what_the_classification_layer_of_torchvision_gets(weights, state):
+def test_features_are_what_the_classification_layer_of_torchvision_gets(models, weights, state):
     spec = BACKBONES["resnet18"]
-    net = get_model("resnet18", weights=None)
+    net = models.get_model("resnet18", weights=None)
     net.load_state_dict(state)
     net.fc = torch.nn.Identity()
     image = np.random.default_rng(0).integers(0, 256, (2, 224, 224, 3), np.uint8)
@@ -112,14 +116,12 @@ def test_features_are_what_the_classification_layer_of_torchvision_gets(weights,
 
 
 @pytest.mark.parametrize("name", [name for name, spec in BACKBONES.items() if spec.library == "torchvision"])
-def test_each_backbone_is_one_of_torchvision_with_the_declared_layer_and_weights(name):
-    from torchvision.models import get_model_weights
-
+def test_each_backbone_is_one_of_torchvision_with_the_declared_layer_and_weights(models, name):
     spec = BACKBONES[name]
     with torch.device("meta"):
-        net = get_model(name, weights=None)
+        net = models.get_model(name, weights=None)
     assert net.get_submodule(spec.head).in_features == spec.dimensions
-    assert spec.weights in [str(known) for known in get_model_weights(name)]
+    assert spec.weights in [str(known) for known in models.get_model_weights(name)]
 
 
 @pytest.mark.parametrize("name", [name for name, spec in BACKBONES.items() if spec.library == "timm"])

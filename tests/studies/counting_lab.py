@@ -63,7 +63,7 @@ LABS.add(
         question="How large is a square?",
         datasets=("digits", "mnist"),
         plan=plan,
-        total=lambda size, dataset: (QUICK, 0.3) if size == "quick" else (FULL, 0.6),
+        estimate=lambda size, dataset: (QUICK, 0.3) if size == "quick" else (FULL, 0.6),
         measure="",
         rows=rows,
         figures=(

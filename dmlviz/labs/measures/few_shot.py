@@ -46,8 +46,8 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     first = accuracies[next(iter(TASKS))]
     _keep_episodes(embeddings, labels, rows, context)
     if fields:  # pixels are those of the images
-        kept = {"embeddings": embeddings.astype(np.float16), "labels": labels.astype(np.uint8)}
-        np.savez_compressed(context.folder / EMBEDDED, **kept)  # type: ignore[arg-type]
+        arrays = {"embeddings": embeddings.astype(np.float16), "labels": labels.astype(np.uint8)}
+        np.savez_compressed(context.folder / EMBEDDED, **arrays)  # type: ignore[arg-type]
     return {
         "tasks": {name: _interval(values) for name, values in accuracies.items()},
         "growth": [_interval(first[:count]) for count in GROWTH],

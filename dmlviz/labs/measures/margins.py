@@ -31,7 +31,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     config = TrainConfig(dataset=trial.dataset, num_snapshots=SNAPSHOTS, eval_subset_size=KEPT_POINTS, **settings)
     data = load(trial.dataset, context.data_root)
     seen = np.array(config.train_classes)
-    kept = np.flatnonzero(np.isin(data.test.labels, seen))
+    rows = np.flatnonzero(np.isin(data.test.labels, seen))
     losses: list[float] = []
 
     def on_event(event: Event) -> None:
@@ -40,7 +40,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
 
     end = train_to_the_end(config, data, context, on_event=on_event)
     assert end.class_centers is not None
-    embeddings, labels = end.embeddings[kept], np.searchsorted(seen, data.test.labels[kept])
+    embeddings, labels = end.embeddings[rows], np.searchsorted(seen, data.test.labels[rows])
     some = some_test_images(data, seen, KEPT_POINTS)
     np.savez(
         context.folder / "points.npz",

@@ -57,12 +57,13 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     scored, embeddings, curves = [], [], []
     for number, (train, validation) in enumerate(folds(classes)):
         held = data.train.select_classes(validation)
-        shown = held.first(TRAIN_PER_CLASS * len(validation)) if is_search else test
-        trainer, curve = _train(_config(trial, data, train), replace(data, test=shown), context, number, not is_search)
+        scored_on = held.first(TRAIN_PER_CLASS * len(validation)) if is_search else test
+        fold = replace(data, test=scored_on)
+        trainer, curve = _train(_config(trial, data, train), fold, context, number, not is_search)
         embedded = trainer.embed(trainer.test_images)
         if not np.isfinite(embedded).all():
             raise UserError("The training diverged: its embeddings are not finite.")
-        scored.append(_scores(embedded, shown))
+        scored.append(_scores(embedded, scored_on))
         embeddings.append(embedded)
         curves.append([*curve, scored[-1]["map_at_r"]])
     if is_search:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dmlviz.data import load
 from dmlviz.data.dataset import Split
 from dmlviz.labs.measures.identity_embeddings import embed_test_images
-from dmlviz.labs.reid_scores import COLLAPSED_MAP, GALLERY_SIZES, RANKS
+from dmlviz.labs.reid_scores import COLLAPSED_MAP, GALLERY_SIZES, RANKS, SIZES
 from dmlviz.labs.shown_images import images_id
 from dmlviz.metrics import evaluate
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
@@ -38,13 +39,16 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         right=data.test.labels[gallery[indices]] == data.test.labels[query, None],
         distance=distances.astype(np.float32),
     )
-    sizes = {size: search(embeddings, data.test, size) for size in GALLERY_SIZES} if trial.settings["sizes"] else {}
+    sizes = size_scores(embeddings, data.test) if trial.settings["sizes"] else {}
+    if sizes:
+        np.savez_compressed(
+            context.folder / SIZES, rank1=sizes["rank1"].astype(np.float32), map=sizes["map"].astype(np.float32)
+        )
     return {
         "map": scores["map"],
         "cmc": [scores[f"cmc_at_{rank}"] for rank in RANKS],
         "gallery": {
-            "rank1": [sizes[size]["cmc_at_1"] for size in sizes],
-            "map": [sizes[size]["map"] for size in sizes],
+            name: [float(sizes[name][size - 1]) for size in GALLERY_SIZES] if sizes else [] for name in ("rank1", "map")
         },
         "collapsed": scores["map"] < COLLAPSED_MAP,
         "queries": scores["queries"],
@@ -75,3 +79,34 @@ def search(embeddings: np.ndarray, test: Split, identities: int | None = None) -
         cameras=cameras[query],
         gallery_cameras=cameras[gallery],
     )
+
+
+def size_scores(embeddings: np.ndarray, test: Split) -> dict[str, np.ndarray]:
+    """Return the scores of the queries among the first one, two, … all identities.
+
+    Args:
+        embeddings: An embedding of each test image (n × d).
+        test: The test images, with the roles query and camera; no picture of the gallery is of a query's camera.
+
+    Returns:
+        `rank1` and `map`, each with a value for 1 to all identities. Of two pictures at one distance the wrong one
+        comes first.
+    """
+    _, identities = np.unique(test.labels, return_inverse=True)
+    query, gallery = test.roles["query"] == 1, test.roles["query"] == 0
+    if np.intersect1d(test.roles["camera"][query], test.roles["camera"][gallery]).size:
+        raise ValueError("the gallery has pictures of a query's camera")
+    neighbors, count = identities[gallery], int(identities.max()) + 1
+    rank1, precision, queries = np.zeros((3, count))
+    for own, distances in zip(
+        identities[query], cdist(embeddings[query], embeddings[gallery], "sqeuclidean"), strict=True
+    ):
+        right = np.sort(distances[neighbors == own])
+        wrong, wrong_distances = neighbors[neighbors != own], distances[neighbors != own]
+        # For each right picture: how many wrong ones come before it, among the first identities.
+        before = np.stack([np.bincount(wrong[wrong_distances <= limit], minlength=count).cumsum() for limit in right])
+        places = 1 + np.arange(len(right))[:, None]
+        rank1[own:] += before[0, own:] == 0
+        precision[own:] += (places / (places + before)).mean(0)[own:]
+        queries[own:] += 1
+    return {"rank1": rank1 / queries, "map": precision / queries}

@@ -209,23 +209,23 @@ def box_overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def summary(overlaps: np.ndarray) -> dict[str, Any]:
     """Return what the figures show of overlaps, videos × frames; the first frame is given and does not count."""
     later = overlaps[:, 1:]
-    kept = np.minimum.accumulate(overlaps > 0.1, axis=1)
+    followed = np.minimum.accumulate(overlaps > 0.1, axis=1)
     return {
         "iou": float(later.mean()),
-        "kept": [round(float(share), 4) for share in kept.mean(0)],
+        "kept": [round(float(share), 4) for share in followed.mean(0)],
         "success": [[t / 20, round(float((later > t / 20).mean()), 4)] for t in range(20)],
     }
 
 
 def _keep(context: TrialContext, videos: Videos, boxes: np.ndarray, overlaps: np.ndarray) -> None:
     """Keep first and last frame of a few videos, from the worst followed to the best."""
-    shown = np.argsort(overlaps.mean(1))[np.linspace(0, len(videos) - 1, SHOWN).astype(int)]
-    first, last = videos.frames[shown, 0].copy(), videos.frames[shown, -1].copy()
-    for i, video in enumerate(shown):
+    chosen = np.argsort(overlaps.mean(1))[np.linspace(0, len(videos) - 1, SHOWN).astype(int)]
+    first, last = videos.frames[chosen, 0].copy(), videos.frames[chosen, -1].copy()
+    for i, video in enumerate(chosen):
         _outline(first[i], videos.boxes[video, 0], 255)
         _outline(last[i], videos.boxes[video, -1], 255)
         _outline(last[i], boxes[video, -1], 0)
-    np.savez_compressed(context.folder / PICTURES, first=first, last=last, iou=overlaps[shown].mean(1))
+    np.savez_compressed(context.folder / PICTURES, first=first, last=last, iou=overlaps[chosen].mean(1))
 
 
 def _outline(frame: np.ndarray, box: np.ndarray, level: int) -> None:

@@ -141,14 +141,14 @@ def _keep(context: TrialContext, test: Split, queries: np.ndarray, gallery: np.n
     """Keep a map of both domains, and what a few queries find, for the figure and the pictures."""
     both = np.concatenate([gallery[:SHOWN], queries[:SHOWN]])
     places = LinearProjection.pca(np.concatenate([gallery, queries])).project(both)
-    shown = np.linspace(0, len(queries) - 1, 12).astype(int)
-    order = np.argsort((gallery**2).sum(1)[None] - 2 * queries[shown] @ gallery.T, axis=1)[:, :STRIP]
+    chosen = np.linspace(0, len(queries) - 1, 12).astype(int)
+    order = np.argsort((gallery**2).sum(1)[None] - 2 * queries[chosen] @ gallery.T, axis=1)[:, :STRIP]
     np.savez_compressed(
         context.folder / MAP, places=places.reshape(2, -1, 2).astype(np.float32), garments=garments[:SHOWN]
     )
     np.savez_compressed(
         context.folder / PICTURES,
-        sketches=test.images[1::2][shown],
+        sketches=test.images[1::2][chosen],
         photographs=test.images[0::2][order],
-        right=order == shown[:, None],
+        right=order == chosen[:, None],
     )

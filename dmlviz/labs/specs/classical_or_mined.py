@@ -53,11 +53,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     ]
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _way(result: TrialResult) -> str:
     return result.trial.name.rsplit("-", 1)[0]
 
@@ -110,11 +105,11 @@ def _plane_images(data: "Dataset") -> np.ndarray:
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    found = {(row.series, row.x): row.y for row in _rows(results) if row.figure == "scores"}
+    bars = {(row.series, row.x): row.y for row in _rows(results) if row.figure == "scores"}
     series = f"{SCORES[-1][1]}, {PARTS[0][1]}"
-    if any((series, title) not in found for title in TITLES.values()):
+    if any((series, title) not in bars for title in TITLES.values()):
         return "Too many trainings failed to tell."
-    scores = [found[series, title] for title in TITLES.values()]
+    scores = [bars[series, title] for title in TITLES.values()]
     tuples = {row.series: row.y for row in _rows(results) if row.figure == "tuples"}
     classical, mined, *_ = TITLES.values()
     return (
@@ -135,7 +130,6 @@ LAB = Lab(
     question="Is it worth choosing pairs and triplets from the batch, if each net sees the same number of images?",
     datasets=("mnist", "fashion_mnist", "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.classical_or_mined:measure",
     rows=_rows,
     figures=(

@@ -8,23 +8,22 @@ import numpy as np
 from dmlviz.labs.few_shot_tasks import EPISODES, GROWTH, SHOTS, TASKS, TEST_WAYS
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.picture_grid import picture_grid
-from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import mean_row
-from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 COMMON = {"net": "small", "embedding_dim": 64, "learning_rate": 2e-3, "validation_fraction": 0}
 
 
-def _prototypical(ways: int) -> dict[str, Any]:
-    """Episodes of so many ways, one example and five queries each."""
+def _prototypical(ways: int, shots: int = 1) -> dict[str, Any]:
+    """Episodes of so many ways, so many examples and five queries each."""
     return {
         **COMMON,
         "loss": "prototypical",
-        "loss_params": {"support": 1},
+        "loss_params": {"support": shots},
         "sampler": "episodes",
         "classes_per_batch": ways,
-        "images_per_class": 6,
+        "images_per_class": shots + 5,
     }
 
 
@@ -34,6 +33,7 @@ NETS: dict[str, tuple[str, dict[str, Any]]] = {
     "nt_xent": ("NT-Xent", {**COMMON, "loss": "nt_xent", "classes_per_batch": 40, "images_per_class": 4}),
     "prototypical_5": ("prototypical, 5 ways", _prototypical(5)),
     "prototypical_20": ("prototypical, 20 ways", _prototypical(20)),
+    "prototypical_20_shots_5": ("prototypical, 20 ways, 5 shots", _prototypical(20, shots=5)),
     "prototypical_60": ("prototypical, 60 ways", _prototypical(60)),
 }
 TRAIN_WAYS = {"prototypical_5": 5, "prototypical_20": 20, "prototypical_60": 60}
@@ -63,11 +63,6 @@ def _batch(fields: dict[str, Any]) -> int:
     if "classes_per_batch" in fields:
         return int(fields["classes_per_batch"] * fields["images_per_class"])
     return int(fields.get("batch_size", 0))
-
-
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
 
 
 def _by_net(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
@@ -106,14 +101,13 @@ def _task_row(figure: str, series: str, x: float | str, task: str, group: Sequen
 
 def _episodes(result: TrialResult) -> list[PicturePair]:
     """A few 5-way episodes: the example of a class, then its queries; frames say which were answered right."""
-    path = None if result.folder is None else result.folder / "episodes.npz"
-    images = find_images(result.trial.dataset, result.values["images"])
-    if path is None or not path.exists() or images is None:
+    behind = images_and_arrays(result, "episodes.npz")
+    if behind is None:
         return []
-    kept = read_arrays(path)
+    images, episodes = behind
     pairs = []
     for number, (support, queries, answers) in enumerate(
-        zip(kept["support"], kept["queries"], kept["answers"], strict=True)
+        zip(episodes["support"], episodes["queries"], episodes["answers"], strict=True)
     ):
         for way in range(len(support)):
             right = answers[way] == way
@@ -156,15 +150,15 @@ LAB = Lab(
     question="Can a class be recognized from a single example, and should training look like the test?",
     datasets=("numbers",),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.few_shot:measure",
     rows=_rows,
     figures=(
         FigureSpec(
             name="tasks",
             title="Accuracy",
-            caption="600 episodes of the 20 test classes, 15 queries of each class; 64 classes to train on. Of several "
-            "seeds (n) the mean with a 95 % t-interval; of one seed a 95 % t-interval over its episodes (n).",
+            caption="600 episodes of the 20 test classes, 15 queries of each class; 64 classes to train on. "
+            "Prototypical nets train with one example where no shots are named. Of several seeds (n) the mean with a "
+            "95 % t-interval; of one seed a 95 % t-interval over its episodes (n).",
             kind="bar",
             x_title="task",
             y_title="accuracy",

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from dmlviz.labs.gallery_tasks import ENROLLED, EXAMPLES, FALSE_ALARMS
-from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, fields_of
+from dmlviz.labs.identity_nets import compared_trials
 from dmlviz.labs.identity_rows import by_net, seed_rows
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair
-from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import mean_row
-from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 COMPARED = ("pixels", "softmax", "arcface", "batch_hard", "nt_xent")
@@ -24,17 +23,7 @@ RULES = {"nearest": "nearest picture", "mean": "mean of the pictures"}
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
     nets, seeds, steps = (QUICK, 1, 400) if size == "quick" else (COMPARED, 3, 1000)
     newcomer_steps = 150 if size == "quick" else 400
-    identities = [
-        Trial(
-            name=f"{net}-seed_{seed}",
-            settings={"part": "identities", "net": net, "fields": fields_of(net, steps=steps, seed=seed)},
-            dataset=dataset,
-            seconds=MEASURING_SECONDS + (SECONDS_PER_STEP * steps if NETS[net][1] else 0),
-        )
-        for seed in range(seeds)
-        for net in nets
-        if seed == 0 or NETS[net][1]  # pixels have no seed
-    ]
+    identities = compared_trials(nets, seeds, steps, dataset, MEASURING_SECONDS, part="identities")
     newcomers = [
         Trial(
             name=f"newcomers-{loss}-seed_{seed}",
@@ -57,11 +46,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
         for loss in NEWCOMER_NETS
     ]
     return [*identities, *newcomers]
-
-
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
@@ -89,19 +73,18 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 def _answers(result: TrialResult, kinds: Sequence[bool] = (False, True)) -> list[PicturePair]:
     """Unknown identities that got a name, then known ones that did not; each with the nearest enrolled picture."""
-    path = None if result.folder is None else result.folder / "answers.npz"
-    images = find_images(result.trial.dataset, result.values["images"])
-    if path is None or not path.exists() or images is None:
+    behind = images_and_arrays(result, "answers.npz")
+    if behind is None:
         return []
-    kept = read_arrays(path)
+    images, answers = behind
     pairs = []
     for probe, nearest, known, distance in zip(
-        kept["probe"], kept["nearest"], kept["known"], kept["distance"], strict=True
+        *(answers[name] for name in ("probe", "nearest", "known", "distance")), strict=True
     ):
         if bool(known) not in kinds:
             continue
-        said = "known, but called unknown" if known else "unknown, but got a name"
-        caption = f"{said}: distance {distance:.2f}, threshold {kept['threshold']:.2f}"
+        verdict = "known, but called unknown" if known else "unknown, but got a name"
+        caption = f"{verdict}: distance {distance:.2f}, threshold {answers['threshold']:.2f}"
         pairs.append(PicturePair(images=(images[probe], images[nearest]), caption=caption))
     return pairs
 
@@ -142,7 +125,6 @@ LAB = Lab(
     question="Can a net name somebody who came after its training, and say when it does not know?",
     datasets=("identities",),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.gallery:measure",
     rows=_rows,
     figures=(

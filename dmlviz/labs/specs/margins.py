@@ -51,11 +51,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     ]
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _kind(result: TrialResult) -> str:
     return result.trial.name.split("-")[0]
 
@@ -152,7 +147,6 @@ LAB = Lab(
     question="What does a margin on the angle do to the classes: does it move them apart, or make them narrower?",
     datasets=("mnist", "fashion_mnist", "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.margins:measure",
     rows=_rows,
     figures=(

@@ -57,11 +57,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     return trials
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     measured = [result for result in results if result.values]
     by_digit = [result for result in measured if result.trial.settings["notion"] == NOTIONS[0]]
@@ -87,11 +82,11 @@ def _row_of_matrix(result: TrialResult) -> str:
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """The rows of W as pictures, or the map of a space."""
-    kept = [result for result in results if result.folder and result.values]
+    measured = [result for result in results if result.folder and result.values]
     if figure == "notions":
-        return [_map(result) for result in kept if _row_of_matrix(result) == series][:1]
+        return [_map(result) for result in measured if _row_of_matrix(result) == series][:1]
     pairs: list[PicturePair] = []
-    for result in [result for result in kept if result.trial.settings["title"] == x][:1]:
+    for result in [result for result in measured if result.trial.settings["title"] == x][:1]:
         pairs.append(_map(result))
         for number, row in enumerate(kept_arrays(result, "rows.npz").get("rows", ()), 1):
             pairs.append(PicturePair(images=(signed_picture(row),), caption=f"row {number} of W"))
@@ -104,18 +99,18 @@ def signed_picture(row: np.ndarray) -> np.ndarray:
 
 
 def _map(result: TrialResult) -> PicturePair:
-    kept = kept_arrays(result, MAP)
+    plane = kept_arrays(result, MAP)
     notion = result.trial.settings["notion"]
     return PicturePair(
-        images=(plane_picture(kept["places"], kept["labels"].astype(int)),),
+        images=(plane_picture(plane["places"], plane["labels"].astype(int)),),
         caption=f"{result.trial.settings['title']}, learned by {notion}, colored by {notion}: two principal axes",
     )
 
 
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
     """The same images in the four spaces."""
-    kept = [result for result in results if result.folder and result.values and not result.trial.settings["seed"]]
-    return [_map(result) for notion in NOTIONS for result in kept if _row_of_matrix(result) == notion]
+    first = [result for result in results if result.folder and result.values and not result.trial.settings["seed"]]
+    return [_map(result) for notion in NOTIONS for result in first if _row_of_matrix(result) == notion]
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
@@ -125,8 +120,8 @@ def _answer(results: Sequence[TrialResult]) -> str:
     wins = sum(cells[notion, notion] == max(cells[row, notion] for row in NOTIONS) for notion in NOTIONS)
     return (
         f"For {wins} of the four notions the space that learned it finds it best. The space that learned the thickness "
-        f"finds a neighbor of the same digit in {100 * cells['thickness', 'digit']:.0f} % of the cases, the one that "
-        f"learned the digit in {100 * cells['digit', 'digit']:.0f} %. No distance is right by itself: it is right for "
+        f"finds a neighbor of the same digit in {cells['thickness', 'digit']:.0%} of the cases, the one that "
+        f"learned the digit in {cells['digit', 'digit']:.0%}. No distance is right by itself: it is right for "
         "a notion of same."
     )
 
@@ -143,7 +138,6 @@ LAB = Lab(
     "thickness?",
     datasets=("mnist", "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.metric:measure",
     rows=_rows,
     figures=(

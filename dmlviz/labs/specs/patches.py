@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.labs.kept_arrays import PICTURES, kept_arrays
+from dmlviz.labs.kept_arrays import PICTURES, first_arrays
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.statistics import mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
@@ -42,11 +42,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
                     )
                 )
     return trials
-
-
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
 
 
 def _title(kind: str) -> str:
@@ -99,13 +94,14 @@ def _other_kind(result: TrialResult) -> str:
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """The pairs that a net got most wrong."""
     net = series if figure == "roc" else x
-    kept = [kept_arrays(result, PICTURES) for result in results if result.values and _net(result) == net]
+    worst = first_arrays([result for result in results if result.values and _net(result) == net], PICTURES)
+    if not worst:
+        return []
+    half = len(worst["scores"]) // 2
     pairs = []
-    for worst in [arrays for arrays in kept if arrays][:1]:
-        half = len(worst["scores"]) // 2
-        for number, (images, score) in enumerate(zip(worst["images"], worst["scores"], strict=True)):
-            words = "two points, taken for one" if number < half else "one point, taken for two"
-            pairs.append(PicturePair(images=(images[0], images[1]), caption=f"{words}; score {score:.2f}"))
+    for number, (images, score) in enumerate(zip(worst["images"], worst["scores"], strict=True)):
+        words = "two points, taken for one" if number < half else "one point, taken for two"
+        pairs.append(PicturePair(images=(images[0], images[1]), caption=f"{words}; score {score:.2f}"))
     return pairs
 
 
@@ -118,7 +114,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
         if row.figure == "fpr95" and row.series.endswith(_title(_other_kind(first))):
             values.setdefault(row.x, row.y)
     ranked = sorted(values.items(), key=lambda item: item[1])
-    listed = ", ".join(f"{net} {value:.1f} %" for net, value in ranked)
+    listed = ", ".join(f"{net} {value / 100:.1%}" for net, value in ranked)
     return (
         f"False positives at 95 % recall, on scenes of another kind where there is one: {listed}. A net that sees both "
         "patches at once can compare them from its first layer on; the price is that every pair is computed anew."
@@ -136,7 +132,6 @@ LAB = Lab(
     "seen?",
     datasets=(*SCENES, "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.patches:measure",
     rows=_rows,
     figures=(

@@ -9,9 +9,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import metric_title
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair
 from dmlviz.labs.picture_rows import row_of_images
-from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import mean_rows
-from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 # Name, title, settings of the net; None for raw pixels. The untrained net is that of the first training.
@@ -53,11 +52,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     return trials
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _by_way(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
     """The results that were measured, by the title of their way."""
     return {
@@ -77,11 +71,8 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     return rows
 
 
-def _kept(result: TrialResult) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
-    """The test images, and the neighbors that the trial kept; None where one of the two is not here."""
-    path = None if result.folder is None else result.folder / "neighbors.npz"
-    images = find_images(result.trial.dataset, result.values["images"])
-    return None if path is None or not path.exists() or images is None else (images, read_arrays(path))
+def _neighbors(result: TrialResult) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
+    return images_and_arrays(result, "neighbors.npz")
 
 
 def _ranking_picture(images: np.ndarray, labels: np.ndarray, query: int, nearest: np.ndarray) -> np.ndarray:
@@ -100,7 +91,7 @@ def _ranking_picture(images: np.ndarray, labels: np.ndarray, query: int, nearest
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
     """Random queries with their ten nearest: by pixels, and by the best net."""
     ways = _by_way(results)
-    first = {title: kept for title, own in ways.items() if (kept := _kept(own[0])) is not None}
+    first = {title: behind for title, own in ways.items() if (behind := _neighbors(own[0])) is not None}
     pixels, best = TITLES[WAYS[0][0]], _best(results)
     if pixels not in first or best not in first:
         return []
@@ -120,10 +111,10 @@ def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """The queries whose first right image comes at this k; of a bar, those that are found last."""
     own = _by_way(results).get(str(x) if figure == "scores" else series, [])
-    kept = _kept(own[0]) if own else None
-    if kept is None:
+    behind = _neighbors(own[0]) if own else None
+    if behind is None:
         return []
-    images, neighbors = kept
+    images, neighbors = behind
     labels, classes = _labels(own[0].trial.dataset)
     hits = neighbors["first_hit"]
     rows = np.argsort(-hits, kind="stable") if figure == "scores" else np.flatnonzero(hits == round(float(x)))
@@ -172,7 +163,6 @@ LAB = Lab(
     question="How much better does a trained net search than raw pixels, and does recall at k show it?",
     datasets=("fashion_mnist", "mnist", "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.recall:measure",
     rows=_rows,
     figures=(

@@ -1,18 +1,19 @@
 """The lab *Who is it?*: re-identification across cameras, and the table of Hermans, Beyer and Leibe."""
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, fields_of
+from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, compared_trials, fields_of
 from dmlviz.labs.identity_rows import by_net, seed_rows
+from dmlviz.labs.kept_arrays import kept_arrays
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.picture_grid import picture_grid
-from dmlviz.labs.reid_scores import COLLAPSED_MAP, GALLERY_SIZES, RANKS
-from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.reid_scores import COLLAPSED_MAP, GALLERY_SIZES, RANKS, SIZES
+from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import mean_row
-from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 COMPARED = (
@@ -61,17 +62,7 @@ def _cell_fields(net: str, margin: float | str, steps: int) -> dict[str, Any]:
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
     nets, table, seeds, steps = (QUICK, TABLE_QUICK, 1, 400) if size == "quick" else (COMPARED, TABLE, 3, 1000)
-    compared = [
-        Trial(
-            name=f"{net}-seed_{seed}",
-            settings={"net": net, "fields": fields_of(net, steps=steps, seed=seed), "sizes": True},
-            dataset=dataset,
-            seconds=MEASURING_SECONDS + (SECONDS_PER_STEP * steps if NETS[net][1] else 0),
-        )
-        for seed in range(seeds)
-        for net in nets
-        if seed == 0 or NETS[net][1]  # pixels have no seed
-    ]
+    compared = compared_trials(nets, seeds, steps, dataset, MEASURING_SECONDS, sizes=True)
     cells = [
         Trial(
             name=f"table-{net}-margin_{margin}",
@@ -84,11 +75,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
         if not (net == "batch_all_nonzero" and margin == SOFT)  # no term of it is ever 0
     ]
     return [*compared, *cells]
-
-
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
@@ -110,13 +96,12 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 
 def size_rows(results: Sequence[TrialResult], size: int) -> list[FigureRow]:
-    """Return rank-1 and mAP of each net with a gallery of so many identities, one of `GALLERY_SIZES`."""
-    at, rows = GALLERY_SIZES.index(size), []
+    """Return rank-1 and mAP of each net with a gallery of the first so many identities."""
+    rows = []
     for title, group in by_net(results).items():
-        for series, key in (("rank-1", "rank1"), ("mAP", "map")):
-            rows.append(
-                mean_row("gallery_size", series, title, [result.values["gallery"][key][at] for result in group])
-            )
+        scores = [arrays for result in group if (arrays := kept_arrays(result, SIZES))]
+        for series, key in (("rank-1", "rank1"), ("mAP", "map")) if scores else ():
+            rows.append(mean_row("gallery_size", series, title, [float(one[key][size - 1]) for one in scores]))
     return sorted(rows, key=lambda row: row.series == "mAP")
 
 
@@ -130,14 +115,13 @@ def _rank1(result: TrialResult) -> list[float]:
 
 def _ranking(result: TrialResult, most: int) -> list[PicturePair]:
     """Queries, each with the nearest pictures of the other cameras, framed by whether they are right."""
-    path = None if result.folder is None else result.folder / "ranking.npz"
-    images = find_images(result.trial.dataset, result.values["images"])
-    if path is None or not path.exists() or images is None:
+    behind = images_and_arrays(result, "ranking.npz")
+    if behind is None:
         return []
-    kept = read_arrays(path)
+    images, ranking = behind
     pairs = []
-    for query, found, right in zip(kept["query"][:most], kept["found"], kept["right"], strict=False):
-        picture = picture_grid(images[query], images[found[:SHOWN]], right[:SHOWN])
+    for query, nearest, right in zip(ranking["query"][:most], ranking["found"], ranking["right"], strict=False):
+        picture = picture_grid(images[query], images[nearest[:SHOWN]], right[:SHOWN])
         pairs.append(
             PicturePair(images=(picture,), caption=f"{np.sum(right[:SHOWN])} of the nearest {SHOWN} are right")
         )
@@ -166,7 +150,7 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    scores = {title: group[0].values["map"] for title, group in by_net(results).items()}
+    scores = {title: fmean(one.values["map"] for one in group) for title, group in by_net(results).items()}
     cells = [result.values for result in results if "cell" in result.trial.settings and result.values]
     if "softmax" not in scores or len(scores) < 3:
         return "Too many trainings failed to tell."
@@ -190,7 +174,6 @@ LAB = Lab(
     question="Which loss finds an identity again that it never saw, on another camera?",
     datasets=("identities",),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.reid:measure",
     rows=_rows,
     figures=(

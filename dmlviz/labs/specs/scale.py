@@ -59,11 +59,6 @@ def _trial(axis: str, key: str, settings: dict[str, Any], seed: int, count: int,
     )
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows = []
     for axis in ("images", "people"):
@@ -106,7 +101,6 @@ LAB = Lab(
     question="Does plain classification catch up with metric learning when there is enough data?",
     datasets=("numbers",),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.scale:measure",
     rows=_rows,
     figures=(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmlviz.labs.kept_arrays import PICTURES, kept_arrays
+from dmlviz.labs.kept_arrays import PICTURES, first_arrays
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair
 from dmlviz.labs.statistics import mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
@@ -37,11 +37,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     return trials
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
     for method in METHODS:
@@ -54,13 +49,14 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """A few tiles, each with the 49 most alike."""
-    kept = [kept_arrays(result, PICTURES) for result in results if TITLES[result.trial.settings["method"]] == series]
+    clicks = first_arrays([one for one in results if TITLES[one.trial.settings["method"]] == series], PICTURES)
+    if not clicks:
+        return []
     pairs = []
-    for clicks in [arrays for arrays in kept if arrays][:1]:
-        for tile, alike, right in zip(clicks["clicked"], clicks["alike"], clicks["right"], strict=True):
-            sheet = alike.reshape(7, 7, *tile.shape).swapaxes(1, 2).reshape(7 * tile.shape[0], -1)
-            caption = f"a tile and the 49 most alike; {100 * right:.0f} % of the first {COUNT} are of its class"
-            pairs.append(PicturePair(images=(np.ascontiguousarray(tile), sheet), caption=caption))
+    for tile, alike, right in zip(clicks["clicked"], clicks["alike"], clicks["right"], strict=True):
+        sheet = alike.reshape(7, 7, *tile.shape).swapaxes(1, 2).reshape(7 * tile.shape[0], -1)
+        caption = f"a tile and the 49 most alike; {100 * right:.0f} % of the first {COUNT} are of its class"
+        pairs.append(PicturePair(images=(np.ascontiguousarray(tile), sheet), caption=caption))
     return pairs
 
 
@@ -82,7 +78,6 @@ LAB = Lab(
     question="Click a spot of a large picture: can a learned metric find all the spots that are like it?",
     datasets=("fashion_mnist", "mnist", "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.terrapattern:measure",
     rows=_rows,
     figures=(

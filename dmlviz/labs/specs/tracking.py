@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmlviz.labs.kept_arrays import PICTURES, kept_arrays
+from dmlviz.labs.kept_arrays import PICTURES, first_arrays
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.statistics import mean_rows
 from dmlviz.labs.tracking_videos import USUAL_DISTRACTORS
@@ -37,11 +37,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     return trials
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     measured = [result for result in results if result.values]
     rows: list[FigureRow] = []
@@ -63,12 +58,13 @@ def _tests(values: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """Frames of a few videos, with the true box in white and the box that was found in black."""
     title = x if figure == "speed" else series
-    kept = [kept_arrays(result, PICTURES) for result in results if TITLES[result.trial.settings["method"]] == title]
-    pairs = []
-    for shown in [arrays for arrays in kept if arrays][:1]:
-        for first, last, iou in zip(shown["first"], shown["last"], shown["iou"], strict=True):
-            pairs.append(PicturePair(images=(first, last), caption=f"first frame and frame 39; mean IoU {iou:.2f}"))
-    return pairs
+    videos = first_arrays([one for one in results if TITLES[one.trial.settings["method"]] == title], PICTURES)
+    if not videos:
+        return []
+    return [
+        PicturePair(images=(first, last), caption=f"first frame and frame 39; mean IoU {iou:.2f}")
+        for first, last, iou in zip(videos["first"], videos["last"], videos["iou"], strict=True)
+    ]
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
@@ -94,7 +90,6 @@ LAB = Lab(
     question="Can a net that was trained on the digits 0 to 5 follow a 6, 7, 8 or 9 among others?",
     datasets=("mnist", "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.tracking:measure",
     rows=_rows,
     figures=(

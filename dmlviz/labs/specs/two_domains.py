@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dmlviz.labs.kept_arrays import MAP, PICTURES, kept_arrays
+from dmlviz.labs.kept_arrays import MAP, PICTURES, first_arrays
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.statistics import mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
@@ -50,11 +50,6 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     return trials
 
 
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
-
-
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     measured = [result for result in results if result.values]
     rows: list[FigureRow] = []
@@ -68,26 +63,26 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 def _map(results: Sequence[TrialResult]) -> list[FigureRow]:
     """Where both domains lie: a few pairs of the variant whose last layers are shared."""
-    for result in results:
-        arrays = kept_arrays(result, MAP) if result.trial.settings["variant"] == MAP_OF else {}
-        if arrays:
-            return [
-                FigureRow(figure="map", series=domain, x=float(x), y=float(y))
-                for domain, points in zip(("photographs", "sketches"), arrays["places"], strict=True)
-                for x, y in points
-            ]
-    return []
+    arrays = first_arrays([one for one in results if one.trial.settings["variant"] == MAP_OF], MAP)
+    if not arrays:
+        return []
+    return [
+        FigureRow(figure="map", series=domain, x=float(x), y=float(y))
+        for domain, points in zip(("photographs", "sketches"), arrays["places"], strict=True)
+        for x, y in points
+    ]
 
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """A few sketches, each with the photographs found first."""
     variant = MAP_OF if figure == "map" else series if figure == "recall" else x
-    kept = [kept_arrays(result, PICTURES) for result in results if result.trial.settings["variant"] == variant]
+    queries = first_arrays([one for one in results if one.trial.settings["variant"] == variant], PICTURES)
+    if not queries:
+        return []
     pairs = []
-    for found in [arrays for arrays in kept if arrays][:1]:
-        for sketch, photographs, right in zip(found["sketches"], found["photographs"], found["right"], strict=True):
-            rank = f"its photograph comes as number {right.argmax() + 1}" if right.any() else "not the right one"
-            pairs.append(PicturePair(images=(sketch, photographs[0]), caption=f"a sketch and what it finds; {rank}"))
+    for sketch, photographs, right in zip(queries["sketches"], queries["photographs"], queries["right"], strict=True):
+        rank = f"its photograph comes as number {right.argmax() + 1}" if right.any() else "not the right one"
+        pairs.append(PicturePair(images=(sketch, photographs[0]), caption=f"a sketch and what it finds; {rank}"))
     return pairs
 
 
@@ -114,7 +109,6 @@ LAB = Lab(
     "alike?",
     datasets=("fashion_mnist", "mnist", "digits"),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.two_domains:measure",
     rows=_rows,
     figures=(

@@ -1,13 +1,13 @@
 """The lab *Same or not*: verification of identities that no net was trained on."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
-from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, fields_of
+from dmlviz.labs.identity_nets import NETS, compared_trials
 from dmlviz.labs.identity_rows import by_net, seed_rows
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
-from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.verification_scores import FALSE_POSITIVE_RATES
-from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 COMPARED = (
@@ -33,22 +33,7 @@ PRINTED = {
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
     nets, seeds, steps = (QUICK, 1, 400) if size == "quick" else (COMPARED, 3, 1000)
-    return [
-        Trial(
-            name=f"{net}-seed_{seed}",
-            settings={"net": net, "fields": fields_of(net, steps=steps, seed=seed)},
-            dataset=dataset,
-            seconds=MEASURING_SECONDS + (SECONDS_PER_STEP * steps if NETS[net][1] else 0),
-        )
-        for seed in range(seeds)
-        for net in nets
-        if seed == 0 or NETS[net][1]  # pixels have no seed
-    ]
-
-
-def _total(size: Size, dataset: str) -> tuple[int, float]:
-    trials = _plan(size, dataset, [])
-    return len(trials), sum(trial.seconds for trial in trials)
+    return compared_trials(nets, seeds, steps, dataset, MEASURING_SECONDS)
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
@@ -89,16 +74,15 @@ def _best(results: Sequence[TrialResult]) -> TrialResult | None:
 
 def _worst(result: TrialResult, kinds: Sequence[bool] = (False, True)) -> list[PicturePair]:
     """The nearest pairs of two identities that the threshold accepts, and the farthest of one that it rejects."""
-    path = None if result.folder is None else result.folder / "worst.npz"
-    images = find_images(result.trial.dataset, result.values["images"])
-    if path is None or not path.exists() or images is None:
+    behind = images_and_arrays(result, "worst.npz")
+    if behind is None:
         return []
-    kept = read_arrays(path)
+    images, arrays = behind
     pairs = []
-    for first, second, same, distance, pixels in zip(*(kept[name] for name in _WORST), strict=True):
+    for first, second, same, distance, pixels in zip(*(arrays[name] for name in _WORST), strict=True):
         if bool(same) in kinds:
-            said = "one identity, rejected" if same else "two identities, accepted"
-            caption = f"{said}: distance {distance:.2f}, pixels {pixels:,.0f}"
+            verdict = "one identity, rejected" if same else "two identities, accepted"
+            caption = f"{verdict}: distance {distance:.2f}, pixels {pixels:,.0f}"
             pairs.append(PicturePair(images=(images[first], images[second]), caption=caption))
     return pairs
 
@@ -120,7 +104,8 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    scores = {title: group[0].values["accuracy_10_fold"] for title, group in by_net(results).items()}
+    nets = by_net(results).items()
+    scores = {title: fmean(one.values["accuracy_10_fold"] for one in group) for title, group in nets}
     if "raw pixels" not in scores or len(scores) < 2:
         return "Too many trainings failed to tell."
     best = max(scores, key=lambda title: scores[title])
@@ -140,7 +125,6 @@ LAB = Lab(
     question="Can a net tell whether two pictures show one identity, when it has never seen that identity?",
     datasets=("identities",),
     plan=_plan,
-    total=_total,
     measure="dmlviz.labs.measures.verification:measure",
     rows=_rows,
     figures=(

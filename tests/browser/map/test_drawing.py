@@ -102,12 +102,31 @@ def test_canvas_2d_replaces_a_missing_webgl(open_map):
     assert page.evaluate(drawn) > 3000
 
 
+def test_a_hover_draws_no_points_again_and_a_moved_eye_does(open_map):
+    page = open_map("?n=3000")
+    page.shows(points=3000)
+    page.rests()
+    counts = """() => {
+      const { scene, interaction } = map();
+      let count = 0;
+      const draw = scene.renderer.draw.bind(scene.renderer);
+      scene.renderer.draw = (moment) => { count++; draw(moment); };
+      const after = (act) => { act(); scene.drawNow(); return count; };
+      scene.drawNow();
+      count = 0;
+      const hovered = after(() => interaction.setHovered(5));
+      return [hovered, after(() => scene.camera.pan(9, 0)), after(() => map().painter.repaint())];
+    }"""
+    assert page.evaluate(counts) == [0, 1, 2]
+
+
 def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()
     ink = """() => {
       const { gl, canvas } = map().scene.renderer;
+      map().painter.repaint(); // points that have not changed are not drawn again
       map().scene.drawNow();
       const pixels = new Uint8Array(4 * canvas.width * canvas.height);
       gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);

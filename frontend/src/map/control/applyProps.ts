@@ -20,6 +20,7 @@ import { restoreView } from "./savedView.ts";
 import type { Selection } from "./selection.ts";
 import type { SentState } from "./sentState.ts";
 import type { StepPersistence } from "./stepPersistence.ts";
+import type { Subset } from "./subset.ts";
 
 const SPRITES_AFTER_MS = 400; // they are wanted at the first hover, the frames go before
 
@@ -32,6 +33,7 @@ export interface ReceiverParts {
   marker: QueryMarker;
   selection: Selection;
   history: History;
+  subset: Pick<Subset, "arrive">;
   sent: SentState;
   persistence: StepPersistence;
   sendState: (name: string, value: unknown) => void;
@@ -45,7 +47,7 @@ export interface ReceiverParts {
 }
 
 /** What the person changes here and Python may change too. */
-type Shared = "pinned" | "selected" | "step" | "color" | "values" | "columns_url";
+type Shared = "pinned" | "selected" | "subset" | "step" | "color" | "values" | "columns_url";
 
 export class PropsReceiver {
   private before: MapData | null = null;
@@ -186,6 +188,7 @@ export class PropsReceiver {
       playback,
       marker,
       selection,
+      subset,
       sent,
       persistence,
       repaint,
@@ -208,6 +211,7 @@ export class PropsReceiver {
     const bits = data.selected?.bits ?? null;
     const reselected = differs("selected") && sent.isExternalChange("selected", bits) && selection.adopt(bits);
     if (reselected && this.known) selection.notifyPanels();
+    if (differs("subset")) subset.arrive(data.subset?.bits ?? null);
     if (differs("step")) {
       persistence.setSaved(data.step);
       if (typeof data.step === "number" && Number.isFinite(data.step)) playback.seekStep(data.step);

@@ -1,4 +1,4 @@
-// Undo and redo of what a person chose on a map: selection, pin, hidden classes, isolated points.
+// Undo and redo of what a person chose on a map: selection, pin, hidden classes, isolated points, subset.
 
 /** What was chosen at one moment. Masks and sets are never changed after they are recorded. */
 export interface Choice {
@@ -7,6 +7,8 @@ export interface Choice {
   pinned: number | null;
   hidden: ReadonlySet<number>;
   isolated: Uint8Array | null;
+  /** The images that alone are projected, as bits. */
+  subset: string | null;
 }
 
 const MAX_STEPS = 100;

@@ -10,7 +10,7 @@ export type Action =
   | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
   | ["walk", Direction]
   | ["home" | "play" | "markers" | "names" | "trails" | "density" | "pictures" | "images" | "refit" | "speed"]
-  | ["isolate" | "undo" | "redo" | "fullscreen" | "clear"];
+  | ["isolate" | "subset" | "whole" | "undo" | "redo" | "fullscreen" | "clear"];
 
 const ARROWS: Record<string, Direction> = {
   ArrowLeft: [-1, 0],
@@ -63,6 +63,10 @@ export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKe
       return ["pictures"];
     case "x":
       return ["isolate"];
+    case "a":
+      return ["subset"];
+    case "w":
+      return ["whole"];
     case "i":
       return ["images"];
     case "f":

@@ -42,6 +42,8 @@ export function layoutHooks(map: Target): LayoutHooks {
     density: run("density"),
     pictures: run("pictures"),
     isolate: run("isolate"),
+    subset: run("subset"),
+    whole: run("whole"),
     undo: run("undo"),
     redo: run("redo"),
     images: run("images"),

@@ -7,6 +7,7 @@ import type { Interaction } from "./interaction.ts";
 import { keyAction, type Action } from "./keys.ts";
 import type { MapLink } from "./linkedMaps.ts";
 import type { Selection } from "./selection.ts";
+import type { Subset } from "./subset.ts";
 
 export interface ActionParts {
   state: MapState;
@@ -18,6 +19,7 @@ export interface ActionParts {
   interaction: Interaction;
   selection: Selection;
   history: History;
+  subset: Subset;
   link: Pick<MapLink, "onAction">;
   /** Colors, or only what lies around the points, are to be shown anew. */
   repaint: () => void;
@@ -37,7 +39,8 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, selection, history, playback, state, link, root, repaint, changed } = this.parts;
+    const { scene, interaction, selection, history, subset, playback, state, link, root, repaint, changed } =
+      this.parts;
     link.onAction(action[0]);
     switch (action[0]) {
       case "mode":
@@ -69,6 +72,12 @@ export class MapActions {
         selection.publish();
         repaint();
         return scene.camera.goHome();
+      case "subset":
+        subset.project();
+        break;
+      case "whole":
+        subset.leave();
+        return repaint();
       case "undo":
       case "redo":
         if (action[0] === "undo" ? history.undo() : history.redo()) repaint();

@@ -28,6 +28,7 @@ import { Selection } from "./selection.ts";
 import { SentState } from "./sentState.ts";
 import { boundsBeside, measureStage } from "./stageFit.ts";
 import { StepPersistence } from "./stepPersistence.ts";
+import { Subset } from "./subset.ts";
 
 let instances = 0;
 
@@ -93,16 +94,17 @@ export class MapView {
       },
       () => state.theme.still,
     ));
-    const history = (this.history = new History(
+    const history: History = (this.history = new History(
       () => {
         const { selected, pinned, hidden, isolated } = state.model;
-        return { selected, pinned, hidden, isolated, reason: selection.reason };
+        return { selected, pinned, hidden, isolated, reason: selection.reason, subset: subset.bits };
       },
-      ({ selected, pinned, hidden, isolated, reason }) => {
+      ({ selected, pinned, hidden, isolated, reason, subset: bits }) => {
         state.model.hidden = new Set(hidden);
         state.model.isolated = isolated;
         selection.restore(selected, reason);
         interaction.pin(pinned, { record: false });
+        subset.restore(bits);
       },
     ));
     const record = () => history.record();
@@ -115,6 +117,13 @@ export class MapView {
       step: () => playback.shown?.step ?? null,
       selected: (mask, reason) => this.link.onSelect(mask, reason),
     }));
+    const subset: Subset = new Subset({
+      state,
+      selection,
+      history,
+      camera: scene.camera,
+      ask: (wish) => this.setTriggerValue("subset", wish),
+    });
     const interaction = (this.interaction = new Interaction({
       state,
       record,
@@ -185,6 +194,7 @@ export class MapView {
       interaction,
       selection,
       history,
+      subset,
       link: this.link,
       repaint,
       changed,
@@ -198,6 +208,7 @@ export class MapView {
       marker,
       selection,
       history,
+      subset,
       sent,
       persistence: this.persistence,
       sendState,

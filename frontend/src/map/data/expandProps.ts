@@ -30,6 +30,7 @@ export function expandProps({ kept = [], distance, ...data }: MapInput): MapData
   const { run, view, begun } = data;
   const addresses = {
     tracked: { tracked_url: `${ROUTES}/runs/${run}/layout.json?${begun}` },
+    items: { tracked_url: `${ROUTES}/runs/${run}/projections/${view}/items.json?${begun}` },
     nearest: { nearest_url: `${ROUTES}/runs/${run}/nearest.bin?${begun}` },
     columns: {
       columns_url: `${ROUTES}/runs/${run}/columns.json?${begun}`,

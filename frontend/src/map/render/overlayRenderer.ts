@@ -5,9 +5,11 @@ import type { MapState } from "../data/state.ts";
 import type { Point } from "../math/camera.ts";
 import { classCenters, type ClassCenter } from "../math/centroids.ts";
 import type { Orbit } from "../math/orbit.ts";
+import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { QueryMarker } from "../math/queryMarker.ts";
 import { hermite, type Tween } from "../math/tween.ts";
 import { Density } from "./density.ts";
+import { pictureOrder } from "./pictureOrder.ts";
 import type { Replay } from "./replay.ts";
 import * as overlay from "./overlay.ts";
 import { errorColor } from "./pointColors.ts";
@@ -52,6 +54,7 @@ export class OverlayRenderer {
   /** Items drawn as pictures. */
   readonly drawn = new Set<number>();
   private centers: { tween: Tween; of: Uint16Array; all: ClassCenter[] } | null = null;
+  private order: { frame: PlacedFrame | null; usable: Uint8Array; of: Uint32Array } | null = null;
   private trails: Trails;
   private density = new Density();
   private trainPoints: TrainPointsLoader | null = null;
@@ -92,7 +95,7 @@ export class OverlayRenderer {
     const items: number[] = [];
     const at: number[] = [];
     const { k, x: cx, y: cy } = scene.eye;
-    for (let i = 0; i < model.n; i++) {
+    for (const i of this.orderOf(scene, places)) {
       if (!scene.usable[i]) continue;
       const x = (places[2 * i] - cx) * k + width / 2;
       const y = height / 2 - (places[2 * i + 1] - cy) * k;
@@ -105,6 +108,16 @@ export class OverlayRenderer {
     const alphaOf = (i: number) => (model.selected && !model.selected[i] ? 0.3 : 1);
     const frameOf = (i: number) => colors[model.groupIds[i]];
     for (const i of drawThumbnails(context, sprites, items, at, this.thumbnail, frameOf, alphaOf)) this.drawn.add(i);
+  }
+
+  /** Items by their claim to room; while points move, as it was before. */
+  private orderOf(scene: Scene, places: Float32Array): Uint32Array {
+    const { frame, usable } = scene;
+    const fits = this.order?.of.length === usable.length;
+    if (!this.order || !fits || (scene.settled && (this.order.frame !== frame || this.order.usable !== usable))) {
+      this.order = { frame, usable, of: pictureOrder(places, usable) };
+    }
+    return this.order.of;
   }
 
   private drawNames(context: Context, scene: Scene): void {

@@ -19,7 +19,7 @@ import { AnimationLoop } from "./animationLoop.ts";
 import { CameraController } from "./cameraController.ts";
 import { createRenderer } from "./createRenderer.ts";
 import { pointStyle, type PointStyle } from "./pointStyle.ts";
-import type { Renderer } from "./renderer.ts";
+import type { Moment, Renderer } from "./renderer.ts";
 
 const MAX_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 
@@ -59,6 +59,7 @@ export class Scene {
   private painted: Painted | null = null;
   private ground: Rgb = [255, 255, 255];
   private ratio = 0;
+  private drawn = ""; // what the points were last drawn for; empty where they are to be drawn again
   private loop = new AnimationLoop((seconds) => this.advance(seconds));
   private context: CanvasRenderingContext2D;
 
@@ -80,6 +81,7 @@ export class Scene {
 
   /** After a lost graphics context: hand everything over again. */
   private reload(): void {
+    this.drawn = "";
     if (this.tween) this.renderer.setTween(this.tween);
     if (this.painted) this.renderer.setPaint(this.painted.paint, this.painted.marks);
     this.invalidate();
@@ -97,6 +99,7 @@ export class Scene {
     this.ground = ground;
     this.grid = null;
     this.renderer.setPaint(painted.paint, painted.marks);
+    this.drawn = "";
     this.invalidate();
   }
 
@@ -113,6 +116,7 @@ export class Scene {
     this.overlay.height = Math.round(height * ratio);
     this.ratio = ratio;
     this.renderer.resize(width, height, ratio);
+    this.drawn = "";
     this.camera.resize();
     if (!width) return; // out of sight: as it was, it comes back
     this.drawNow();
@@ -170,6 +174,7 @@ export class Scene {
     this.t = t;
     this.grid = null;
     this.renderer.setTween(tween);
+    this.drawn = "";
   }
 
   /** The frame on the stage was turned in three dimensions: show it so at once. */
@@ -253,10 +258,18 @@ export class Scene {
     if (!camera.view || !this.tween || !this.painted) return;
     const moves = this.tween.moves && this.t < 1;
     this.style = pointStyle(this.tween.visibleCount(this.t), port, camera.zoomed, this.pictured);
-    this.renderer.draw({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.ground });
+    this.drawPoints({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.ground });
     const { pictured } = this;
     this.pictured = this.hooks.drawOverlay(context, this);
     if (this.pictured !== pictured) this.invalidate();
+  }
+
+  // A hover or a pin changes only what lies over the points, which stay on their canvas as they are.
+  private drawPoints(moment: Moment): void {
+    const key = JSON.stringify([moment, this.ratio]);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    this.renderer.draw(moment);
   }
 
   destroy(): void {

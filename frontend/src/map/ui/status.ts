@@ -6,7 +6,7 @@ import type { Timeline } from "../data/timeline.ts";
 
 /** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen. */
 export function statusOf(
-  { model, images, trained, trouble }: MapState,
+  { data, model, images, trained, trouble }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
@@ -16,6 +16,7 @@ export function statusOf(
   const { count } = frame;
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
   parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
+  if (data.subset) parts.push("projected alone");
   if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";
   if (trained) parts.push(`rings: ${grouped(trained)} training images`);

@@ -16,6 +16,8 @@ const ICONS = {
     "M8 2.2c3.4-.4 6 2 5.8 5.3-.2 3.6-3 6.2-6.3 6-3.2-.2-5.5-2.8-5.3-6C2.4 4.6 5 2.5 8 2.2ZM8.2 5.2c1.8 0 3 1.1 2.9 2.7-.1 1.7-1.5 2.9-3.2 2.8-1.6-.1-2.7-1.3-2.6-2.9C5.4 6.3 6.6 5.2 8.2 5.2Z",
   pictures: "M2.5 3h4.5v4.5H2.5ZM9 3h4.5v4.5H9ZM2.5 9.2h4.5v4.3H2.5ZM9 9.2h4.5v4.3H9Z",
   isolate: "M3 5.5V3h2.5M10.5 3H13v2.5M13 10.5V13h-2.5M5.5 13H3v-2.5M8 6.3a1.7 1.7 0 1 0 0 3.4 1.7 1.7 0 1 0 0-3.4",
+  subset: "M3 2.5v10.5h10.5M6 9.5h.1M7.5 6h.1M10.5 7.5h.1M11.5 3.8h.1M9.3 10.5h.1",
+  whole: "M6.5 3 3 6.5M3 3v3.5h3.5M9.5 3 13 6.5M13 3v3.5H9.5M6.5 13 3 9.5M3 13V9.5h3.5M9.5 13 13 9.5M13 13V9.5H9.5",
   undo: "M5.5 3 2.5 6l3 3M2.5 6h6.5a4 4 0 0 1 0 8H6",
   redo: "M10.5 3l3 3-3 3M13.5 6H7a4 4 0 0 0 0 8h3",
   images: "M5.5 3.5a4 4 0 1 0 0 8 4 4 0 1 0 0-8M11 6.2a3 3 0 1 1-1.6 5.6",
@@ -40,6 +42,8 @@ export interface ToolbarHooks {
   density: () => void;
   pictures: () => void;
   isolate: () => void;
+  subset: () => void;
+  whole: () => void;
   undo: () => void;
   redo: () => void;
   images: () => void;
@@ -57,6 +61,8 @@ export class Toolbar {
   private density: HTMLElement;
   private pictures: HTMLElement;
   private isolate: HTMLElement;
+  private subset: HTMLElement;
+  private whole: HTMLElement;
   private undo: HTMLElement;
   private redo: HTMLElement;
   private images: HTMLElement;
@@ -80,6 +86,8 @@ export class Toolbar {
     this.density = tool("density", "Contours of where points are dense (D)", () => on.density());
     this.pictures = tool("pictures", "Pictures wherever there is room (P)", () => on.pictures());
     this.isolate = tool("isolate", ISOLATE, () => on.isolate());
+    this.subset = tool("subset", "Project the selected images again, alone (A)", () => on.subset());
+    this.whole = tool("whole", "Back to the map of all images (W)", () => on.whole());
     this.images = tool("images", IMAGES.test, () => on.images());
     const fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
     const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
@@ -96,7 +104,7 @@ export class Toolbar {
     this.choices = h(
       "div",
       { class: "toolbar choices", role: "toolbar", "aria-label": "What is chosen", hidden: true },
-      group(this.isolate, this.undo, this.redo),
+      group(this.isolate, this.subset, this.whole, this.undo, this.redo),
     );
     if (!document.fullscreenEnabled) fullscreen.hidden = true;
   }
@@ -106,8 +114,10 @@ export class Toolbar {
     { canUndo, canRedo }: { canUndo: boolean; canRedo: boolean },
     solid: boolean,
   ): void {
-    this.choices.hidden = ![canUndo, canRedo, model.selected, model.isolated].some(Boolean);
+    this.choices.hidden = ![canUndo, canRedo, model.selected, model.isolated, data.subset].some(Boolean);
     this.isolate.hidden = !(model.selected ?? model.isolated);
+    this.subset.hidden = this.isolate.hidden || !data.projects; // a page without a server projects nothing
+    this.whole.hidden = !data.subset;
     updateAttribute(this.undo, "aria-disabled", !canUndo);
     updateAttribute(this.redo, "aria-disabled", !canRedo);
     for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);

@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-2162b45cdc67aba5.js";

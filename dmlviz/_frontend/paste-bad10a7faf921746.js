@@ -1,1 +1,0 @@
-export { paste as default } from "../dmlviz.map/page-2162b45cdc67aba5.js";

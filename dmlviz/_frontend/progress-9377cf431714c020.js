@@ -1,0 +1,1 @@
+export { progress as default } from "../dmlviz.map/page-135dd0b6268b20a4.js";

@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.map/page-2162b45cdc67aba5.js";

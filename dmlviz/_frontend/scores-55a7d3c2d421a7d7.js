@@ -1,1 +1,0 @@
-export { scores as default } from "../dmlviz.map/page-2162b45cdc67aba5.js";

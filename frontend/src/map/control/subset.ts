@@ -1,0 +1,73 @@
+// A few images projected alone, by the server, and the way back to all of them.
+import { packBits, unpackBits } from "../../lib/bitmask.ts";
+import type { MapState } from "../data/state.ts";
+import type { CameraController } from "../render/cameraController.ts";
+import type { History } from "./history.ts";
+import type { Selection } from "./selection.ts";
+
+const NOTHING = "Select some images first, with the lasso or the box; A then projects them alone.";
+const NOT_HERE = "Images are projected alone in Explore, once the training has ended.";
+const FROM_SUBSET_REASON = "The images that were projected alone.";
+
+interface Parts {
+  state: MapState;
+  selection: Selection;
+  history: History;
+  camera: Pick<CameraController, "goHome">;
+  /** Ask Python for a map of these images, or of all. */
+  ask: (wish: { bits: string | null }) => void;
+}
+
+export class Subset {
+  /** The images that the person has asked for. */
+  private asked: string | null = null;
+
+  constructor(private parts: Parts) {}
+
+  /** Those that alone are on the map; null where all are. */
+  get bits(): string | null {
+    return this.parts.state.data.subset?.bits ?? null;
+  }
+
+  /** Project the images that are selected, or shown alone. */
+  project(): void {
+    const { state, history } = this.parts;
+    const mask = state.model.selected ?? state.model.isolated;
+    if (!mask || !state.data.projects) {
+      state.trouble = mask ? NOT_HERE : NOTHING;
+      return;
+    }
+    state.trouble = null;
+    history.record();
+    const { bits } = packBits(mask);
+    this.asked = bits;
+    this.parts.ask({ bits });
+  }
+
+  /** Show all images again; those that were alone are selected. */
+  leave(): void {
+    const { state, selection, history, camera } = this.parts;
+    if (!this.bits) return;
+    history.record();
+    state.model.isolated = null;
+    selection.restore(unpackBits(this.bits, state.model.n), FROM_SUBSET_REASON);
+    this.parts.ask({ bits: null });
+    camera.goHome();
+  }
+
+  /** Bring back what was on the map before. */
+  restore(bits: string | null): void {
+    if (bits !== this.bits) this.parts.ask({ bits });
+  }
+
+  /** Python shows these images alone: among them none is selected. */
+  arrive(bits: string | null): void {
+    const { state, selection, camera } = this.parts;
+    if (bits && bits === this.asked) {
+      state.model.isolated = null;
+      selection.restore(null, null);
+      camera.goHome();
+    }
+    this.asked = null;
+  }
+}
