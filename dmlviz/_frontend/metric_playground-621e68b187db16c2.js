@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.map/page-135dd0b6268b20a4.js";

@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.map/page-135dd0b6268b20a4.js";
