@@ -72,7 +72,9 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     asked = [url for url in person.requests[requests:] if "/dmlviz/" in url and "judged.bin" not in url]
     assert asked == [], "scrubbing asked the server for more than who fails there"
 
-    # What fails, projected alone; back with one key, and undone; the address holds it.
+    # What fails at the end, projected alone; back with one key, and undone; the address holds it.
+    page.locator(".loss-curve svg").press("End")
+    person.map_has("selected", str(len(failing)))
     page.locator("[data-tool=subset]").click()
     person.map_has("points", str(len(failing)))
     expect(page).to_have_url(re.compile("subset=digits"))

@@ -171,7 +171,7 @@ def test_project_of_all_epochs_writes_a_step_column(trained, run_cli, tmp_path):
     [
         (["/nowhere/x.npy"], "No such file"),
         (["broken.npy"], "could not be read as npy"),
-        (["broken.npy", "--all-epochs"], "--all-epochs and --step need a run"),
+        (["broken.npy", "--all-epochs"], "--all-epochs, --step and --subset need a run"),
     ],
 )
 def test_a_bad_embeddings_file_is_one_sentence(run_cli, tmp_path, monkeypatch, arguments, message):
