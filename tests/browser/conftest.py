@@ -143,7 +143,7 @@ def serve() -> Iterator[Callable[..., Server]]:
     yield start
     for started in servers:
         started.close()
-        assert "Traceback" not in started.log
+        assert "Traceback" not in started.log, started.log
 
 
 @pytest.fixture(scope="session")
@@ -186,7 +186,7 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     started = Server(command, folders)
     yield started
     started.close()
-    assert "Traceback" not in started.log
+    assert "Traceback" not in started.log, started.log
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def fleet(tmp_path: Path) -> Iterator[tuple[Server, dict[str, Any]]]:
     for machine in machines.values():
         print(machine.name, *machine.said())
     print(started.log)
-    assert "Traceback" not in started.log
+    assert "Traceback" not in started.log, started.log
 
 
 @pytest.fixture(scope="session")

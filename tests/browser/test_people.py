@@ -65,7 +65,7 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server = Server(command, {"HOME": str(home), "NUMBA_DISABLE_JIT": "1"})
         yield server
         server.close()
-        assert "Traceback" not in server.log
+        assert "Traceback" not in server.log, server.log
 
 
 @pytest.fixture

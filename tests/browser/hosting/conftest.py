@@ -130,4 +130,4 @@ def hosted(runs: Path, server: Any, tmp_path_factory: pytest.TempPathFactory) ->
     yield hosted
     proxy.close()
     started.close()
-    assert "Traceback" not in started.log
+    assert "Traceback" not in started.log, started.log
