@@ -1,1 +1,0 @@
-export { loss_curve as default } from "../dmlviz.map/page-27b9c1eace6f5042.js";

@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-27b9c1eace6f5042.js";
