@@ -56,9 +56,10 @@ def clean_view(ui: CleanState, services: Services) -> None:
                 "url": f"{ROUTES}/runs/{run.id}/cleaning.json",
                 "classes": list(DATASETS[run.config.dataset].classes),
                 "decisions": {str(image): one.model_dump() for image, one in corrections.images.items()},
+                "received": ui.received,
                 "read_only": not may_correct(services),
             },
-            on_decision_change=lambda: ui.decide(st.session_state[SHEET].get("decision") or {}, run, services),
+            on_actions_change=lambda: ui.decide(st.session_state[SHEET].get("actions") or [], run, services),
         )
     with side:
         changed = corrected_config(run.config, corrections)

@@ -1,6 +1,6 @@
 """State of the page Clean: the run by which training data are looked through, and decisions about its images."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,14 @@ COMPARED = ("precision_at_1", "map_at_r", "knn_accuracy", "nearest_mean_accuracy
 
 @dataclass
 class CleanState:
-    """Id of the run (None for the newest that can be used), and the sentence about what could not be done."""
+    """Id of the run (None for the newest that can be used), and the sentence about what could not be done.
+
+    `received` is the number of the last action of the review sheet.
+    """
 
     run: str | None = None
     note: str = ""
+    received: int = 0
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
@@ -34,23 +38,35 @@ class CleanState:
         """Decode URL parameters; invalid ones are ignored."""
         return cls(query["run"] if is_run_id(query.get("run")) else None)
 
-    def decide(self, action: Mapping[str, Any], run: Run, services: Services) -> None:
-        """Keep a decision about a training image; on failure set `note`."""
+    def decide(self, actions: Sequence[Mapping[str, Any]], run: Run, services: Services) -> None:
+        """Keep decisions about training images; on failure set `note`.
+
+        Args:
+            actions: As `NumberedAction`; those received before are skipped.
+            run: By which the images are looked through.
+            services: As the person may use them.
+        """
         self.note = ""
         dataset = run.config.dataset
         try:
             if not may_correct(services):
                 raise UserError("Only a teacher corrects labels for everybody on this server.")
-            corrections = load_corrections(services.data, dataset).decide(
-                int(action.get("image", -1)),
-                str(action.get("action", "")),
-                len(DATASETS[dataset].classes),
-                action.get("label"),
-                action.get("tag"),
-            )
-            corrections.save(services.data)
-        except (UserError, TypeError, ValueError) as error:
+            for numbered in actions:
+                if numbered["number"] > self.received:
+                    self.received = numbered["number"]
+                    self._decide(numbered["action"], dataset, services)
+        except (UserError, TypeError, ValueError, KeyError) as error:
             self.note = str(error)
+
+    def _decide(self, action: Mapping[str, Any], dataset: str, services: Services) -> None:
+        corrections = load_corrections(services.data, dataset).decide(
+            int(action.get("image", -1)),
+            str(action.get("action", "")),
+            len(DATASETS[dataset].classes),
+            action.get("label"),
+            action.get("tag"),
+        )
+        corrections.save(services.data)
 
 
 def may_correct(services: Services) -> bool:

@@ -1131,21 +1131,28 @@ export interface Decision {
   tag: string;
 }
 
-/** Of the component `review_sheet`; `decisions` are by image. */
+/** Of the component `review_sheet`; `decisions` are by image, `received` is the number of the last action. */
 export interface ReviewProps {
   run: string;
   url: string;
   classes: string[];
   decisions: Record<string, Decision>;
+  received: number;
   read_only: boolean;
 }
 
-/** What the review sheet sends: a decision about an image, or that it is taken back. */
+/** A decision about an image, or that it is taken back. */
 export interface ReviewAction {
   image: number;
   action: "confirm" | "relabel" | "exclude" | "tag" | "undo";
   label: number | null;
   tag: string | null;
+}
+
+/** The review sheet sends all that the server has not confirmed: an event may replace one that was not read. */
+export interface NumberedAction {
+  number: number;
+  action: ReviewAction;
 }
 
 // ---- columns: Further columns of the test images.

@@ -41,19 +41,27 @@ class Decision(TypedDict):
 
 
 class ReviewProps(TypedDict):
-    """Of the component `review_sheet`; `decisions` are by image."""
+    """Of the component `review_sheet`; `decisions` are by image, `received` is the number of the last action."""
 
     run: str
     url: str
     classes: list[str]
     decisions: dict[str, Decision]
+    received: int
     read_only: bool
 
 
 class ReviewAction(TypedDict):
-    """What the review sheet sends: a decision about an image, or that it is taken back."""
+    """A decision about an image, or that it is taken back."""
 
     image: int
     action: Literal["confirm", "relabel", "exclude", "tag", "undo"]
     label: int | None
     tag: str | None
+
+
+class NumberedAction(TypedDict):
+    """The review sheet sends all that the server has not confirmed: an event may replace one that was not read."""
+
+    number: int
+    action: ReviewAction

@@ -1,5 +1,5 @@
 // A sheet of training images that may be wrong: a picture, the reason, and keys to decide. The server keeps decisions.
-import type { Decision, ReviewAction, ReviewAnswer, ReviewProps, ReviewRow } from "../../protocol.ts";
+import type { Decision, NumberedAction, ReviewAction, ReviewAnswer, ReviewProps, ReviewRow } from "../../protocol.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
@@ -16,7 +16,7 @@ export default function ({ parentElement, data, setTriggerValue }: ComponentArgu
     parentElement,
     style,
     (parent) => new ReviewSheet(parent),
-    (sheet) => sheet.update(data, (action) => setTriggerValue("decision", action)),
+    (sheet) => sheet.update(data, (actions) => setTriggerValue("actions", actions)),
   );
 }
 
@@ -58,18 +58,23 @@ class ReviewSheet {
   private kind: Kind = "suspect";
   private at = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private send: (action: ReviewAction) => void = () => {};
+  private send: (actions: NumberedAction[]) => void = () => {};
+  private pending: NumberedAction[] = []; // that the server has not confirmed
+  private number = 0;
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
     this.list.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  update(props: ReviewProps, send: (action: ReviewAction) => void): void {
+  update(props: ReviewProps, send: (actions: NumberedAction[]) => void): void {
     const isNew = props.run !== this.props?.run;
     this.props = props;
     this.send = send;
+    this.number = Math.max(this.number, props.received);
+    this.pending = isNew ? [] : this.pending.filter(({ number }) => number > props.received);
     this.decisions = { ...props.decisions };
+    for (const { action } of this.pending) this.decisions[action.image] = applied(this.decisions[action.image], action);
     if (isNew) {
       clearTimeout(this.timer);
       this.answer = null;
@@ -234,7 +239,8 @@ class ReviewSheet {
 
   private take(action: ReviewAction): void {
     this.decisions[action.image] = applied(this.decisions[action.image], action);
-    this.send(action);
+    this.pending.push({ number: ++this.number, action });
+    this.send(this.pending);
   }
 
   destroy(): void {

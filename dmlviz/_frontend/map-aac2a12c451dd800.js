@@ -1,0 +1,1 @@
+export { map as default } from "../dmlviz.map/page-6abc13aef21c8391.js";

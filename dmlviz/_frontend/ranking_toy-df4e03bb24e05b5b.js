@@ -1,0 +1,1 @@
+export { ranking_toy as default } from "../dmlviz.map/page-6abc13aef21c8391.js";

@@ -1,1 +1,0 @@
-export { scores as default } from "../dmlviz.map/page-9a5c921d21032fe0.js";

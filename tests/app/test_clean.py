@@ -1,0 +1,30 @@
+"""The review sheet of the page Clean sends its actions again until they are confirmed; each is done once, in order."""
+
+from app.state.clean import CleanState
+from dmlviz.data.corrections import load_corrections
+
+
+def action(number, image, kind, label=None, tag=None):
+    return {"number": number, "action": {"image": image, "action": kind, "label": label, "tag": tag}}
+
+
+def test_actions_are_done_once_and_in_order_however_often_they_are_sent(here, run):
+    state = CleanState()
+    first, second = action(1, 3, "relabel", label=7), action(2, 5, "exclude")
+    state.decide([first], run, here)
+    state.decide([first, second, action(3, 3, "undo"), action(4, 8, "tag", tag="odd one")], run, here)
+    state.decide([first, second], run, here)  # late
+    images = load_corrections(here.data, run.config.dataset).images
+    assert {image: (one.action, one.tag) for image, one in images.items()} == {
+        5: ("exclude", ""),
+        8: ("tag", "odd one"),
+    }
+    assert (state.received, state.note) == (4, "")
+
+
+def test_an_action_that_cannot_be_is_a_sentence_and_those_before_it_hold(here, run):
+    state = CleanState()
+    state.decide([action(1, 5, "exclude"), action(2, 3, "relabel", label=99)], run, here)
+    assert "99" in state.note
+    assert [*load_corrections(here.data, run.config.dataset).images] == [5]
+    assert state.received == 2
