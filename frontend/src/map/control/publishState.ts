@@ -91,7 +91,7 @@ export class StatePublisher {
       pinned: model.pinned ?? "",
       selected: model.selected ? sum(model.selected) : 0,
       playing: player.playing,
-      state: timeline.state,
+      state: playback.isOf(data.run, pid) ? timeline.state : "waiting",
       mode,
       dims: scene.frame?.xyz ? 3 : 2,
       turned: orbit.version,

@@ -69,6 +69,11 @@ export class Playback extends PlayState {
     this.on.change();
   }
 
+  /** Whether it follows this run or projection already; a new one waits for its items' labels. */
+  isOf(run: string, pid: string | null): boolean {
+    return this.source?.run === run && this.source.pid === pid;
+  }
+
   private onEvent(event: StreamEvent): void {
     if (event.event === "begun" && this.source) return this.follow(this.source); // nothing shown so far is of this run
     const { presenter } = this;

@@ -1,0 +1,1 @@
+export { baseline_wait as default } from "../dmlviz.map/page-e56a5927ec858cee.js";

@@ -1,0 +1,1 @@
+export { classroom_bar as default } from "../dmlviz.map/page-e56a5927ec858cee.js";

@@ -1,0 +1,1 @@
+export { import_preview as default } from "../dmlviz.map/page-e56a5927ec858cee.js";

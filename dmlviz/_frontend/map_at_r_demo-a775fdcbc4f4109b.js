@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-6abc13aef21c8391.js";
