@@ -15,6 +15,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.sprite_sheet import COLUMNS, TILES_PER_SHEET, tile
 from dmlviz.export import FORMATS, RunExport
 from dmlviz.export import write as write_kept
+from dmlviz.runs.embed import embed
 
 
 def test_health_answers(client):
@@ -281,10 +282,17 @@ def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatc
     assert list(tmp_path.glob("dmlviz-export-*")) == [], "what was made for the download is left behind"
 
 
-def test_a_net_is_exported_by_a_process_of_its_own(client):
+def test_an_onnx_file_is_written_by_a_process_of_its_own_and_gives_the_embeddings_of_torch(client, here):
     answer = client.get("/dmlviz/runs/476b1d8df4e46879/export/onnx")  # comes with the program
     assert answer.status_code == 200, answer.text
     assert b"embeddings" in answer.content
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(answer.content)
+    run = here.runs.get("476b1d8df4e46879")
+    for count in (1, 7):
+        images = np.random.default_rng(count).integers(0, 256, (count, 8, 8), dtype=np.uint8)
+        (embeddings,) = session.run(None, {"images": images[:, None]})
+        np.testing.assert_allclose(embeddings, embed(run, images), atol=1e-5)
 
 
 @pytest.mark.parametrize(

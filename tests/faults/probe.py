@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import warnings
 from contextlib import redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,7 +23,8 @@ from app.state import run_list
 from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.export import FORMATS, RunExport, write
+from dmlviz.export import FORMATS
+from dmlviz.runs.embed import trained_net
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.quota import total_size
 from dmlviz.runs.run import Run
@@ -36,7 +36,6 @@ CALLS = {
     *("torch.set_num_threads", "TrainConfig", "ProjectionConfig", "train", "data.load", "print", "len", "project"),
     *("default_projection", "default_projection(end.embeddings, labels).project"),
 }
-_WRITTEN: dict[tuple[str, str, bytes | None], bytes] = {}  # by format, settings and weights
 IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.ops.linear_projection"}
 
 
@@ -147,15 +146,8 @@ class Probe:
 
 
 def _write_here(format: str, run: Run, file: IO[bytes]) -> None:
-    """Write a format of torch in this process, once for each net: a process of its own, as the app's, takes seconds."""
-    weights = run.path / "weights.safetensors"
-    net = format, run.config.to_json(), weights.read_bytes() if weights.exists() else None
-    if net not in _WRITTEN:
-        content = io.BytesIO()
-        with warnings.catch_warnings(action="ignore"):  # of torch's own code
-            write(format, RunExport(run), content)
-        _WRITTEN[net] = content.getvalue()
-    file.write(_WRITTEN[net])
+    """Load the net, and write none: how torch writes it takes seconds, and does not depend on the run's files."""
+    trained_net(run)
 
 
 def _fault(look) -> str | None:
