@@ -17,6 +17,7 @@ from jaxtyping import install_import_hook
 from xdist.scheduler import LoadFileScheduling
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes start; each would compile dmlviz again
 _shared = Path(__file__).parents[2] / "shared" / "data"
 if _shared.is_dir():
     os.environ.setdefault("DMLVIZ_DATA", str(_shared))

@@ -8,7 +8,7 @@ import crowd
 def test_a_few_people_streams_unread_and_a_slow_reader_meet_no_error():
     table = crowd.new_table()
     with ThreadPoolExecutor(1) as thread:  # in the main thread Playwright's event loop may run
-        thread.submit(crowd.run, table, 4, 20, 2, 8.0).result()
+        thread.submit(crowd.run, table, 4, 20, 2, 5.0).result()
     (case,) = table.cases.values()
     assert not [text for broken in case.broken for text in broken.split("; ") if not text.startswith("p95")]
     assert case.worst["reruns"] >= 4

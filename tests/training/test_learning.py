@@ -16,8 +16,9 @@ from dmlviz.training.events import Finished, Snapshot, Step
 from dmlviz.training.loop import train
 
 
-@pytest.mark.parametrize("net", ["small", "lenet", "mlp", "protonet"])
-@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize(
+    ("net", "normalize"), [("small", True), ("small", False), ("lenet", True), ("mlp", False), ("protonet", True)]
+)
 def test_every_net_learns_digits_in_a_few_steps(digits: Dataset, net: str, normalize: bool, quick, of) -> None:
     config = quick(loss="nt_xent", net=net, normalize=normalize, steps=35, learning_rate=4e-3, embedding_dim=32)
     events = list(train(config, data=digits))
