@@ -18,6 +18,7 @@ from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, 
 from dmlviz.training.suggestions import suggestions
 
 QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
+STOPPED_QUALITY_SAMPLE = 250  # after Stop, when a user waits
 MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
 
 
@@ -141,7 +142,11 @@ class RunRecorder:
             train_metrics=event.train_metrics,
             test_images=len(event.embeddings),
             usual_distance=_distance_p99(event.embeddings),
-            faithfulness=_projection_quality(event.embeddings, self.run.linear_projection),
+            faithfulness=_projection_quality(
+                event.embeddings,
+                self.run.linear_projection,
+                STOPPED_QUALITY_SAMPLE if isinstance(event, Stopped) else QUALITY_SAMPLE,
+            ),
             seconds=event.seconds,
             cpu_seconds=event.cpu_seconds,
             reason=event.reason,
@@ -230,8 +235,8 @@ def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None) -> dict[str, float] | None:
-    """Return the quality of the final map, on a sample of 1,000 images to bound the time."""
+def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None, sample: int) -> dict[str, float] | None:
+    """Return the quality of the final map, on so many images to bound the time."""
     from dmlviz.projection import projection_quality
 
     n = len(embeddings)
@@ -240,7 +245,7 @@ def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None) 
     positions = basis.project(embeddings)
     if n < 2 or not np.isfinite(positions).all():
         return None
-    return projection_quality(embeddings, positions, largest=int((QUALITY_SAMPLE * n) ** 0.5)).summary
+    return projection_quality(embeddings, positions, largest=int((sample * n) ** 0.5)).summary
 
 
 def _distance_p99(embeddings: np.ndarray) -> float | None:
