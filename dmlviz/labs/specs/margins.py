@@ -134,10 +134,10 @@ def _answer(results: Sequence[TrialResult]) -> str:
     if any((*key, margin) not in means for key in (wide, gap) for margin in (least, most)):
         return "Too many trainings failed to tell."
     return (
-        f"Without a margin 90 % of the images lie within {means[*wide, least]:.0f}° of the template of their class; with "
-        f"m = 0.2 within {means[*wide, most]:.0f}°. The templates have little room to move: the smallest gap between two "
-        f"is {means[*gap, least]:.0f}° before and {means[*gap, most]:.0f}° after, of at most 45°. A margin asks for more "
-        "than the right side of a border: it presses each class together."
+        f"Without a margin 90 % of the images lie within {means[*wide, least]:.0f}° of the template of their class; "
+        f"with m = 0.2 within {means[*wide, most]:.0f}°. The templates have little room to move: the smallest gap "
+        f"between two is {means[*gap, least]:.0f}° before and {means[*gap, most]:.0f}° after, of at most 45°. A margin "
+        "asks for more than the right side of a border: it presses each class together."
     )
 
 
