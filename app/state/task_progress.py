@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from app.content.lessons import Lesson, Task
 from app.runtime.services import Services
 from app.state.explore import UIState
 from app.state.explore_query import settings_from_query
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.config import TrainConfig
+from dmlviz.lessons import Lesson, Task
 from dmlviz.metrics import evaluate
 from dmlviz.runs.run import ProjectionRun, Run, RunNotFoundError
 

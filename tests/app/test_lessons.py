@@ -6,11 +6,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.content.lessons import LESSONS
 from app.state.explore import UIState
 from app.state.explore_query import settings_from_query
 from app.state.task_progress import task_config, task_measurements, task_view
 from dmlviz.catalog.metrics import METRICS
+from dmlviz.lessons import LESSONS
 
 MAIN = app.__path__[0] + "/page.py"
 TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
@@ -47,9 +47,9 @@ def test_a_task_sets_all_its_settings(lesson, task):
 
 def test_follow_up_settings_can_be_rendered():
     def page():
-        from app.content.lessons import LESSONS
         from app.state.explore import UIState
         from app.widgets.training_form import selected_fields
+        from dmlviz.lessons import LESSONS
 
         state = UIState()
         names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.follow_up})
