@@ -1,5 +1,7 @@
 """Writes the files of a run from the events of its training."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, default_projection, display_dims
+from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
@@ -32,6 +35,7 @@ class RunRecorder:
         labels: np.ndarray,
         save_checkpoints: bool = True,
         means: "StepAverager | None" = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         self.writer = writer
         self.run = run
@@ -40,6 +44,7 @@ class RunRecorder:
         self.means = means or StepAverager(run.config.steps)
         self.monitor = TrainingMonitor(run.config)
         self.save_checkpoints = save_checkpoints
+        self.stop = stop  # what takes long is left out when this returns True
         self.scored_on = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, dict[str, Any]] = {}
@@ -142,15 +147,20 @@ class RunRecorder:
             train_metrics=event.train_metrics,
             test_images=len(event.embeddings),
             usual_distance=_distance_p99(event.embeddings),
-            faithfulness=_projection_quality(
-                event.embeddings,
-                self.run.linear_projection,
-                STOPPED_QUALITY_SAMPLE if isinstance(event, Stopped) else QUALITY_SAMPLE,
-            ),
+            faithfulness=self._faithfulness(event),
             seconds=event.seconds,
             cpu_seconds=event.cpu_seconds,
             reason=event.reason,
         )
+
+    def _faithfulness(self, event: Finished) -> dict[str, float] | None:
+        """Measure the final map; None where the training is stopped only now, with all scores there."""
+        basis = self.run.linear_projection
+        if isinstance(event, Stopped):
+            return _projection_quality(event.embeddings, basis, STOPPED_QUALITY_SAMPLE)
+        with suppress(WorkStoppedError), stoppable(self.stop):
+            return _projection_quality(event.embeddings, basis, QUALITY_SAMPLE)
+        return None
 
     def _embedded(self, event: Embedded) -> None:
         path = self.run.path
