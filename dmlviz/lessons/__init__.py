@@ -13,6 +13,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from pydantic import TypeAdapter, ValidationError
+
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config import ProjectionConfig, TrainConfig
+
 FOLDER = Path(__file__).resolve().parent
 FENCE = "+++\n"
 
@@ -36,6 +41,20 @@ class Task:
     def query(self) -> dict[str, str]:
         """Its settings as URL parameters."""
         return dict(parse_qsl(self.settings, keep_blank_values=True, strict_parsing=True))
+
+    def training(self, dataset: str) -> TrainConfig:
+        """Return the training that it asks for; a task names fields of `TrainConfig`, and no parameters of a loss."""
+        fields = {name: text for name, text in self.query.items() if name.partition(".")[0] != "view"}
+        return TrainConfig(dataset=dataset, **{name: _field(name, text) for name, text in fields.items()})
+
+    def projection(self) -> ProjectionConfig | None:
+        """Return the projection that it is about; None for the run's own view."""
+        method = self.query.get("view")
+        if method is None:
+            return None
+        kinds = {f"view.{parameter.name}": parameter for parameter in PROJECTIONS[method].parameters}
+        params = {kinds[name].name: kinds[name].kind(text) for name, text in self.query.items() if name in kinds}
+        return ProjectionConfig(method=method, params=params)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +89,13 @@ def read(path: Path) -> Lesson:
 def _all() -> dict[str, Lesson]:
     lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
     return {lesson.name: lesson for lesson in lessons}
+
+
+def _field(name: str, text: str) -> Any:
+    try:
+        return TypeAdapter(TrainConfig.model_fields[name].annotation or str).validate_python(text)
+    except ValidationError:
+        return text  # the config reads it, or says what is wrong
 
 
 def _to_tuple(value: Any) -> Any:
