@@ -1,1 +1,0 @@
-export { loss_curve as default } from "../dmlviz.map/page-abf33d08e48fdd33.js";

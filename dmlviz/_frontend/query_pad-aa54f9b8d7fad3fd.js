@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.map/page-abf33d08e48fdd33.js";
