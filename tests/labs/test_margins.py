@@ -59,6 +59,7 @@ def test_rows_are_means_over_seeds_and_come_from_any_part():
     answer = lab.guess.answer(results)
     assert "within 72°" in answer
     assert "within 32°" in answer
+    assert "smallest gap between two is 30° before and 30° after" in answer
 
 
 def test_pictures_have_a_clear_ground_and_points():

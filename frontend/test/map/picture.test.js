@@ -81,7 +81,7 @@ test("points are graded by their numbers, what is striking lies in front, what i
     model,
     colors: [[1, 2, 3]],
     theme,
-    shapes: false,
+    shapeIds: null,
     colorBy: "center",
     spotlight: null,
   });

@@ -41,6 +41,8 @@ export class Model {
   neighbors: NeighborLink[] = [];
   grades: Grades | null = null;
   grouping: Grouping | null = null;
+  /** Categories that the shapes of markers stand for, in place of the classes. */
+  marking: Grouping | null = null;
   nearest: Nearest | null = null;
 
   constructor(

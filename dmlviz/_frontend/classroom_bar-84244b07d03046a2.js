@@ -1,0 +1,1 @@
+export { classroom_bar as default } from "../dmlviz.map/page-96d31bce72fdd3f4.js";
