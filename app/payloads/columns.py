@@ -1,4 +1,4 @@
-"""Further columns of the test images: what the map is colored by, and what the table below it shows."""
+"""What else is known of the test images, as columns: colors and marker shapes of the map, and the table below it."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.payloads.protocol.columns import ColumnInfo
+from dmlviz import data as images
 from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.columns import Column, column_numbers, describe_columns, read_columns
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 def run_columns(run: Run, data: Path) -> "pyarrow.Table | None":
     """Return the columns of a run's test images: those of an imported table, or of the data set it was trained on.
 
-    A damaged file is reported with the run; its columns are not there then.
+    The roles of a made data set (query or gallery, camera, …) are columns, too. A damaged file is reported with the
+    run; its columns are not there then.
     """
     labels = run.labels
     if labels is None:
@@ -32,7 +35,10 @@ def run_columns(run: Run, data: Path) -> "pyarrow.Table | None":
 
 def has_columns(run: Run, data: Path) -> bool:
     """Whether there are columns, without reading them."""
-    return (run.path / "columns.parquet").is_file() or _dataset_file(run.config.dataset, data).is_file()
+    name = run.config.dataset
+    if (run.path / "columns.parquet").is_file() or _dataset_file(name, data).is_file():
+        return True
+    return bool(DATASETS[name].roles) and _has_begun(run) and name in images.available_datasets(data)
 
 
 def column_infos(run: Run, data: Path) -> list[ColumnInfo]:
@@ -67,14 +73,18 @@ def column_bytes(run: Run, data: Path, name: str) -> bytes:
 
 def described(run: Run, data: Path) -> tuple[Column, ...]:
     """Return what is known of a run's columns."""
-    return _described(str(run.path), str(data), run.info["created"])
+    return _described(str(run.path), str(data), run.info["created"], _has_begun(run))
 
 
 @lru_cache(maxsize=16)
-def _described(path: str, data: str, created: str) -> tuple[Column, ...]:
-    """`created` tells a run that was made again from the one before."""
+def _described(path: str, data: str, created: str, begun: bool) -> tuple[Column, ...]:
+    """`created` tells a run that was made again from the one before, `begun` one whose images are known."""
     table = run_columns(Run(Path(path)), Path(data))
     return () if table is None else describe_columns(table)
+
+
+def _has_begun(run: Run) -> bool:
+    return (run.path / "labels.npy").is_file()
 
 
 def _dataset_file(dataset: str, data: Path) -> Path:
@@ -82,4 +92,19 @@ def _dataset_file(dataset: str, data: Path) -> Path:
 
 
 def _of_dataset(dataset: str, data: Path, rows: int) -> "pyarrow.Table | None":
-    return read_columns(_dataset_file(dataset, data), rows) if custom_datasets.is_custom(dataset) else None
+    if custom_datasets.is_custom(dataset):
+        return read_columns(_dataset_file(dataset, data), rows)
+    if not DATASETS[dataset].roles or dataset not in images.available_datasets(data):
+        return None
+    table = _roles(dataset, data)
+    return table if table.num_rows == rows else None
+
+
+@lru_cache(maxsize=4)
+def _roles(dataset: str, data: Path) -> "pyarrow.Table":
+    """Return the roles of a data set's test images, the names of their values in the order of the spec."""
+    from pyarrow import DictionaryArray, array, table
+
+    loaded = images.load(dataset, data)
+    codes = {role: np.asarray(values, np.int32) for role, values in loaded.test.roles.items()}
+    return table({role: DictionaryArray.from_arrays(array(codes[role]), array(loaded.roles[role])) for role in codes})

@@ -33,7 +33,7 @@ class Column:
         kind: "number"; "category", of a few different values; or "text", which can be searched but not colored by.
         low: the least number; NaN for other kinds, or if there is none.
         high: the largest number.
-        values: the categories, in natural order.
+        values: the categories, in the order of the column's own dictionary if it has one, else in natural order.
     """
 
     name: str
@@ -134,6 +134,8 @@ def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
     from pyarrow import compute, types
 
     kind = column.type
+    if types.is_dictionary(kind):
+        return Column(name, "category", values=tuple(column.combine_chunks().dictionary.to_pylist()))
     numeric = types.is_integer(kind) or types.is_floating(kind)
     few = types.is_integer(kind) and compute.count_distinct(column).as_py() <= FEW_NUMBERS
     if numeric and not few:

@@ -1,4 +1,4 @@
-"""Columns of an imported table: colors of the map, the rows that a filter finds, the routes."""
+"""Columns of an imported table and roles of made images: colors of the map, the rows that a filter finds."""
 
 import shutil
 from urllib.parse import quote
@@ -8,9 +8,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from app.payloads.columns import column_bytes, column_infos, described, has_columns
+from app.payloads.columns import column_bytes, column_infos, described, has_columns, run_columns
 from app.payloads.table_rows import Filter, matching_rows, with_classes
 from app.state.explore import UIState
+from dmlviz import data
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.made_datasets import CAMERAS
+from dmlviz.config import TrainConfig
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
 from dmlviz.runs.archive import export_run, import_run
@@ -98,3 +102,23 @@ def test_a_column_is_part_of_the_address():
     assert state.color == "column.two/names ü"
     assert state.to_query() == {"color": "column.two/names ü"}
     assert UIState.from_query({"color": "colum.x"}).color == "class"
+
+
+def test_roles_of_made_images_are_columns_in_the_order_of_the_spec(folder):
+    root = folder / "data"
+    test = data.load("identities", root).test
+    run = Runs(folder / "made", folder / "none").create(TrainConfig(dataset="identities", images_per_class=8))
+    assert not has_columns(run, root)  # nobody knows yet which images it tests
+    assert column_infos(run, root) == []
+    np.save(run.path / "labels.npy", test.labels)
+    assert has_columns(run, root)
+    infos = {info["name"]: info["values"] for info in column_infos(run, root)}
+    assert infos["camera"] == list(CAMERAS)
+    assert infos["query"] == ["gallery", "query"]
+    assert infos["model"] == list(DATASETS["digits"].classes)
+    codes = np.frombuffer(column_bytes(run, root, "camera"), "<f4")
+    np.testing.assert_array_equal(codes, test.roles["camera"])
+    rows = matching_rows(run_columns(run, root), described(run, root), Filter(column="query", values=("query",)))
+    np.testing.assert_array_equal(rows, np.flatnonzero(test.roles["query"]))
+    np.save(run.path / "labels.npy", test.labels[:-1])  # of other images
+    assert run_columns(run, root) is None

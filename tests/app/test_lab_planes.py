@@ -15,7 +15,7 @@ from dmlviz.data import load, sprite_sheet, stratified_subset
 from dmlviz.errors import UserError
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.shown_images import both_parts, some_test_images
-from dmlviz.labs.specs.margins import SEEN_CLASSES
+from dmlviz.labs.specs.margins import MARGINS, SEEN_CLASSES
 from dmlviz.studies.study import Study, create_study
 
 
@@ -53,10 +53,12 @@ def test_classical_or_mined_has_four_maps_of_the_same_images() -> None:
         assert (nearest == labels).mean() > 0.7  # labels and points are in the same order
 
 
-def test_the_margin_strip_has_a_circle_for_each_margin() -> None:
+def test_the_margin_strip_has_a_circle_for_each_loss_and_margin() -> None:
     maps = shown("margins")
     labels = np.frombuffer(base64.b64decode(maps["labels"]), np.uint8)
-    assert [plane["title"].partition("= ")[2] for plane in maps["planes"]] == ["0", "0.05", "0.1", "0.2", "0.35"]
+    assert [plane["title"] for plane in maps["planes"]] == [
+        f"{loss}, m = {margin:g}" for loss in ("CosFace", "ArcFace") for margin in MARGINS
+    ]
     assert maps["names"] == list("01234567")
     for plane in maps["planes"]:
         points, centers = points_of(plane["points"]), np.array(plane["centers"])

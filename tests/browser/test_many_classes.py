@@ -1,4 +1,4 @@
-"""A data set of 751 test classes: legend with search, hover, selection, scores by class."""
+"""A data set of 751 test classes: legend with search, shapes of roles, hover, selection, scores by class."""
 
 import re
 
@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.made_datasets import CAMERAS
 
 pytestmark = pytest.mark.browser
 
@@ -24,6 +25,12 @@ def test_many_classes_can_be_found_pointed_at_selected_and_read(person):
     expect(legend.locator(".class")).to_have_count(1)
     expect(legend.locator(".class")).to_have_attribute("aria-label", "1500: 8")
     page.get_by_placeholder("Find a class").fill("")
+
+    expect(page.locator(".color-by option", has_text="camera")).to_have_count(1)
+    for markers in ("class", "column.camera"):
+        page.locator("[data-tool=markers]").click()
+        person.map_has("markers", markers)
+    expect(legend.get_by_role("listitem")).to_have_text(CAMERAS)
 
     last = 6007  # an image of the last class
     page.mouse.move(*person.place_of(last))

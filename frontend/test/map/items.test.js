@@ -87,7 +87,7 @@ describe("paint", () => {
     [0, 0, 255],
   ];
   const paint = (m, rest = {}) =>
-    computePointColors({ model: m, colors, theme, shapes: false, colorBy: "class", spotlight: null, ...rest });
+    computePointColors({ model: m, colors, theme, shapeIds: null, colorBy: "class", spotlight: null, ...rest });
   const layers = ({ marks }) => [0, 1, 2, 3, 4, 5].map((i) => marks[2 * i + 1]);
 
   it("gives each class its color, and hidden classes no layer", () => {
@@ -117,7 +117,7 @@ describe("paint", () => {
 
   it("has a shape for each of ten classes on demand only", () => {
     assert.deepEqual(
-      [...paint(model(), { shapes: true }).marks].filter((_, j) => j % 2 === 0),
+      [...paint(model(), { shapeIds: labels }).marks].filter((_, j) => j % 2 === 0),
       [0, 1, 2, 0, 1, 2],
     );
     assert.ok([...paint(model()).marks].filter((_, j) => j % 2 === 0).every((shape) => shape === 0));

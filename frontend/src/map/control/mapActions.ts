@@ -1,4 +1,5 @@
 // What a person can do to a map by a key, a button or the player, carried out.
+import { nextMarkers } from "../data/markerShapes.ts";
 import { SHOWN_IMAGES, type MapState } from "../data/state.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
@@ -23,6 +24,8 @@ export interface ActionParts {
   link: Pick<MapLink, "onAction">;
   /** Colors, or only what lies around the points, are to be shown anew. */
   repaint: () => void;
+  /** Marker shapes tell something else. */
+  reshape: () => void;
   changed: () => void;
 }
 
@@ -39,7 +42,7 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, selection, history, subset, playback, state, link, root, repaint, changed } =
+    const { scene, interaction, selection, history, subset, playback, state, link, root, repaint, reshape, changed } =
       this.parts;
     link.onAction(action[0]);
     switch (action[0]) {
@@ -47,8 +50,8 @@ export class MapActions {
         state.mode = action[1];
         break;
       case "markers":
-        state.markers = !state.markers;
-        return repaint();
+        state.markers = nextMarkers(state);
+        return reshape();
       case "names":
         state.names = !state.names;
         break;

@@ -197,6 +197,7 @@ export class MapView {
       subset,
       link: this.link,
       repaint,
+      reshape: () => this.painter.reshape(),
       changed,
     }));
     this.receiver = new PropsReceiver({

@@ -1,6 +1,7 @@
 // Which color each point has, and what a change of it, of the selection or of hidden classes brings with it.
 import { messageOf } from "../../lib/format.ts";
 import { classColors } from "../../lib/palette.ts";
+import { loadMarking, shapeColumns, shapeIds } from "../data/markerShapes.ts";
 import type { MapState } from "../data/state.ts";
 import { computePointColors } from "../render/pointColors.ts";
 import type { Scene } from "../render/scene.ts";
@@ -28,7 +29,7 @@ export class PointPainter {
     const {
       scene,
       state,
-      state: { model, theme, markers: shapes },
+      state: { model, theme },
       colorControl,
       recount,
       changed,
@@ -38,7 +39,10 @@ export class PointPainter {
     const spotlight = pointed !== null && model.hidden.has(pointed) ? null : pointed;
     if (scene.frame) scene.usable = model.usable(scene.frame.present);
     const colorBy = colorControl.name;
-    scene.setPaint(computePointColors({ model, colors, theme, shapes, colorBy, spotlight }), theme.background);
+    scene.setPaint(
+      computePointColors({ model, colors, theme, shapeIds: shapeIds(state), colorBy, spotlight }),
+      theme.background,
+    );
     recount();
     changed();
   }
@@ -50,6 +54,19 @@ export class PointPainter {
     colorControl.setSource(data, model).then(
       (regrouped) => {
         if (regrouped) this.parts.regrouped();
+        state.shapeColumns = shapeColumns(colorControl.columns);
+        this.reshape();
+      },
+      (error: unknown) => trouble(messageOf(error)),
+    );
+  }
+
+  /** Shapes tell something else, or something of other items. */
+  reshape(): void {
+    const { state, trouble } = this.parts;
+    const { model } = state;
+    loadMarking(state).then(
+      () => {
         if (state.model === model) this.repaint();
       },
       (error: unknown) => trouble(messageOf(error)),

@@ -75,7 +75,7 @@ export class StatePublisher {
 
   private attributes(visible: number): Record<string, string | number | boolean> {
     const {
-      state: { model, data, pid, mode, images, trained },
+      state: { model, data, pid, mode, images, trained, markers },
       layout: { colorControl },
       scene,
       playback,
@@ -97,6 +97,7 @@ export class StatePublisher {
       turned: orbit.version,
       images,
       trained,
+      markers,
       color: model.grades || model.grouping || colorControl.name === "error" ? colorControl.name : "class",
       renderer: scene.renderer.kind,
       ready: shown !== null && scene.frame !== null && scene.port.width > 0,

@@ -41,12 +41,16 @@ export class Model {
   neighbors: NeighborLink[] = [];
   grades: Grades | null = null;
   grouping: Grouping | null = null;
+  /** Categories that the shapes of markers stand for, in place of the classes. */
+  marking: Grouping | null = null;
   nearest: Nearest | null = null;
 
   constructor(
     readonly classes: string[],
     labels: Uint16Array | null,
     readonly n: number,
+    /** What an item is. */
+    readonly noun = "test image",
   ) {
     this.labels = labels ?? new Uint16Array(n);
   }

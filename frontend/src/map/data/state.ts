@@ -1,7 +1,9 @@
 // What the parts of a map have in common: what Python sent, the items, and how the person wants them shown. It does nothing.
 import { readTheme, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Sprites } from "../../lib/sprites.ts";
+import type { ColumnInfo } from "../../protocol.ts";
 import type { MapData } from "./expandProps.ts";
+import type { Markers } from "./markerShapes.ts";
 import { Model } from "./model.ts";
 
 export type Mode = "pan" | "lasso" | "box";
@@ -17,8 +19,10 @@ export class MapState {
   colors: Rgb[] = [];
   sprites: Sprites | null = null;
   mode: Mode = "pan";
-  /** Whether each class has a marker of its own shape. */
-  markers = false;
+  /** What the shape of a marker tells. */
+  markers: Markers = "plain";
+  /** The columns that shapes can tell. */
+  shapeColumns: ColumnInfo[] = [];
   /** Whether classes are named on the map. */
   names = true;
   trails = true;

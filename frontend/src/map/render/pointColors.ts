@@ -1,6 +1,7 @@
 // Colors, markers and layers of all points, as the renderers take them.
 import { ramp } from "../../lib/palette.ts";
 import { mix, type Rgb, type Theme } from "../../lib/theme.ts";
+import { NUM_SHAPES } from "../data/markerShapes.ts";
 import type { Grades, Model } from "../data/model.ts";
 
 const LAYER_HIDDEN = 0;
@@ -18,14 +19,15 @@ export function computePointColors({
   model,
   colors,
   theme,
-  shapes,
+  shapeIds,
   colorBy,
   spotlight,
 }: {
   model: Model;
   colors: Rgb[];
   theme: Theme;
-  shapes: boolean;
+  /** The number of each item's shape; null where all are discs. */
+  shapeIds: Uint16Array | null;
   colorBy: string;
   spotlight: number | null;
 }): { paint: Uint8Array<ArrayBuffer>; marks: Uint8Array<ArrayBuffer> } {
@@ -58,7 +60,7 @@ export function computePointColors({
       : graded
         ? graded.inks[faded ? 1 : 0][graded.at[i]]
         : inks[faded ? 1 : 0][label];
-    marks[2 * i] = shapes ? label % 10 : 0;
+    marks[2 * i] = shapeIds ? shapeIds[i] % NUM_SHAPES : 0;
     const striking = !faded && (wrong || (graded && graded.at[i] > RAMP_STEPS / 2));
     marks[2 * i + 1] = !model.isVisible(i) ? LAYER_HIDDEN : picked || striking ? LAYER_FRONT : LAYER_BEHIND;
   }

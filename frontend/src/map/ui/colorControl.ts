@@ -62,7 +62,8 @@ export class ColorControl {
   private title = h("div", "scale-title");
   readonly scale = h("div", { class: "scale", hidden: true }, this.title, this.bar, this.words);
   private wanted = "";
-  private columns: ColumnInfo[] = [];
+  /** The columns that points can be colored by. */
+  columns: ColumnInfo[] = [];
   private listed: string | undefined; // the address of the columns in the menu
 
   /** `chosen(name)` hears what a person picks. */

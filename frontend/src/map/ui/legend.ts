@@ -4,6 +4,7 @@ import { css } from "../../lib/theme.ts";
 import { traceShape } from "../render/canvas.ts";
 import { context2d, h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
+import { markersInWords, NUM_SHAPES } from "../data/markerShapes.ts";
 import type { MapState } from "../data/state.ts";
 
 export interface LegendHooks {
@@ -33,12 +34,13 @@ export class Legend {
   private rows = h("div", "rows");
   private search = h("input", { type: "search", placeholder: "Find a class", "aria-label": "Find a class" });
   private more = h("div", "more");
+  private shapes = h("div", { class: "shapes", role: "list", hidden: true });
   private classes: string[] = [];
   private shown = new Map<number, Row>();
   private updated: { state: MapState; counts: Counts } | null = null;
 
   constructor(private on: LegendHooks) {
-    this.node.append(this.search, this.rows, this.more);
+    this.node.append(this.search, this.rows, this.more, this.shapes);
     this.search.addEventListener("input", () => this.updated && this.update(this.updated.state, this.updated.counts));
     // Keys of the map (pan, lasso, …) are letters here.
     for (const kind of ["keydown", "keyup"]) this.search.addEventListener(kind, (event) => event.stopPropagation());
@@ -69,6 +71,23 @@ export class Legend {
         : "no class of this name here";
     }
     for (const [label, row] of this.shown) this.updateRow(label, row, state, counts);
+    this.updateShapes(state);
+  }
+
+  // What the shapes stand for, if not for the classes above.
+  private updateShapes({ markers, model: { marking }, theme }: MapState): void {
+    const named = markers === "class" ? null : marking;
+    this.shapes.hidden = !named;
+    if (!named) return;
+    this.shapes.setAttribute("aria-label", `Marker shape per ${markersInWords(markers)}`);
+    const rows = named.names.map((name, shape) => {
+      const swatch = h("canvas", { class: "swatch", width: 24, height: 24 });
+      const context = traced(swatch, shape, 8);
+      context.fillStyle = css(theme.text);
+      context.fill("evenodd");
+      return h("div", { class: "shape", role: "listitem" }, swatch, h("span", { class: "name" }, name));
+    });
+    this.shapes.replaceChildren(...rows);
   }
 
   private setRows(labels: number[]): void {
@@ -101,17 +120,14 @@ export class Legend {
   }
 
   private updateRow(label: number, { row, swatch, count, name }: Row, state: MapState, counts: Counts): void {
-    const { model, colors, markers: shapes, theme } = state;
+    const { model, colors, theme } = state;
+    const shapes = state.markers === "class";
     const hidden = model.hidden.has(label);
     row.setAttribute("aria-pressed", String(!hidden));
     const of = grouped(counts.total[label]);
     count.textContent = model.selected ? `${grouped(counts.selected[label])} / ${of}` : of;
     row.setAttribute("aria-label", `${name}: ${count.textContent}${hidden ? ", hidden" : ""}`);
-    const context = context2d(swatch);
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, 24, 24);
-    context.translate(12, 12);
-    traceShape(context, shapes ? label % 10 : 0, shapes ? 8 : 8.5);
+    const context = traced(swatch, shapes ? label % NUM_SHAPES : 0, shapes ? 8 : 8.5);
     if (hidden) {
       context.lineWidth = 2;
       context.strokeStyle = css(theme.muted);
@@ -121,6 +137,16 @@ export class Legend {
       context.fill("evenodd");
     }
   }
+}
+
+/** The swatch, emptied, with the outline of a shape in its middle. */
+function traced(swatch: HTMLCanvasElement, shape: number, radius: number): CanvasRenderingContext2D {
+  const context = context2d(swatch);
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, 24, 24);
+  context.translate(12, 12);
+  traceShape(context, shape, radius);
+  return context;
 }
 
 /** The classes that have items and whose names contain `text`: those with selected items first, the most of them first. */

@@ -1,5 +1,6 @@
 // The tools at the map's upper edge.
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
+import { markersInWords, nextMarkers } from "../data/markerShapes.ts";
 import type { MapState, Mode, ShownImages } from "../data/state.ts";
 
 const ICONS = {
@@ -30,6 +31,7 @@ const IMAGES: Record<ShownImages, string> = {
   train: "Training images (rings), test images faint. Click for test images only (I)",
 };
 
+const MARKERS = "Marker shape per class (M)";
 const ISOLATE = "Show the selected images alone (X)";
 const ISOLATED = "Show all images again (X)";
 
@@ -80,7 +82,7 @@ export class Toolbar {
       lasso: tool("lasso", "Select with a lasso (L, or Shift and drag)", () => on.mode("lasso")),
       box: tool("box", "Select with a box (B)", () => on.mode("box")),
     };
-    this.markers = tool("markers", "Marker shape per class (M)", () => on.markers());
+    this.markers = tool("markers", MARKERS, () => on.markers());
     this.names = tool("names", "Class names on the map (N)", () => on.names());
     this.trails = tool("trails", "Trails of pinned or selected images (T)", () => on.trails());
     this.density = tool("density", "Contours of where points are dense (D)", () => on.density());
@@ -109,11 +111,8 @@ export class Toolbar {
     if (!document.fullscreenEnabled) fullscreen.hidden = true;
   }
 
-  update(
-    { data, mode, markers, names, trails, density, pictures, images, model, sprites }: MapState,
-    { canUndo, canRedo }: { canUndo: boolean; canRedo: boolean },
-    solid: boolean,
-  ): void {
+  update(state: MapState, { canUndo, canRedo }: { canUndo: boolean; canRedo: boolean }, solid: boolean): void {
+    const { data, mode, names, trails, density, pictures, images, model, sprites } = state;
     this.choices.hidden = ![canUndo, canRedo, model.selected, model.isolated, data.subset].some(Boolean);
     this.isolate.hidden = !(model.selected ?? model.isolated);
     this.subset.hidden = this.isolate.hidden || !data.projects; // a page without a server projects nothing
@@ -122,7 +121,11 @@ export class Toolbar {
     updateAttribute(this.redo, "aria-disabled", !canRedo);
     for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);
     updateAttribute(this.modes.pan, "title", solid ? "Rotate the map (V)" : "Move the map (V)");
-    updateAttribute(this.markers, "aria-pressed", markers);
+    const [shape, next] = [state.markers, nextMarkers(state)].map(markersInWords);
+    const markers = state.markers === "plain" ? MARKERS : `Marker shape per ${shape}. Click for ${next} (M)`;
+    updateAttribute(this.markers, "aria-pressed", state.markers !== "plain");
+    updateAttribute(this.markers, "title", markers);
+    updateAttribute(this.markers, "aria-label", markers);
     updateAttribute(this.names, "aria-pressed", names);
     updateAttribute(this.trails, "aria-pressed", trails);
     updateAttribute(this.density, "aria-pressed", density);

@@ -1,0 +1,71 @@
+"""The lab More data, more people: what its trials train on, and what its answer says of the curves."""
+
+import numpy as np
+import pytest
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.dataset import Dataset, Split
+from dmlviz.labs.lab_study import ready_made
+from dmlviz.labs.measures.scale import training
+from dmlviz.labs.registry import LABS
+from dmlviz.labs.specs.scale import IMAGES, PEOPLE
+from dmlviz.studies.trial import TrialResult
+
+LAB = LABS["scale"]
+
+
+def small(name: str) -> Dataset:
+    """The labels of a data set that may be trained on and tested, with images of one pixel."""
+    spec = DATASETS[name]
+    classes = len(spec.classes)
+    disjoint = len(spec.trainable_classes) < classes
+    train, test = np.arange(320 * len(spec.trainable_classes)), np.arange(classes)
+    return Dataset(
+        name,
+        spec.classes,
+        Split(np.zeros((len(train), 1, 1), np.uint8), train % len(spec.trainable_classes)),
+        Split(np.zeros((classes, 1, 1), np.uint8), test)
+        if not disjoint
+        else Split(np.zeros((751, 1, 1), np.uint8), test[-751:]),
+        spec.mean,
+        spec.std,
+    )
+
+
+def test_every_trial_trains_on_the_first_classes_and_tests_classes_never_trained_on() -> None:
+    sets = {name: small(name) for name in ("numbers", "identities")}
+    for trial in LAB.plan("full", "numbers", []):
+        config, data = training(trial, sets[trial.dataset])
+        count = trial.settings["train_classes"]
+        assert np.array_equal(np.unique(data.train.labels), np.arange(count))
+        assert config.max_train_images == count * trial.settings["images_of_class"] <= len(data.train)
+        assert not np.isin(data.test.labels, config.train_classes).any()
+
+
+@pytest.mark.parametrize(("few", "expected"), [(0.2, "All curves rise"), (0.9, "has its best score with 5 images")])
+def test_the_answer_names_a_curve_that_falls(few: float, expected: str) -> None:
+    scores = {count: few if count == IMAGES[0] else 0.3 + count / 1000 for count in IMAGES}
+    results = [
+        TrialResult(
+            trial=trial,
+            values={
+                "map_at_r": scores[trial.settings["images_of_class"]]
+                if trial.settings["loss"] == "batch_hard"
+                else trial.settings["images_of_class"] / 400
+            },
+        )
+        for trial in LAB.plan("full", "numbers", [])
+        if trial.name.startswith("images")
+    ]
+    assert expected in LAB.guess.answer(results)
+
+
+def test_the_ready_made_answer_compares_identities_too() -> None:
+    study = ready_made("scale")
+    assert study is not None
+    results = study.results()
+    people = {(row.series, row.x): row.y for row in LAB.rows(results) if row.figure == "people"}
+    assert {x for _, x in people} == set(PEOPLE)
+    assert not any(result.error for result in results)
+    few, many = people["NT-Xent", PEOPLE[0]], people["NT-Xent", PEOPLE[-1]]
+    assert f"From 50 to 750 identities NT-Xent goes from {few:.2f} to {many:.2f}" in LAB.guess.answer(results)
