@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.panels.curves import PLOTLY_CONFIG
 from app.panels.lab_run import SOURCE_TITLES, describe
-from app.state.labs import OWN, READY_MADE, LabsState, LabView, view_rows
+from app.state.labs import OWN, READY_MADE, LabsState, LabView, first_figure, view_rows
 from app.widgets.parameters import bound_widget
 from app.widgets.pictures import picture
 from dmlviz.labs.lab import FigureRow, FigureSpec, Lab, PicturePair
@@ -31,19 +31,20 @@ def results(ui: LabsState, view: LabView) -> None:
         words = "The figure grows while the study runs." if view.study is not None else "Nothing has been run yet."
         st.caption(f"{words} {view.lab.summary}")
         return
+    name = ui.figure or first_figure(view.lab, rows)
     if len(figures) > 1:
         bound_widget(
             st.segmented_control,
             "Figure",
             "lab.figure",
-            ui.figure or view.lab.figures[0].name,
+            name,
             lambda name: _choose_figure(ui, name),
             options=list(figures),
             format_func=lambda name: figures[name].title,
             label_visibility="collapsed",
             required=True,
         )
-    spec = figures[ui.figure or view.lab.figures[0].name]
+    spec = figures[name]
     covered = not ui.guess
     with st.container(key="lab-covered" if covered else "lab-open"):
         _chart(ui, spec, rows, selectable=view.lab.pictures is not None and not covered)

@@ -1,6 +1,6 @@
 """Where a person is on the page Labs: at the cards, or in a lab, with a guess, a study and a point of a figure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.runtime.services import Services
@@ -115,3 +115,9 @@ def default_dataset(lab: Lab, services: Services) -> str:
 def view_rows(view: LabView) -> list[FigureRow]:
     """Return the figures' rows that are shown now."""
     return [] if view.study is None else study_rows(view.study)
+
+
+def first_figure(lab: Lab, rows: Sequence[FigureRow]) -> str:
+    """Return the figure to show where none was chosen: the first that has something to show, else the first."""
+    drawn = {row.figure for row in rows}
+    return next((figure.name for figure in lab.figures if figure.name in drawn), lab.figures[0].name)

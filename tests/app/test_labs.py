@@ -5,8 +5,9 @@ import pytest
 from app.runtime.people import DEFAULT_LIMITS, Limits, Person, Role, sole_person
 from app.runtime.personal_studies import PersonalStudies
 from app.state import labs
-from app.state.labs import NO_GUESS, LabsState, view_lab
+from app.state.labs import NO_GUESS, LabsState, first_figure, view_lab
 from dmlviz.errors import UserError
+from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.registry import LABS
 from dmlviz.studies.study import create_study, study_id
 
@@ -124,3 +125,11 @@ def test_a_study_that_cannot_be_is_refused_in_a_sentence(client, address):
     answer = client.get(f"/dmlviz/labs/{address}")
     assert answer.status_code == 404
     assert answer.json()["error"].startswith("A study of margins is ")
+
+
+def test_the_figure_that_has_something_to_show_is_shown_first():
+    lab = LABS["reality-check"]
+    rows = {name: FigureRow(figure=name, series="", x=0, y=0) for name in ("search", "level")}
+    assert first_figure(lab, []) == "level"
+    assert first_figure(lab, [rows["search"]]) == "search"
+    assert first_figure(lab, [rows["search"], rows["level"]]) == "level"

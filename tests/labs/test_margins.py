@@ -1,12 +1,14 @@
 """The lab The margin strip: angles and gaps of points placed by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dmlviz.labs.measures.margins import angles
+from dmlviz.labs.measures.margins import angles, measure
 from dmlviz.labs.pictures import SIDE, circle_picture, plane_picture
 from dmlviz.labs.registry import LABS
-from dmlviz.studies.trial import TrialResult
+from dmlviz.studies.trial import TrialContext, TrialResult
 
 
 def directions(*degrees, length=1.0):
@@ -71,3 +73,13 @@ def test_pictures_have_a_clear_ground_and_points():
         assert image.dtype == np.uint8
         assert image[30, 30, 3] == 0
         assert (image[..., 3] > 0).any()
+
+
+def test_a_training_reports_what_it_returns_at_its_end(tmp_path):
+    trial = LABS["margins"].plan("quick", "digits", [])[0]
+    trial = replace(trial, settings={**trial.settings, "steps": 4})
+    reports = []
+    context = TrialContext(folder=tmp_path, data_root=tmp_path, report=lambda share, **values: reports.append(values))
+    values = measure(trial, context)
+    assert reports
+    assert all(set(report) == set(values) for report in reports)

@@ -5,9 +5,10 @@ import pytest
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.dataset import Dataset, Split
+from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.measures.scale import training
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.specs.scale import IMAGES
+from dmlviz.labs.specs.scale import IMAGES, PEOPLE
 from dmlviz.studies.trial import TrialResult
 
 LAB = LABS["scale"]
@@ -57,3 +58,14 @@ def test_the_answer_names_a_curve_that_falls(few: float, expected: str) -> None:
         if trial.name.startswith("images")
     ]
     assert expected in LAB.guess.answer(results)
+
+
+def test_the_ready_made_answer_compares_identities_too() -> None:
+    study = ready_made("scale")
+    assert study is not None
+    results = study.results()
+    people = {(row.series, row.x): row.y for row in LAB.rows(results) if row.figure == "people"}
+    assert {x for _, x in people} == set(PEOPLE)
+    assert not any(result.error for result in results)
+    few, many = people["NT-Xent", PEOPLE[0]], people["NT-Xent", PEOPLE[-1]]
+    assert f"From 50 to 750 identities NT-Xent goes from {few:.2f} to {many:.2f}" in LAB.guess.answer(results)

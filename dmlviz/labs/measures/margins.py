@@ -15,7 +15,7 @@ from dmlviz.labs.specs.margins import KEPT_POINTS
 from dmlviz.metrics import evaluate
 from dmlviz.nets import build
 from dmlviz.studies.trial import Trial, TrialContext
-from dmlviz.training.events import Event, Step
+from dmlviz.training.events import Event, Snapshot, Started, Step
 
 SNAPSHOTS = 12
 SCORES = ("precision_at_1",)
@@ -25,22 +25,40 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     """Train one net in the plane; keep its points and templates.
 
     Returns:
-        The values of `angles`, `precision_at_1` and `loss`, the mean of the last tenth of the training.
+        The values of `angles`, `precision_at_1` and `loss`, the mean of the last tenth of the training. While it goes
+        on, the same are reported of the tracked images.
     """
     settings = dict(trial.settings)
     config = TrainConfig(dataset=trial.dataset, num_snapshots=SNAPSHOTS, eval_subset_size=KEPT_POINTS, **settings)
     data = load(trial.dataset, context.data_root)
     seen = np.array(config.train_classes)
-    rows = np.flatnonzero(np.isin(data.test.labels, seen))
     losses: list[float] = []
+    tracked = np.empty(0, int)
 
     def on_event(event: Event) -> None:
-        if isinstance(event, Step):
+        nonlocal tracked
+        if isinstance(event, Started):
+            tracked = event.tracked_indices
+        elif isinstance(event, Step):
             losses.append(event.loss)
 
-    end = train_to_the_end(config, data, context, on_event=on_event)
+    def values(embeddings: np.ndarray, items: np.ndarray, centers: np.ndarray) -> dict[str, Any]:
+        own = np.isin(data.test.labels[items], seen)
+        points, labels = embeddings[own], np.searchsorted(seen, data.test.labels[items[own]])
+        scores = evaluate(points, labels, clustering=False, full_ranking=False, verification=False)
+        last = losses[-max(1, len(losses) // 10) :]
+        return {
+            **angles(points, labels, centers),
+            **{name: scores[name] for name in SCORES},
+            "loss": float(np.mean(last)) if last else None,
+        }
+
+    def on_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+        assert snapshot.class_centers is not None
+        return values(snapshot.embeddings, tracked, snapshot.class_centers)
+
+    end = train_to_the_end(config, data, context, on_snapshot, on_event)
     assert end.class_centers is not None
-    embeddings, labels = end.embeddings[rows], np.searchsorted(seen, data.test.labels[rows])
     some = some_test_images(data, seen, KEPT_POINTS)
     np.savez(
         context.folder / "points.npz",
@@ -49,13 +67,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         labels=np.searchsorted(seen, data.test.labels[some]).astype(np.uint8),
         centers=end.class_centers.astype(np.float32),
     )
-    last = losses[-max(1, len(losses) // 10) :]
-    scores = evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)
-    return {
-        **angles(embeddings, labels, end.class_centers),
-        **{name: scores[name] for name in SCORES},
-        "loss": float(np.mean(last)),
-    }
+    return values(end.embeddings, np.arange(len(data.test)), end.class_centers)
 
 
 def _features(weights: Mapping[str, np.ndarray], config: TrainConfig, data: Dataset, images: np.ndarray) -> np.ndarray:

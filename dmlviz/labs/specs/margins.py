@@ -156,7 +156,8 @@ LAB = Lab(
             name="angles",
             title="Angle to the own template",
             caption="Angle between a test image and the template (the class weight) of its class, for eight classes, "
-            "scale 16. With several seeds: mean, 95 % t-interval over the seeds (n).",
+            "scale 16. A point moves while its net trains. With several seeds: mean, 95 % t-interval over the seeds "
+            "(n).",
             kind="line",
             x_title="margin m",
             y_title="degrees",
@@ -196,6 +197,7 @@ LAB = Lab(
     "dimensions this does not happen.",
     pictures=_pictures,
     activity="planes",
+    live=True,
     planes=_planes,
     plane_images=_plane_images,
 )

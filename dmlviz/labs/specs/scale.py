@@ -76,7 +76,8 @@ def _count(result: TrialResult) -> int:
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    scores = {(row.series, row.x): row.y for row in _rows(results) if row.figure == "images"}
+    rows = _rows(results)
+    scores = {(row.series, row.x): row.y for row in rows if row.figure == "images"}
     few, many = IMAGES[0], IMAGES[-1]
     softmax, metric = LOSSES[0][1], LOSSES[1][1]
     if any((title, count) not in scores for title in (softmax, metric) for count in (few, many)):
@@ -85,11 +86,23 @@ def _answer(results: Sequence[TrialResult]) -> str:
         f"With {few} images of a class {softmax} reaches a MAP@R of {scores[softmax, few]:.2f} and {metric} "
         f"{scores[metric, few]:.2f}; with {many} images {scores[softmax, many]:.2f} and {scores[metric, many]:.2f}. "
         + _falling_curves(scores)
+        + _more_people({(row.series, row.x): row.y for row in rows if row.figure == "people"}, softmax, metric)
         + (
             f"{softmax} has not overtaken up to here: the question of Horiguchi and others stays open on this data."
             if scores[softmax, many] < scores[metric, many]
             else f"{softmax} has overtaken, as Horiguchi and others found for plentiful data."
         )
+    )
+
+
+def _more_people(scores: Mapping[tuple[str, float | str], float], softmax: str, metric: str) -> str:
+    """Compare the fewest identities with the most; nothing where they were not measured."""
+    few, many = PEOPLE[0], PEOPLE[-1]
+    if any((title, count) not in scores for title in (softmax, metric) for count in (few, many)):
+        return ""
+    return (
+        f"From {few} to {many} identities {metric} goes from {scores[metric, few]:.2f} to {scores[metric, many]:.2f}, "
+        f"{softmax} from {scores[softmax, few]:.2f} to {scores[softmax, many]:.2f}. "
     )
 
 
@@ -150,5 +163,7 @@ LAB = Lab(
     ),
     literature_note="FaceNet's error falls by some 60 % from millions to tens of millions of training images, and "
     "little after that. Horiguchi and others found that features of plain classification match or beat "
-    "metric learning once there is enough data. Ours are small pictures and at most 16,000 of them.",
+    "metric learning once there is enough data. Ours are small pictures and at most 16,000 of them, and every "
+    "net has the same 600 steps: with 750 identities a classifier sees each of them 15 times less often than with 50, "
+    "which may be all that its falling curve shows.",
 )

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.map/page-96d31bce72fdd3f4.js";

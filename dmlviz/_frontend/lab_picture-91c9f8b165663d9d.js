@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.map/page-96d31bce72fdd3f4.js";

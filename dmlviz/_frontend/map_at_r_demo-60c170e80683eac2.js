@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-96d31bce72fdd3f4.js";
