@@ -97,11 +97,15 @@ class Crowd:
     async def look_again(self, visitor: Visitor, draw: random.Random) -> None:
         """Ask for the page again and again; the first time, which makes the session, is not measured."""
         await visitor.run()
+        measured = False
         while time.monotonic() < self.end:
             await asyncio.sleep(min(draw.expovariate(1 / THINK_S), self.end - time.monotonic() + 0.01))
+            if measured and time.monotonic() >= self.end:
+                return  # without a last question: all would ask it in the same moment
             took = await visitor.run()
             if self.share_of_time > WARM_UP:
                 self.reruns.append(took)
+                measured = True
 
     @property
     def share_of_time(self) -> float:
