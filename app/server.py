@@ -19,6 +19,7 @@ from app.payloads import sprites
 from app.runtime import services
 from app.runtime.logs import configure_logs
 from app.runtime.services import Settings
+from app.runtime.threads import enlarge_thread_pool
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
@@ -67,6 +68,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         configure_logs(settings.monitoring)
+        enlarge_thread_pool()
         _close_streams_on_signals()
         threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
         on_ready(settings.hosting.link(settings.host, st.get_option("server.port")))

@@ -235,8 +235,9 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
             _loaded.add(path)
     if paths:
         os.environ[ENVIRONMENT] = os.pathsep.join(paths)
+    installed = entry_points()  # of all packages, read once: every process of dmlviz does it when it starts
     for group in CATALOGS:
-        for point in entry_points(group=f"dmlviz.{group}"):
+        for point in installed.select(group=f"dmlviz.{group}"):
             if (key := f"{group}:{point.value}") not in _loaded:
                 _run(f"{point.name} of the package {point.dist.name if point.dist else '?'}", point.load)
                 _loaded.add(key)

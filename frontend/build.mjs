@@ -25,7 +25,7 @@ const OPTIONS = {
 
 /** What belongs into dmlviz/_frontend: {name: text}. The same sources give the same bytes, wherever they lie. */
 async function bundles() {
-  const [page, standalone, notebook, style] = await Promise.all([
+  const [page, standalone, notebook, formulas, style] = await Promise.all([
     build({ ...OPTIONS, entryPoints: ["src/page.ts"], plugins: [styleAsText] }),
     build({
       ...OPTIONS,
@@ -39,6 +39,7 @@ async function bundles() {
       plugins: [styleAsText],
       define: { "import.meta.url": JSON.stringify("") }, // nor does a notebook
     }),
+    build({ ...OPTIONS, entryPoints: ["src/standalone/formulas.ts"] }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.css"] }),
   ]);
   const [{ exports: components }] = Object.values(page.metafile.outputs);
@@ -52,6 +53,7 @@ async function bundles() {
     ...entries,
     ["standalone.js", standalone.outputFiles[0].text],
     ["notebook.js", notebook.outputFiles[0].text],
+    ["formulas.js", formulas.outputFiles[0].text],
     ["standalone.css", style.outputFiles[0].text],
   ]);
 }

@@ -10,6 +10,7 @@ from app.api.access import Rule, access, personal
 from app.api.headers import NO_STORE, PRIVATE_IMMUTABLE
 from app.payloads import batches
 from app.payloads.distance_histograms import histograms
+from app.runtime.threads import ask_worker
 
 
 def routes() -> list[Route]:
@@ -36,7 +37,7 @@ async def terms(request: Request) -> Response:
     run, step = personal(request).runs.get(request.path_params["run"]), request.path_params["step"]
     await asyncio.to_thread(run.batch, step)  # says what is wrong with it, if anything
     question = {"run": str(run.path.resolve()), "batch": step}
-    payload = await asyncio.to_thread(personal(request).jobs.inference_worker.call, question)
+    payload = await ask_worker(personal(request).jobs.inference_worker.call, question)
     return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)
 
 

@@ -13,6 +13,7 @@ from app.api.headers import NO_STORE
 from app.payloads.lab_picture import lab_picture, named_study
 from app.payloads.lab_planes import lab_planes, plane_sheet
 from app.payloads.lab_question import ask
+from app.runtime.threads import ask_worker
 from dmlviz.errors import UserError
 from dmlviz.labs.keep import as_csv, as_page, as_script
 from dmlviz.labs.lab_study import study_rows
@@ -64,7 +65,7 @@ async def answer(request: Request) -> Response:
     """What a net of the study says to the playground, which asks in JSON."""
     fields = await _question(request)
     study, dataset, data = _study(request), request.path_params["dataset"], personal(request).data
-    return JSONResponse(await asyncio.to_thread(ask, study, dataset, data, fields), headers=NO_STORE)
+    return JSONResponse(await ask_worker(ask, study, dataset, data, fields), headers=NO_STORE)
 
 
 @access(Rule.DATA_READER)

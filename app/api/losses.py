@@ -1,6 +1,5 @@
 """The routes of what Learn draws of a loss: curves, forces, the loss as a ground; all sampled by the worker."""
 
-import asyncio
 import json
 from functools import lru_cache
 from typing import Any
@@ -12,6 +11,7 @@ from starlette.routing import Route
 from app.api.access import Rule, access
 from app.api.headers import NO_STORE
 from app.runtime.services import services
+from app.runtime.threads import ask_worker
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.errors import UserError
 from dmlviz.storage.text import one_line
@@ -43,7 +43,7 @@ async def picture(request: Request) -> Response:
     fields = await _question(request, kind)
     fields["params"] = loss.with_defaults(fields.get("params", {}))
     question = json.dumps({"loss": kind, "name": loss.name} | fields, sort_keys=True)
-    return JSONResponse(await asyncio.to_thread(_answer, question), headers=NO_STORE)
+    return JSONResponse(await ask_worker(_answer, question), headers=NO_STORE)
 
 
 async def _question(request: Request, kind: str) -> dict[str, Any]:

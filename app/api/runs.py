@@ -21,6 +21,7 @@ from app.payloads.pixel_baseline import pixel_baseline
 from app.payloads.point_values import point_values
 from app.payloads.train_points import train_points
 from app.runtime.services import services
+from app.runtime.threads import ask_worker
 from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.run import LIVE, Run
@@ -120,7 +121,7 @@ async def history(request: Request) -> Response:
 async def logits(request: Request) -> Response:
     """The scores of a test image with each class, before and after the margin of the loss."""
     question = {"run": str(_run(request).path), "logits": request.path_params["item"]}
-    answer = await asyncio.to_thread(services().scheduler.inference_worker.call, question)
+    answer = await ask_worker(services().scheduler.inference_worker.call, question)
     return JSONResponse(answer, headers=NO_STORE)
 
 

@@ -4,7 +4,6 @@ import time
 
 import streamlit as st
 
-from app.content.lessons import LESSONS
 from app.payloads.protocol.common import ROUTES
 from app.payloads.qr_code import qr_path
 from app.runtime.classroom import Classroom
@@ -13,6 +12,7 @@ from app.runtime.services import Services
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
+from dmlviz.lessons import LESSONS
 
 REFRESH_S = 3.0  # seconds
 

@@ -4,8 +4,8 @@ import streamlit as st
 
 from app.content.catalog_index import LAB_KIND, entry_title
 from app.content.exam import QUESTIONS
-from app.content.lessons import LESSONS
 from app.panels import navigation
+from dmlviz.lessons import LESSONS
 
 TEXT = """
 ### Exam questions

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from app.content.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, search, search_topics
-from app.content.lessons import LESSONS
 from app.panels import navigation
 from app.state.learn import LearnState
 from app.widgets.parameters import bound_widget
+from dmlviz.lessons import LESSONS
 
 
 def index(ui: LearnState) -> None:

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from app.content.catalog_index import entry_title
-from app.content.lessons import LESSONS
 from app.panels import navigation
+from dmlviz.lessons import LESSONS
 
 
 def lesson(name: str) -> None:

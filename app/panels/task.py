@@ -10,6 +10,7 @@ from app.state.task_progress import TaskProgress, evaluate_answer, task_progress
 from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.lessons.measurements import measurement_table
 from dmlviz.runs.run import LIVE
 
 _GUESS_KEY = "lesson.guess"
@@ -149,7 +150,7 @@ def _answer(context: PageContext, progress: TaskProgress) -> None:
         with st.container(horizontal=True):
             _next_button(context, progress)
     with table:
-        st.markdown(_table(evaluate_answer(progress, context.services)))
+        st.markdown(measurement_table(evaluate_answer(progress, context.services)))
         labels, config = progress.run.labels, progress.config
         count = "" if labels is None else f" {len(labels):,}"
         st.caption(f"On all{count} test images of {DATASETS[config.dataset].title}, after {config.steps:,} steps.")
@@ -166,20 +167,3 @@ def _next_button(context: PageContext, progress: TaskProgress) -> None:
         navigation.link("learn", "Back to the lessons", {})
     if ui.run != progress.run.id:
         st.button("Show the run", key="lesson.again", on_click=ui.show, args=(progress.run.id,))
-
-
-def _table(rows: list[tuple[str, dict[str, float]]]) -> str:
-    """Markdown table of the lesson's runs that have the measurements of the last one."""
-    names = list(rows[-1][1]) if rows else []
-    rows = [(title, values) for title, values in rows if set(names) & set(values)]
-    lines = [["", *names], ["---"] * (len(names) + 1)]
-    lines += [[title, *(_number(values.get(name)) for name in names)] for title, values in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3f}"

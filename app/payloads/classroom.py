@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from app.content.lessons import LESSONS, Task
 from app.runtime.classroom import Classroom, Member, Place
 from app.runtime.classrooms import Classrooms
 from app.runtime.services import Services
 from dmlviz.errors import UserError
+from dmlviz.lessons import LESSONS, Task
 from dmlviz.runs.ownership import Entry
 
 CSV_COLUMNS = (

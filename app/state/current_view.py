@@ -1,6 +1,7 @@
 """The run, status, test images and projection on screen."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import streamlit as st
 
@@ -48,7 +49,7 @@ class RunView:
         """Whether the projection is queued or computed."""
         return self.drawing_status is not None and self.drawing_status.phase in LIVE_PHASES
 
-    @property
+    @cached_property  # a page asks several times, and each answer looks at four files
     def complete(self) -> bool:
         """Whether all test images are embedded, so that they can be projected and searched."""
         return not self.live and self.run.embedded

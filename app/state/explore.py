@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.content.lessons import LESSONS, Lesson, Task
 from app.runtime import url_state
 from app.state import explore_query
 from app.state.explore_options import OURS, PROJECTION_FIELDS, projection_views
@@ -17,6 +16,7 @@ from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
+from dmlviz.lessons import LESSONS, Lesson, Task
 from dmlviz.runs.run import LIVE
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.content.lessons import LESSONS, Task
 from app.state.explore_options import CURVES, PROJECTION_FIELDS, is_color, projection_views
 from app.state.selection import Selection
 from app.state.training_form import SETTINGS
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.lessons import LESSONS, Task
 from dmlviz.runs.run import LIVE
 from dmlviz.storage.files import is_run_id
 

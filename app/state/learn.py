@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.content.catalog_index import KINDS, TOPICS
-from app.content.lessons import LESSONS
+from dmlviz.lessons import LESSONS
 
 KEY = "learning"
 _PLACES: Mapping[str, Mapping[str, object]] = (

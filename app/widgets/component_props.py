@@ -78,6 +78,8 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
         data["running"] = run_view.drawing_live if run_view.drawing is not None else run_view.live
     else:
         data["autoplay"] = True
+    if not DATASETS[run_view.run.config.dataset].trainable:
+        data["noun"] = "image" if data["sprites"]["urls"] else "point"
     data["picture"] = _picture(run_view)
     if neighbors:  # the distance of the first is what its link tells
         data["distance"] = round(neighbors[0].distance, 4)

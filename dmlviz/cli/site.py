@@ -1,4 +1,4 @@
-"""`dmlviz site`: write a static site of runs and labs."""
+"""`dmlviz site`: write a static site of runs, lessons and labs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli.lesson_runs import lesson_runs
+from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.export import RunExport
 from dmlviz.export.site import write_site
@@ -21,14 +23,24 @@ def site(
     lab: Annotated[
         list[str] | None, typer.Option("--lab", metavar="NAME", help="show a lab's ready-made results; repeatable")
     ] = None,
+    lesson: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lesson", metavar="NAME", help="show a lesson, and train its runs where they are missing; repeatable"
+        ),
+    ] = None,
+    lesson_data: Annotated[
+        str, typer.Option("--lesson-data", metavar="NAME", help="the data set of the lessons' runs")
+    ] = TrainConfig.model_fields["dataset"].default,
     title: Annotated[str, typer.Option(metavar="TEXT", help="title of the first page")] = "dmlviz",
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
-    """Write a static site of runs and labs that any web server can host; drawings are embedded in the browser."""
+    """Write a static site of runs, lessons and labs that any web server can host; the browser embeds drawings."""
     store, root = Runs(runs_folder(runs)), data_root(data)
     chosen = [RunExport.from_run(store.get(name), None, root) for name in dict.fromkeys(run or ())]
-    for note in write_site(folder, chosen, lab or (), title):
+    lessons = [lesson_runs(name, lesson_data, store, root, print) for name in dict.fromkeys(lesson or ())]
+    for note in write_site(folder, chosen, lab or (), title, lessons):
         print(note)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     print(f"{folder / 'index.html'} ({size / 1e6:.1f} MB). Look at it: python -m http.server -d {folder}")

@@ -29,6 +29,7 @@ WITHOUT_LABELS: dict[str, Any] = {
     "sampler": "shuffled",
     "batch_size": 256,
     "views": 2,
+    "steps": 1000,
     "augmentation": {"crop": 0.5, "shift": 0.1, "rotate": 15.0, "erase": 0.2},
 }
 

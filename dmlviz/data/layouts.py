@@ -144,20 +144,28 @@ def market(folder: Path) -> Rows:
 
 
 def veri(folder: Path) -> Rows:
-    """VeRi-776: vehicles by camera, with color and type where the lists say so."""
-    parts = {"train": "image_train", "query": "image_query", "gallery": "image_test"}
+    """VeRi-776: vehicles by camera, with color and type where the lists say so; name lists choose the pictures."""
+    parts = {"train": "train", "query": "query", "gallery": "test"}
     known = {name: attributes for list_name in VERI_LISTS for name, attributes in _vehicles(folder / list_name).items()}
     rows = []
-    for split, name in parts.items():
-        for path in sorted((folder / name).iterdir()):
-            match = _VEHICLE.match(path.name)
+    for split, part in parts.items():
+        for name in _pictures(folder, part):
+            match = _VEHICLE.match(name)
             if match is not None:
                 rows.append(
-                    {"path": f"{name}/{path.name}", "label": match[1], "split": split, "camera": int(match[2])}
+                    {"path": f"image_{part}/{name}", "label": match[1], "split": split, "camera": int(match[2])}
                     | {"color": None, "type": None}
-                    | known.get(path.name, {})
+                    | known.get(name, {})
                 )
     return rows
+
+
+def _pictures(folder: Path, part: str) -> list[str]:
+    """The names of a part's pictures: those of its list, or all in its folder where there is no list."""
+    names = folder / f"name_{part}.txt"
+    if names.exists():
+        return names.read_text().split()
+    return sorted(path.name for path in (folder / f"image_{part}").iterdir())
 
 
 PARTITION = "list_eval_partition.txt"

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.run import EventLogDir
@@ -71,7 +72,7 @@ def _described(export: RunExport, labels: np.ndarray) -> dict[str, Any]:
             "tile": export.sheets.tile if export.sheets else 28,
         },
         "plain": False,
-    }
+    } | ({} if DATASETS[run.config.dataset].trainable else {"noun": "image" if export.sheets else "point"})
 
 
 def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[dict[str, Any], int]:

@@ -1,4 +1,4 @@
-"""A static site of chosen runs and labs, which any web server can host. It asks no other address for anything."""
+"""A static site of chosen runs, lessons and labs: any web server can host it, and it asks no other address."""
 
 import html
 import json
@@ -14,6 +14,7 @@ from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.figures import SCRIPT
 from dmlviz.export.lab_page import DRAW, lab_page, lab_picture
+from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.map_picture import map_picture
 from dmlviz.export.page import BUILT, page_data, quality_note
 from dmlviz.export.page_contents import MAX_FRAME_BYTES, page_contents
@@ -49,7 +50,7 @@ RUN = """<header>
 <h1>{title}</h1>
 <dl>{facts}</dl>
 </header>
-<main class="run">
+<main class="run" id="run">
 <section id="map"></section>
 <div class="beside">
 {pad}
@@ -85,15 +86,22 @@ class _RunPage:
     """A run with what its page loads; the frames come last, from what is left of the site's size."""
 
     kept: RunExport
-    net: QueryNet | None
-    no_net: str  # why there is none
+    net: QueryNet | None = None
+    no_net: str = ""  # why there is none; empty for a page that should have none
 
     @property
-    def data_bytes(self) -> int:
-        return 0 if self.net is None else len(self.net.weights) + len(self.net.embeddings)
+    def name(self) -> str:
+        drawing = self.kept.drawing
+        return self.kept.run.id if drawing is None else f"{self.kept.run.id}-{drawing.id}"
 
 
-def write_site(folder: Path, runs: Sequence[RunExport], labs: Sequence[str] = (), title: str = "dmlviz") -> list[str]:
+def write_site(
+    folder: Path,
+    runs: Sequence[RunExport],
+    labs: Sequence[str] = (),
+    title: str = "dmlviz",
+    lessons: Sequence[LessonExport] = (),
+) -> list[str]:
     """Write a site; an earlier site in the folder is replaced.
 
     Args:
@@ -101,6 +109,7 @@ def write_site(folder: Path, runs: Sequence[RunExport], labs: Sequence[str] = ()
         runs: Finished runs, each shown on its own view.
         labs: Names of labs with ready-made results.
         title: Title of the first page.
+        lessons: Lessons with the finished run of each task, whose page has no drawing pad.
 
     Returns:
         Notes: which pages have no drawing pad, and why.
@@ -109,11 +118,14 @@ def write_site(folder: Path, runs: Sequence[RunExport], labs: Sequence[str] = ()
         UserError: If nothing was chosen, a run is not finished, the folder holds something else, or the site would be
             larger than 12 MB even with one frame a run.
     """
-    if not runs and not labs:
-        raise UserError("A site shows at least one run or lab; got none: name runs, or add --lab NAME.")
+    if not runs and not labs and not lessons:
+        raise UserError(
+            "A site shows at least one run, lesson or lab; got none: name runs, or add --lesson NAME or --lab NAME."
+        )
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise UserError(f"{folder} holds other files, which are not touched: choose a new folder.")
     pages = [_run_page(export) for export in runs]
+    shown = {page.name: page for page in [*(_RunPage(run) for lesson in lessons for run in lesson.runs), *pages]}
     lab_pages = {name: lab_page(name, title) for name in dict.fromkeys(labs)}
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
@@ -121,11 +133,13 @@ def write_site(folder: Path, runs: Sequence[RunExport], labs: Sequence[str] = ()
         new.mkdir(parents=True)
         for name, source in (("script.js", "standalone.js"), ("style.css", "standalone.css")):
             (new / name).write_bytes((BUILT / source).read_bytes())
-        _write_images(new, pages)
+        _write_images(new, list(shown.values()))
         _write_labs(new, lab_pages)
-        _write_index(new, pages, list(lab_pages), title)
-        _write_runs(new, pages, title)
-        write_json(new / MARK, {"runs": [page.kept.run.id for page in pages], "labs": list(lab_pages)})
+        _write_lessons(new, lessons, title)
+        _write_index(new, pages, lessons, list(lab_pages), title)
+        _write_runs(new, list(shown.values()), title)
+        names = [export.lesson.name for export in lessons]
+        write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
         size = _size(new)
         if size > MAX_BYTES:
             raise UserError(
@@ -135,12 +149,12 @@ def write_site(folder: Path, runs: Sequence[RunExport], labs: Sequence[str] = ()
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return [f"{page.kept.run.title} has no drawing pad. {page.no_net}" for page in pages if page.net is None]
+    return [f"{page.kept.run.title} has no drawing pad. {page.no_net}" for page in pages if page.no_net]
 
 
 def _run_page(export: RunExport) -> _RunPage:
     try:
-        return _RunPage(export, query_net(export), "")
+        return _RunPage(export, query_net(export))
     except UserError as error:
         _ = export.embeddings  # raises for a run that is not finished
         return _RunPage(export, None, str(error))
@@ -168,26 +182,38 @@ def _write_labs(folder: Path, labs: dict[str, str]) -> None:
         (folder / "labs" / f"{name}.html").write_text(page, encoding="utf-8")
 
 
-def _write_index(folder: Path, pages: Sequence[_RunPage], labs: Sequence[str], title: str) -> None:
+def _write_lessons(folder: Path, lessons: Sequence[LessonExport], title: str) -> None:
+    if not lessons:
+        return
+    (folder / "formulas.js").write_bytes((BUILT / "formulas.js").read_bytes())
+    (folder / "lessons").mkdir()
+    for export in lessons:
+        body = lesson_page(export, [_RunPage(run).name for run in export.runs], title)
+        page = FRAME.format(root="../", title=html.escape(export.lesson.title), body=body)
+        (folder / "lessons" / f"{export.lesson.name}.html").write_text(page, encoding="utf-8")
+
+
+def _write_index(
+    folder: Path, pages: Sequence[_RunPage], lessons: Sequence[LessonExport], labs: Sequence[str], title: str
+) -> None:
     cards = [
-        CARD.format(
-            link=f"runs/{page.kept.run.id}.html",
-            picture=map_picture(page.kept.coordinates, page.kept.labels, len(page.kept.classes)),
-            title=html.escape(page.kept.run.title),
-            text=html.escape(_scores(page.kept)),
-        )
-        for page in pages
-    ] + [
-        CARD.format(
-            link=f"labs/{name}.html",
-            picture=lab_picture(name),
-            title=html.escape(LABS[name].title),
-            text=html.escape(LABS[name].question),
-        )
-        for name in labs
+        *(
+            _card(f"lessons/{one.lesson.name}", _map(one.runs[-1]), one.lesson.title, one.lesson.summary)
+            for one in lessons
+        ),
+        *(_card(f"runs/{page.name}", _map(page.kept), page.kept.run.title, _scores(page.kept)) for page in pages),
+        *(_card(f"labs/{name}", lab_picture(name), LABS[name].title, LABS[name].question) for name in labs),
     ]
     body = INDEX.format(title=html.escape(title), cards="\n".join(cards))
     (folder / "index.html").write_text(FRAME.format(root="", title=html.escape(title), body=body), encoding="utf-8")
+
+
+def _card(page: str, picture: str, title: str, text: str) -> str:
+    return CARD.format(link=f"{page}.html", picture=picture, title=html.escape(title), text=html.escape(text))
+
+
+def _map(export: RunExport) -> str:
+    return map_picture(export.coordinates, export.labels, len(export.classes))
 
 
 def _scores(export: RunExport) -> str:
@@ -210,7 +236,7 @@ def _write_runs(folder: Path, pages: Sequence[_RunPage], title: str) -> None:
     # In base64 three bytes are four letters; even without room, the last frame is kept.
     budget = min(MAX_FRAME_BYTES, max(0, room) * 3 // 4 // max(1, len(pages)))
     for page in pages:
-        (folder / "runs" / f"{page.kept.run.id}.html").write_text(_run_html(page, title, budget), encoding="utf-8")
+        (folder / "runs" / f"{page.name}.html").write_text(_run_html(page, title, budget), encoding="utf-8")
 
 
 def _run_html(page: _RunPage, site: str, frame_bytes: int) -> str:

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 
-def connect(address: str, security: "Security") -> "Client":
+def connect(address: str, security: "Security", timeout_s: float = 5.0) -> "Client":
     """Connect to a scheduler.
+
+    Args:
+        address: The scheduler's address.
+        security: The certificates.
+        timeout_s: Seconds to wait for an answer.
 
     Raises:
         FleetError: If nobody answers, or the certificates are of another fleet.
@@ -28,7 +33,7 @@ def connect(address: str, security: "Security") -> "Client":
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Dask's own words on versions; ours are on each machine
-            return start_client(address, security=security, timeout=5, set_as_default=False)
+            return start_client(address, security=security, timeout=timeout_s, set_as_default=False)
     except (OSError, RuntimeError, ValueError) as error:
         raise FleetError(why_unreachable(address, error)) from None
 

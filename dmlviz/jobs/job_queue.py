@@ -24,7 +24,7 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 
 MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
-STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5, "trial": 5.0}  # seconds from the wish to stop to the end by force
+STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5, "trial": 1.5}  # seconds from the wish to stop to the end by force
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 MAX_ATTEMPTS = 3  # times that a training is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made

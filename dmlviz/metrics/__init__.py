@@ -5,6 +5,7 @@ infinite, every score is NaN.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,9 +17,10 @@ from dmlviz.metrics import embedding_geometry, retrieval
 from dmlviz.metrics import first_hits as _first_hits
 from dmlviz.metrics import verification as _verification
 from dmlviz.metrics.classification import nearest_class_mean
-from dmlviz.metrics.inputs import LabeledEmbeddings, read_query_and_gallery
+from dmlviz.metrics.inputs import LabeledEmbeddings, read_query_and_gallery, read_rows
 from dmlviz.metrics.per_query import PerQueryResult, evaluate_per_query
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
+from dmlviz.ops.stopping import stop_check
 
 __all__ = ["PerQueryResult", "confusion", "evaluate", "evaluate_per_query", "nearest_mean_accuracy"]
 
@@ -40,6 +42,7 @@ def evaluate(
     *,
     cameras: Any = None,
     gallery_cameras: Any = None,
+    rows: Any = None,
 ) -> dict[str, float]:
     """Compute all metrics of embeddings by Euclidean distance, against themselves or against a gallery.
 
@@ -61,9 +64,11 @@ def evaluate(
         unseen: Class ids held out of training; adds scores of seen and unseen classes, `seen/…` and `unseen/…`.
         cameras: Camera ids of the queries, n.
         gallery_cameras: Camera ids of the gallery, m; with a gallery, both or neither.
+        rows: Indices of the queries to score, for an estimate in less time; all by default. They search everything
+            that all would; clusters are theirs alone.
 
     Returns:
-        Values by metric name.
+        Values by metric name; `queries` says how many were scored.
 
     Raises:
         UserError: For input of a wrong shape.
@@ -79,6 +84,8 @@ def evaluate(
     if any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in ks):
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels, cameras, gallery_cameras)
+    if rows is not None:
+        queries = replace(queries, rows=read_rows(rows, len(queries.points)))
     parts = partial(_parts, ks=ks, clustering=clustering, full_ranking=full_ranking, verification=verification)
     result = parts(queries, others)
     if len(unseen):
@@ -86,7 +93,7 @@ def evaluate(
             classes = np.flatnonzero(np.isin(queries.class_ids, list(unseen)) == is_unseen)
             group = queries.select_classes(classes)
             group_gallery = None if others is None else others.select_classes(classes)
-            if len(classes) > 1 and len(group.points) and (group_gallery is None or len(group_gallery.points)):
+            if len(classes) > 1 and len(group.scored_rows) and (group_gallery is None or len(group_gallery.points)):
                 result |= {f"{name}/{key}": value for key, value in parts(group, group_gallery).items()}
     return result
 
@@ -151,10 +158,13 @@ def _parts(
         keys = evaluate([[0.0]], [0], None, None, ks, clustering, full_ranking, verification)
         used = retrieval.Ranker(queries, others).queries
         return dict.fromkeys(keys, float("nan")) | _query_counts(queries, used)
+    check = stop_check()
     with single_threaded_blas():
         result = _scores(queries, others, ks, full_ranking)
+        check()
         if clustering:
-            result |= _clustering.scores(queries)
+            result |= _clustering.scores(queries.scored)
+        check()
         if verification:
             result |= _verification.scores(queries)
     return result | _plugged(queries)
@@ -173,15 +183,15 @@ def _scores(
     ranker, distances = retrieval.Ranker(queries, others, full_ranking), embedding_geometry.DistanceMeans(queries)
     points, gallery_points, unit = rescale(queries.points, queries.points)
     kind = queries.points.dtype
-    if others is None and len(ranker.queries) == len(points):
+    if others is None and len(ranker.queries) == len(distances.rows):
 
         def visit(rows: slice, squared: np.ndarray) -> None:
             distances.visit(rows, squared)
             ranker.visit(rows, squared)
 
-        for_each_distance_chunk(points, points, kind, visit)
+        for_each_distance_chunk(points[distances.rows], points, kind, visit)
     else:
-        for_each_distance_chunk(points, points, kind, distances.visit)
+        for_each_distance_chunk(points[distances.rows], points, kind, distances.visit)
         if others is not None:
             points, gallery_points, _ = rescale(queries.points, others.points)
         for_each_distance_chunk(points[ranker.queries], gallery_points, kind, ranker.visit)
@@ -192,4 +202,4 @@ def _scores(
 
 
 def _query_counts(queries: LabeledEmbeddings, used: np.ndarray) -> dict[str, float]:
-    return {"queries": float(len(used)), "queries_left_out": float(len(queries.points) - len(used))}
+    return {"queries": float(len(used)), "queries_left_out": float(len(queries.scored_rows) - len(used))}

@@ -9,30 +9,32 @@ MIN_RANK_ON_LINE = 1.1  # effective rank at which the second singular value is a
 
 
 class DistanceMeans:
-    """Accumulates mean Euclidean distances within and between classes, chunk by chunk."""
+    """Accumulates mean Euclidean distances of the scored points within and between classes, chunk by chunk."""
 
     def __init__(self, points: LabeledEmbeddings) -> None:
-        n, self.classes, self.counts = len(points.points), points.classes, points.counts
-        self.within, self.all = np.zeros(n), np.zeros(n)
+        self.rows, self.counts = points.scored_rows, points.counts
+        self.row_classes, self.classes = points.classes[self.rows], points.classes
+        self.within, self.all = np.zeros(len(self.rows)), np.zeros(len(self.rows))
         self.order = np.argsort(self.classes, kind="stable")
         self.starts = np.cumsum(self.counts) - self.counts
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
-        """Add a chunk of squared distances (rows × n); sets each point's distance to itself to 0 in `squared`."""
-        index = np.arange(rows.start, rows.stop)
-        squared[index - rows.start, index] = 0
+        """Add a chunk of squared distances (rows × n), `rows` being a slice of the scored points.
+
+        Sets each point's distance to itself to 0 in `squared`.
+        """
+        squared[np.arange(len(squared)), self.rows[rows]] = 0
         distances = np.sqrt(squared)
         self.all[rows] = distances.sum(axis=1)
-        for name in np.unique(self.classes[rows]):
+        for name in np.unique(self.row_classes[rows]):
             members = self.order[self.starts[name] : self.starts[name] + self.counts[name]]
-            of_class = np.flatnonzero(self.classes[rows] == name)
-            self.within[index[of_class]] = distances[np.ix_(of_class, members)].sum(axis=1)
+            of_class = np.flatnonzero(self.row_classes[rows] == name)
+            self.within[rows.start + of_class] = distances[np.ix_(of_class, members)].sum(axis=1)
 
     def scores(self, unit: float) -> dict[str, float]:
         """Return the mean distance of same-class and of different-class pairs; NaN without such pairs."""
-        n = int(self.counts.sum())
-        positive = int((self.counts * (self.counts - 1)).sum())
-        negative = n * (n - 1) - positive
+        positive = int((self.counts[self.row_classes] - 1).sum())
+        negative = len(self.rows) * (len(self.classes) - 1) - positive
         within, between = self.within.sum(), self.all.sum() - self.within.sum()
         return {
             "mean_positive_distance": float(within / positive * unit) if positive else float("nan"),

@@ -17,12 +17,26 @@ class LabeledEmbeddings:
         classes: n, int64; indices into `class_ids`.
         class_ids: The labels of the classes, ascending.
         cameras: n, int64; the camera of each point; None where cameras don't matter.
+        rows: Ascending indices of the points that are scored as queries; None for all.
     """
 
     points: np.ndarray
     classes: np.ndarray
     class_ids: np.ndarray
     cameras: np.ndarray | None = None
+    rows: np.ndarray | None = None
+
+    @property
+    def scored(self) -> "LabeledEmbeddings":
+        """The points that are scored as queries, alone."""
+        if self.rows is None:
+            return self
+        return LabeledEmbeddings(self.points[self.rows], self.classes[self.rows], self.class_ids)
+
+    @property
+    def scored_rows(self) -> np.ndarray:
+        """The indices of the points that are scored as queries."""
+        return np.arange(len(self.points)) if self.rows is None else self.rows
 
     @property
     def finite(self) -> bool:
@@ -37,11 +51,15 @@ class LabeledEmbeddings:
     def select_classes(self, classes: np.ndarray) -> "LabeledEmbeddings":
         """Return the points of these classes (ascending indices), renumbered from 0."""
         selected = np.isin(self.classes, classes)
+        rows = None
+        if self.rows is not None:
+            rows = (np.cumsum(selected) - 1)[self.rows[selected[self.rows]]]
         return LabeledEmbeddings(
             self.points[selected],
             np.searchsorted(classes, self.classes[selected]),
             self.class_ids[classes],
             None if self.cameras is None else self.cameras[selected],
+            rows,
         )
 
 
@@ -74,6 +92,14 @@ def read(embeddings: Any, labels: Any, cameras: Any = None) -> LabeledEmbeddings
     points, class_labels = _points(embeddings, "embeddings"), _labels(labels, len(embeddings), "labels")
     class_ids, classes = np.unique(class_labels, return_inverse=True)
     return LabeledEmbeddings(points, classes, class_ids, _cameras(cameras, len(points), "cameras"))
+
+
+def read_rows(rows: Any, n: int) -> np.ndarray:
+    """Validate indices of some of n points; return them ascending, each once."""
+    array = _array(rows, "rows")
+    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+        raise UserError(f"rows are indices of the {n} embeddings, at least one, from 0 on; got {array.tolist()!r:.80}.")
+    return np.unique(array).astype(np.int64)
 
 
 def read_finite(embeddings: Any, labels: Any) -> LabeledEmbeddings:

@@ -59,6 +59,8 @@ class Ranker:
             excluded = np.bincount(self.groups[1], minlength=int(self.groups[0].max()) + 1)[self.groups[0]]
         relevant = (gallery or queries).counts[queries.classes] - excluded
         self.queries = np.flatnonzero(relevant > 0)
+        if queries.rows is not None:
+            self.queries = np.intersect1d(self.queries, queries.rows, assume_unique=True)
         self.relevant = relevant[self.queries]
         n, others = len(self.queries), len(self.small_gallery) - int(self.itself)
         least = len(self.small_gallery) - int(excluded[self.queries].max(initial=0))  # that a query has to search

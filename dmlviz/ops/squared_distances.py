@@ -16,6 +16,8 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from dmlviz.ops.stopping import stop_check
+
 ChunkVisitor = Callable[[slice, np.ndarray], None]
 _CHUNK_ROWS, _MAX_CHUNK_ENTRIES = 64, 1 << 20  # measured: such a chunk stays in the cache
 _MAX_DIFFERENCES = 1 << 15  # numbers in memory at a time
@@ -90,17 +92,26 @@ def for_each_chunk(m: int, n: int, visit: Callable[[slice], None], threads: int 
         n: Number of columns.
         visit: Called with a slice so small that its part of the matrix stays in the cache.
         threads: Number of threads; by default that of torch if it is loaded, else one per core.
+
+    Raises:
+        WorkStoppedError: Inside `stoppable`, when asked to stop.
     """
     step = max(1, min(_CHUNK_ROWS, _MAX_CHUNK_ENTRIES // n))
     chunks = [slice(start, min(start + step, m)) for start in range(0, m, step)]
     workers = min(threads or available_threads(), len(chunks))
+    check = stop_check()
+
+    def visit_unless_stopped(rows: slice) -> None:
+        check()
+        visit(rows)
+
     with single_threaded_blas():
         if workers <= 1:
             for rows in chunks:
-                visit(rows)
+                visit_unless_stopped(rows)
         else:
             with ThreadPoolExecutor(workers) as pool:
-                for _ in pool.map(visit, chunks):
+                for _ in pool.map(visit_unless_stopped, chunks):
                     pass
 
 

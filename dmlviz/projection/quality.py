@@ -9,6 +9,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.ops.squared_distances import SquaredDistances, available_threads, rescale, single_threaded_blas
+from dmlviz.ops.stopping import stop_check
 from dmlviz.projection.euclidean_form import comparable
 from dmlviz.projection.other_metrics import euclidean_after_all, near_others, squared_to_all
 from dmlviz.projection.validation import check_embeddings
@@ -95,7 +96,10 @@ def projection_quality(
     high_distances = _all_distances(high_dim) if euclidean_after_all(metric) else _OtherDistances(high_dim, metric)
     low_distances, num_common = _all_distances(low_dim), matches.any(axis=2).sum(axis=1)
 
+    check = stop_check()
+
     def measure_block(start: int) -> tuple[np.ndarray, np.ndarray]:
+        check()
         part = slice(start, start + _BLOCK_ROWS)
         return _measure_block(
             high_distances, low_distances, rows[part], high_neighbors[part], low_neighbors[part], num_common[part]

@@ -1,5 +1,7 @@
 """Writes the files of a run from the events of its training."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, default_projection, display_dims
+from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
@@ -18,6 +21,7 @@ from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, 
 from dmlviz.training.suggestions import suggestions
 
 QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
+STOPPED_QUALITY_SAMPLE = 250  # after Stop, when a user waits
 MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
 
 
@@ -31,6 +35,7 @@ class RunRecorder:
         labels: np.ndarray,
         save_checkpoints: bool = True,
         means: "StepAverager | None" = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         self.writer = writer
         self.run = run
@@ -39,6 +44,7 @@ class RunRecorder:
         self.means = means or StepAverager(run.config.steps)
         self.monitor = TrainingMonitor(run.config)
         self.save_checkpoints = save_checkpoints
+        self.stop = stop  # what takes long is left out when this returns True
         self.scored_on = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, dict[str, Any]] = {}
@@ -141,11 +147,20 @@ class RunRecorder:
             train_metrics=event.train_metrics,
             test_images=len(event.embeddings),
             usual_distance=_distance_p99(event.embeddings),
-            faithfulness=_projection_quality(event.embeddings, self.run.linear_projection),
+            faithfulness=self._faithfulness(event),
             seconds=event.seconds,
             cpu_seconds=event.cpu_seconds,
             reason=event.reason,
         )
+
+    def _faithfulness(self, event: Finished) -> dict[str, float] | None:
+        """Measure the final map; None where the training is stopped only now, with all scores there."""
+        basis = self.run.linear_projection
+        if isinstance(event, Stopped):
+            return _projection_quality(event.embeddings, basis, STOPPED_QUALITY_SAMPLE)
+        with suppress(WorkStoppedError), stoppable(self.stop):
+            return _projection_quality(event.embeddings, basis, QUALITY_SAMPLE)
+        return None
 
     def _embedded(self, event: Embedded) -> None:
         path = self.run.path
@@ -230,8 +245,8 @@ def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None) -> dict[str, float] | None:
-    """Return the quality of the final map, on a sample of 1,000 images to bound the time."""
+def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None, sample: int) -> dict[str, float] | None:
+    """Return the quality of the final map, on so many images to bound the time."""
     from dmlviz.projection import projection_quality
 
     n = len(embeddings)
@@ -240,7 +255,7 @@ def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None) 
     positions = basis.project(embeddings)
     if n < 2 or not np.isfinite(positions).all():
         return None
-    return projection_quality(embeddings, positions, largest=int((QUALITY_SAMPLE * n) ** 0.5)).summary
+    return projection_quality(embeddings, positions, largest=int((sample * n) ** 0.5)).summary
 
 
 def _distance_p99(embeddings: np.ndarray) -> float | None:

@@ -48,7 +48,7 @@ def train_and_record(
             data = data or load(
                 run.config.dataset, data_root, progress=_DownloadProgress(writer, run.config.dataset, stop)
             )
-            recorder = RunRecorder(writer, run, data.test.labels, save_checkpoints)
+            recorder = RunRecorder(writer, run, data.test.labels, save_checkpoints, stop=stop)
             for event in train(run.config, data=data, stop=stop, root=data_root):
                 step = getattr(event, "step", step)
                 recorder.write(event)

@@ -12,6 +12,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
 from dmlviz.data.corrections import corrected
+from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
 from dmlviz.training.iterator import Training
@@ -35,8 +36,9 @@ def train(
 
     Some Steps are followed by a BatchRecord. The end is Finished, Stopped (by `stop` or by max_seconds, after a
     Stopping) or Failed (the training diverged; the last Snapshot has the last finite embeddings). Finished and Stopped
-    come after an Embedded with all test images, so that no Snapshot repeats their step. Closing the iterator stops the
-    training. In a notebook, it shows itself as a live map.
+    come after an Embedded with all test images, so that no Snapshot repeats their step; stopped while these are scored,
+    the Stopping follows the Embedded. Closing the iterator stops the training. In a notebook, it shows itself as a live
+    map.
 
     Snapshots are scored on validation images, which are held out of the training images. Test images are scored
     once, at the end; without validation images (`Started.validation_images` is 0) snapshots score test images.
@@ -47,7 +49,7 @@ def train(
         config: the settings.
         data: the data set; loaded by name when None.
         device: a torch device; by default a GPU if there is one.
-        stop: called between batches; True stops the training.
+        stop: called between batches and between parts of the scores; True stops the training.
         root: folder of the data sets and of their corrections; the default one when None.
 
     Returns:
@@ -92,26 +94,15 @@ def _events(
     step, reason = 0, ""
     while True:
         if step in snapshots:
-            embeddings = trainer.embed(trainer.test_images, tracked)
-            if not np.isfinite(embeddings).all():
-                yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
+            try:
+                with stoppable(stop if step else None):  # the untrained net is shown even so
+                    snapshot = _snapshot(trainer, step, tracked, step in with_train_scores, step in checkpoints)
+            except WorkStoppedError:
+                reason = STOPPED_BY_USER
+                break
+            yield snapshot
+            if isinstance(snapshot, Failed):
                 return
-            scores = _scores_of(trainer, trainer.validation_images, trainer.scored)
-            if not scores:
-                scores = trainer.scores(embeddings, data.test.labels[tracked], **QUICK)
-            weights = trainer.weights() if step in checkpoints else None
-            centers = trainer.centers()
-            train_scores = {}
-            if step in with_train_scores:
-                train_scores = _scores_of(trainer, trainer.train_images, trainer.train_scored)
-            yield Snapshot(
-                step=step,
-                embeddings=embeddings,
-                metrics=scores,
-                train_metrics=train_scores,
-                class_centers=centers,
-                net_weights=weights,
-            )
         if step == config.steps:
             break
         if stop is not None and stop():
@@ -142,7 +133,13 @@ def _events(
                 yield batch
     if reason:
         yield Stopping(step=step)
-    embeddings = trainer.embed(trainer.test_images)
+    try:
+        with stoppable(stop if reason != STOPPED_BY_USER else None):
+            embeddings = trainer.embed(trainer.test_images)
+    except WorkStoppedError:
+        reason = STOPPED_BY_USER
+        yield Stopping(step=step)
+        embeddings = trainer.embed(trainer.test_images)
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
         return
@@ -154,20 +151,18 @@ def _events(
         class_centers=trainer.centers(),
     )
     yield embedded
+    try:
+        with stoppable(stop if reason != STOPPED_BY_USER else None):
+            scores = _final_scores(trainer, embeddings, None if reason != STOPPED_BY_USER else tracked)
+    except WorkStoppedError:
+        reason = STOPPED_BY_USER
+        yield Stopping(step=step)
+        scores = _final_scores(trainer, embeddings, tracked)
     end = Stopped if reason else Finished
-    stopped_by_user = reason == STOPPED_BY_USER
-    # What was learned without labels is read out with labels, at the end.
-    probes = {} if config.use_labels else trainer.probe_scores(embeddings, data.test.labels)
     yield end(
         step=step,
         embeddings=embeddings,
-        # After Stop a user waits: skip the slowest metrics, which no page shows; `dmlviz evaluate` computes them.
-        metrics=trainer.scores(
-            embeddings, data.test.labels, full_ranking=not stopped_by_user, verification=not stopped_by_user
-        )
-        | probes,
-        validation_metrics=_scores_of(trainer, trainer.validation_images),
-        train_metrics=_scores_of(trainer, trainer.train_images, trainer.train_scored),
+        **scores,
         net_weights=embedded.net_weights,
         loss_weights=embedded.loss_weights,
         cpu_seconds=clock.cpu_seconds(),
@@ -175,6 +170,41 @@ def _events(
         class_centers=embedded.class_centers,
         reason=reason,
     )
+
+
+def _snapshot(
+    trainer: Trainer, step: int, tracked: np.ndarray, with_train_scores: bool, with_weights: bool
+) -> Snapshot | Failed:
+    """Embed the tracked test images and score the net; Failed where an embedding is not finite."""
+    embeddings = trainer.embed(trainer.test_images, tracked)
+    if not np.isfinite(embeddings).all():
+        return Failed(step=step, reason=_divergence_message(trainer.config, step, "NaN or infinite embeddings"))
+    scores = _scores_of(trainer, trainer.validation_images, trainer.scored)
+    train = (trainer.train_images, trainer.train_scored)
+    return Snapshot(
+        step=step,
+        embeddings=embeddings,
+        metrics=scores or trainer.scores(embeddings, trainer.test_images.labels[tracked], **QUICK),
+        train_metrics=_scores_of(trainer, *train) if with_train_scores else {},
+        class_centers=trainer.centers(),
+        net_weights=trainer.weights() if with_weights else None,
+    )
+
+
+def _final_scores(trainer: Trainer, embeddings: np.ndarray, rows: np.ndarray | None) -> dict[str, dict[str, float]]:
+    """Score the test images, validation images and training images at the end.
+
+    After Stop a user waits: only the test images at `rows` search all others then, no more validation images are scored
+    than at a snapshot, and the slowest metrics, which no page shows, are left out. `dmlviz evaluate` computes all.
+    """
+    labels, in_full = trainer.test_images.labels, rows is None
+    return {
+        # What was learned without labels is read out with labels, at the end.
+        "metrics": trainer.scores(embeddings, labels, full_ranking=in_full, verification=in_full, rows=rows)
+        | ({} if trainer.config.use_labels else trainer.probe_scores(embeddings, labels)),
+        "validation_metrics": _scores_of(trainer, trainer.validation_images, None if in_full else trainer.scored),
+        "train_metrics": _scores_of(trainer, trainer.train_images, trainer.train_scored),
+    }
 
 
 def _scores_of(trainer: Trainer, images: LabeledImages, indices: np.ndarray | None = None) -> dict[str, float]:

@@ -23,6 +23,7 @@ from dmlviz.nets.projection_head import projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
 from dmlviz.ops.squared_distances import granted_threads
+from dmlviz.ops.stopping import stop_check
 from dmlviz.training import sampling
 from dmlviz.training.augmentation import Augmentation
 from dmlviz.training.batch_record import BatchRecord
@@ -178,16 +179,22 @@ class Trainer:
         return {name: value.cpu().numpy().copy() for name, value in self.net.state_dict().items()}
 
     def embed(self, images: LabeledImages, indices: np.ndarray | None = None) -> np.ndarray:
-        """Return embeddings (n × d, float32) of the images at `indices`, or of all."""
+        """Return embeddings (n × d, float32) of the images at `indices`, or of all; looks for a stop as it goes."""
         selected = torch.arange(len(images)) if indices is None else torch.from_numpy(indices)
         chunks = selected.to(self.device).split(EMBED_CHUNK)
         # Chunks for each thread, not threads within an operation, which wait for each other where cores are busy.
         threads = granted_threads() if self.device.type == "cpu" else 1
+        check = stop_check()
+
+        def embed_unless_stopped(part: Tensor) -> Tensor:
+            check()
+            return self._embed_images(images[part]).cpu()
+
         if threads == 1:
-            parts = [self._embed_images(images[part]).cpu() for part in chunks]
+            parts = [embed_unless_stopped(part) for part in chunks]
         else:
             with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-                parts = [*pool.map(lambda part: self._embed_images(images[part]), chunks)]
+                parts = [*pool.map(embed_unless_stopped, chunks)]
         return torch.cat(parts).numpy()
 
     def loss_weights(self) -> dict[str, np.ndarray]:

@@ -257,7 +257,7 @@ export interface SelectionBits {
   bits: string;
 }
 
-/** The map; items are numbered in the official order of the test images. */
+/** The map; items are numbered in the official order of the test images. `noun` says what an item is, if no such. */
 export interface MapProps {
   run: string;
   view: string;
@@ -265,6 +265,7 @@ export interface MapProps {
   events_url: string | null;
   classes: string[];
   n: number;
+  noun?: string;
   sprites: SpriteSheets;
   labels?: number[];
   labels_url?: string;

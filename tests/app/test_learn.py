@@ -20,13 +20,13 @@ from app.content.catalog_index import (
     to_json,
 )
 from app.content.exam import QUESTIONS
-from app.content.lessons import LESSONS
 from app.state.learn import LearnState
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz.labs.registry import LABS
+from dmlviz.lessons import LESSONS
 
 MAIN = Path(app.__file__).parent / "page.py"
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]

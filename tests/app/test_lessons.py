@@ -6,11 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.content.lessons import LESSONS
 from app.state.explore import UIState
 from app.state.explore_query import settings_from_query
-from app.state.task_progress import task_config, task_measurements, task_view
+from app.state.task_progress import task_view
 from dmlviz.catalog.metrics import METRICS
+from dmlviz.lessons import LESSONS
+from dmlviz.lessons.measurements import task_measurements
 
 MAIN = app.__path__[0] + "/page.py"
 TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
@@ -38,7 +39,8 @@ def test_a_task_sets_all_its_settings(lesson, task):
     assert state.unknown_query == {}
     assert state.to_query().keys() >= {name for name in settings_from_query(task) if name != "loss"} - {"normalize"}
     for dataset in ("digits", "mnist"):
-        assert task_config(task, dataset).dataset == dataset
+        assert task.training(dataset) == UIState.from_query(settings_from_query(task)).config(dataset)
+    assert task.projection() == task_view(task).projection()
     assert len(set(task.guesses)) == len(task.guesses) > 1
     for name in task.measurements:
         assert name == "active" or name.removeprefix("map.") in METRICS
@@ -47,9 +49,9 @@ def test_a_task_sets_all_its_settings(lesson, task):
 
 def test_follow_up_settings_can_be_rendered():
     def page():
-        from app.content.lessons import LESSONS
         from app.state.explore import UIState
         from app.widgets.training_form import selected_fields
+        from dmlviz.lessons import LESSONS
 
         state = UIState()
         names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.follow_up})
@@ -64,7 +66,7 @@ def test_lesson_task_and_guess_round_trip_through_the_url():
     query = {"lesson": "sphere-or-plane", "task": "2", "guess": "3"}
     state = UIState.from_query(query)
     assert (state.lesson, state.task, state.guess) == ("sphere-or-plane", 2, 3)
-    assert state.config("digits") == task_config(LESSONS["sphere-or-plane"].tasks[1], "digits")
+    assert state.config("digits") == LESSONS["sphere-or-plane"].tasks[1].training("digits")
     assert UIState.from_query(state.to_query()).to_query() == state.to_query()
 
 
@@ -139,7 +141,7 @@ def test_the_answer_shows_the_runs_values_and_the_next_task_starts_fresh(pupil, 
     pupil.run()
     pupil.test.button(key="lesson.commit").click()
     pupil.run()
-    config = task_config(first, "digits")
+    config = first.training("digits")
     run = here.runs.get(config.id)
     assert "map" in pupil.mounted()
     assert first.reveal in pupil.words
@@ -155,7 +157,7 @@ def test_the_answer_shows_the_runs_values_and_the_next_task_starts_fresh(pupil, 
 
 def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pupil, here, write):
     task = LESSONS["do-not-trust-the-map"].tasks[0]
-    run = write(here.runs, task_config(task, "digits"))
+    run = write(here.runs, task.training("digits"))
     pupil = Pupil(lesson="do-not-trust-the-map", dataset="digits")
     assert pupil.test.session_state["ui"].run == run.id
     assert pupil.test.session_state["ui"].view == "pca"
@@ -184,7 +186,7 @@ def test_the_last_task_offers_its_follow_up_settings(pupil):
 
 def test_measurements_are_those_of_the_run_and_missing_ones_are_omitted(here, write):
     task = LESSONS["do-not-trust-the-map"].tasks[0]
-    run = write(here.runs, task_config(task, "digits"))
+    run = write(here.runs, task.training("digits"))
     assert task_measurements(run, task) == {"P@1": run.metrics["precision_at_1"]}  # no map is drawn yet
     active = dataclasses.replace(task, measurements=("active",))
     assert task_measurements(run, active) == {"Active terms at the end": 0.5}

@@ -1,6 +1,9 @@
 """The routes of Learn's plots: the worker answers from the library's losses."""
 
+import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from app.api import losses
 from app.payloads import protocol
 from app.runtime.services import Services
 from dmlviz.losses import sampling
+from dmlviz.runs.run import Run
 
 TRIANGLE = {"points": [[-0.35, -0.25], [0.55, 0.35], [0.2, -0.55]], "labels": [0, 0, 1]}
 
@@ -77,3 +81,26 @@ def test_a_body_that_is_not_json_or_too_long_is_refused(client: TestClient) -> N
         answer = client.post("/dmlviz/losses/triplet/curve.json", content=content)
         assert answer.status_code == 404
         assert answer.json()["error"].startswith("A question about a loss")
+
+
+def test_questions_that_wait_for_the_worker_hold_up_no_other_route(
+    client: TestClient, here: Services, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = threading.Event()
+
+    def call(question: dict[str, Any]) -> dict[str, Any]:
+        answered.wait()
+        return {"answered": question["samples"]}
+
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", call)
+    count = (os.cpu_count() or 1) + 5  # one more than Python's own threads for such waits
+    with ThreadPoolExecutor(count + 1) as people:
+        bodies = [{"samples": 10 + n} for n in range(count)]
+        waiting = [people.submit(client.post, "/dmlviz/losses/triplet/curve.json", json=body) for body in bodies]
+        other = people.submit(client.get, f"/dmlviz/runs/{run.id}/columns.json")
+        try:
+            assert other.result(timeout=60).status_code == 200
+            assert not any(question.done() for question in waiting)
+        finally:
+            answered.set()
+        assert [question.result().json()["answered"] for question in waiting] == [10 + n for n in range(count)]

@@ -59,7 +59,7 @@ def main() -> None:
         serving(Path(folder)) as (url, *_),
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         for seed in range(ROUNDS):
             seconds, name = stop_once(page, url, seed)

@@ -27,6 +27,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from dmlviz.labs.registry import LABS
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 
@@ -306,6 +307,25 @@ class Person:
         run = self.page.url.partition("run=")[2][:16]
         self.map_has("run", run)
         return run
+
+    def open_lab(self, name: str, query: str = "") -> None:
+        """Open a lab by its address and guess; its ready-made figure is covered until then."""
+        self.page.goto(f"{self.url}/labs?lab={name}{query}")
+        self.guess(name)
+
+    def guess(self, name: str) -> None:
+        """Guess in a lab, and see its ready-made figure."""
+        page, lab = self.page, LABS[name]
+        expect(page.get_by_role("heading", name=lab.title, exact=True)).to_be_visible()
+        expect(page.get_by_text(lab.guess.question)).to_be_visible()
+        expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
+        page.get_by_role("button", name=lab.guess.options[0], exact=True).click()
+        expect(page.get_by_text(f"You guessed: {lab.guess.options[0]}")).to_be_visible()
+        expect(page.get_by_text(re.compile("^Ready-made results: "))).to_be_visible()
+        expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
+        if lab.literature or lab.literature_note:
+            expect(page.get_by_role("heading", name="What the literature found")).to_be_visible()
+        expect(page.get_by_text("Something went wrong")).to_have_count(0)
 
     @property
     def map(self):

@@ -60,8 +60,14 @@ def test_wrong_labels_are_found_decided_about_and_trained_without(visit, server)
     assert sum(follows) > len(follows) / 2, [*zip(labels, suggestions, strict=True)]
     sheet.locator(".rows").focus()
     images = [int(row.get_attribute("data-image") or -1) for row in rows.all()[:4]]
+    buttons = rows.first.locator("button")
+    undecided = [button.bounding_box()["x"] for button in buttons.all()[:-1]]
+    expect(buttons.last).to_be_hidden()
     for key in "rxc":
         page.keyboard.press(key)  # decides, and goes on to the next
+    expect(buttons.last).to_have_text("Undo")
+    expect(buttons.last).to_be_visible()
+    assert [button.bounding_box()["x"] for button in buttons.all()[:-1]] == undecided  # Undo has moved none of them
     page.keyboard.press("t")
     page.keyboard.type("odd one")
     page.keyboard.press("Enter")

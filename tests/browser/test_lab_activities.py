@@ -32,7 +32,7 @@ def drag(page, node, *places):
 @pytest.mark.skipif("fashion_mnist" not in available_datasets(), reason="the ready-made pairs are of Fashion-MNIST")
 def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
     page = person.page
-    page.goto(f"{person.url}/labs?lab=verification&guess=1")
+    person.open_lab("verification")
     for number in range(1, 11):
         expect(page.get_by_text(f"Pair {number} of 10")).to_be_visible()
         page.get_by_role("button", name="The same", exact=True).click()
@@ -56,7 +56,7 @@ def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
 
 def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
     page = person.page
-    page.goto(f"{person.url}/labs?lab=gallery&guess=1")
+    person.open_lab("gallery")
     page.get_by_role("button", name="Train it").click()
     shelf = page.get_by_text("On the shelf")
     expect(shelf).to_be_visible(timeout=3 * SLOW)
@@ -79,7 +79,7 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
 
 def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):
     page = person.page
-    page.goto(f"{person.url}/labs?lab=tracking&guess=1")
+    person.open_lab("tracking")
     tracker = page.locator(".tracker")
     expect(tracker).to_have_attribute("data-ready", "true")
     expect(tracker).to_have_attribute("data-own", "false")
@@ -142,7 +142,7 @@ POINT_AT_SOMETHING = """canvas => {
 @pytest.mark.skipif("fashion_mnist" not in available_datasets(), reason="the ready-made nets know Fashion-MNIST")
 def test_a_drawing_finds_photographs_and_lies_on_the_map(person):
     page = person.page
-    page.goto(f"{person.url}/labs?lab=two-domains&guess=1")
+    person.open_lab("two-domains")
     search = page.locator(".sketch-search")
     expect(search).to_have_attribute("data-ready", "true")
     expect(search).to_have_attribute("data-pairs", "150")
@@ -161,7 +161,7 @@ def test_a_loss_beats_itself_by_tricks(person):
     page.goto(f"{person.url}/labs?lab=reality-check")
     expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
     expect(page.get_by_text("Be the author")).to_have_count(0)  # it gives the answer away
-    page.goto(f"{person.url}/labs?lab=reality-check&guess=1")
+    person.guess("reality-check")
     expect(page.get_by_text("No trick in use.")).to_be_visible()
     person.pick("Your favorite loss", "Contrastive (2006)")
     expect(page.get_by_role("heading", name="“Contrastive is as good as the contrastive loss.”")).to_be_visible()
@@ -177,7 +177,7 @@ def test_a_loss_beats_itself_by_tricks(person):
 
 def test_episodes_follow_each_other_and_the_interval_shrinks(person):
     page = person.page
-    page.goto(f"{person.url}/labs?lab=few-shot&guess=1")
+    person.open_lab("few-shot")
     expect(page.get_by_text("One episode has no interval.")).to_be_visible()
     panel = page.locator(".st-key-lab-episodes-map")
     # Three kinds of marks for each way, and lines: all of them to the right prototype.
@@ -192,7 +192,7 @@ def test_episodes_follow_each_other_and_the_interval_shrinks(person):
 
 def test_a_larger_gallery_is_harder_and_a_cell_shows_its_queries(person):
     page, results = person.page, ready_made("reid").results()
-    page.goto(f"{person.url}/labs?lab=reid&guess=1&figure=table")
+    person.open_lab("reid", "&figure=table")
     cells = page.locator(".st-key-lab-open .main-svg text")
     expect(cells.filter(has_text="0.001*")).to_have_count(5)  # batch hard in free space collapsed with every margin
     best = {size: max(row.y for row in size_rows(results, size) if row.series == "rank-1") for size in (10, 11, 751)}

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 def test_a_metric_is_learned_and_a_click_finds_what_is_alike(visit):
     visitor = visit()
     page = visitor.page
-    page.goto(f"{visitor.url}/labs?lab=metric&guess=1")
+    visitor.open_lab("metric")
     plane = page.locator(".metric-playground")
     euclid, learned = (plane.locator(f".metric.{name}") for name in ("euclid", "learned"))
     expect(learned).to_contain_text("A = [1.00 0.00; 0.00 1.00]")
@@ -34,7 +34,7 @@ def test_a_metric_is_learned_and_a_click_finds_what_is_alike(visit):
     assert study is not None
     if study.info["dataset"] not in available_datasets():
         return  # the picture is made of its images
-    page.goto(f"{visitor.url}/labs?lab=terrapattern&guess=1")
+    visitor.open_lab("terrapattern")
     view = page.locator(".lab-picture[data-ready]")
     before = view.get_attribute("data-place")
     view.locator(".pictures canvas").first.click(position={"x": 60, "y": 90})
@@ -61,7 +61,7 @@ def test_the_towers_of_the_chosen_net_are_drawn(visit):
         pytest.skip("the scene is made of its images")
     visitor = visit()
     page = visitor.page
-    page.goto(f"{visitor.url}/labs?lab=patches&guess=1&figure=table")
+    visitor.open_lab("patches", "&figure=table")
     view = page.locator(".lab-picture[data-ready]")
     view.get_by_label("Compared by").select_option("pseudo-siam")
     towers = view.locator(".towers")

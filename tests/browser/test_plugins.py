@@ -14,10 +14,11 @@ def person(visit, plugin_server):
     return visit(at=plugin_server)
 
 
-def choose(person, label, option):
-    """Pick an option of a menu in the sidebar, and see it there."""
+def choose(person, label, option, query):
+    """Pick an option of a menu in the sidebar, and see it there and in the address: other menus may depend on it."""
     person.pick(label, option)
     expect(person.page.get_by_label(label, exact=True)).to_have_value(option)
+    expect(person.page).to_have_url(re.compile(query))
 
 
 def drawn(canvas):
@@ -42,14 +43,15 @@ def train(person):
     person.map_has("run", run)
     person.map_has("state", "finished")
     states = [state for seen, state in person.map.evaluate("root => root.states") if seen == run]
-    assert states[-1] == "finished" and "finished" not in states[:-1], states
+    assert states.count("finished") == 1, states
+    assert states[-1] == "finished", states
     return run
 
 
 def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, plugin_runs, chromium, tmp_path):
     person.open("?dataset=digits&net=mlp&steps=60")
     page = person.page
-    choose(person, "Loss", "Margin ratio · plug-ins")
+    choose(person, "Loss", "Margin ratio · plug-ins", "loss=margin_ratio")
     expect(page.get_by_label("Ratio", exact=True)).to_have_value("0.5")
     page.get_by_label("Ratio", exact=True).fill("0.4")
     page.get_by_label("Ratio", exact=True).press("Enter")
@@ -99,8 +101,8 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
 
 def test_a_plug_in_loss_can_be_a_part_of_a_sum(person, plugin_runs):
     person.open("?dataset=digits&net=mlp&steps=30")
-    choose(person, "Loss", "Sum of two · sums")
-    choose(person, "Loss a", "Margin ratio")
+    choose(person, "Loss", "Sum of two · sums", "loss=weighted_sum")
+    choose(person, "Loss a", "Margin ratio", r"loss\.a=margin_ratio")
     config = json.loads((plugin_runs / train(person) / "run.json").read_text())["config"]
     assert (config["loss"], config["loss_params"]["a"]) == ("weighted_sum", "margin_ratio")
 
@@ -108,9 +110,9 @@ def test_a_plug_in_loss_can_be_a_part_of_a_sum(person, plugin_runs):
 def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person, plugin_runs):
     person.open("?loss=triplet&steps=20&sampler=with_replacement&batch_size=32")
     page = person.page
-    choose(person, "Data", "Stripes")
-    choose(person, "Net", "Linear")
-    choose(person, "Miner", "First negative")
+    choose(person, "Data", "Stripes", "dataset=stripes")
+    choose(person, "Net", "Linear", "net=linear")
+    choose(person, "Miner", "First negative", "miner=first_negative")
     config = json.loads((plugin_runs / train(person) / "run.json").read_text())["config"]
     names = [config[field] for field in ("dataset", "net", "miner", "sampler")]
     assert names == ["stripes", "linear", "first_negative", "with_replacement"]

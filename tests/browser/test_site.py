@@ -14,7 +14,9 @@ from dmlviz import nets
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
+from dmlviz.export.lesson_page import LessonExport
 from dmlviz.export.site import MAX_BYTES, write_site
+from dmlviz.lessons import LESSONS
 from dmlviz.nets.program import net_program
 from dmlviz.runs.embed import embed
 from dmlviz.runs.store import Runs
@@ -29,10 +31,12 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The address of a site with one run and one lab, as a plain file server hands it out, and its folder."""
+    """The address of a site with one run, lesson and lab, as a plain file server hands it out, and its folder."""
     folder = tmp_path_factory.mktemp("public") / "site"
     run = Runs(tmp_path_factory.mktemp("runs")).get(RUN)
-    assert write_site(folder, [RunExport.from_run(run)], ["recall"], "Two <things>") == []
+    export = RunExport.from_run(run)
+    lesson = LessonExport(LESSONS["why-mining"], (export, export))
+    assert write_site(folder, [export], ["recall"], "Two <things>", [lesson]) == []
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}", folder
@@ -151,12 +155,23 @@ def _narrow_resnet():
     ]
 
 
-def test_the_first_page_leads_to_runs_and_labs(site, page):
+def test_the_first_page_leads_to_lessons_and_labs(site, page):
     address, folder = site
     page.goto(f"{address}/index.html")
     assert page.locator("h1").inner_text() == "Two <things>"
     page.get_by_role("link", name="Recall at k").click()
     page.locator(".plot .main-svg").first.wait_for()
+    page.go_back()
+    page.get_by_role("link", name="Why mining").click()
+    task, lesson = page.locator("#task-1"), LESSONS["why-mining"].tasks[0]
+    page.locator(".formula math").first.wait_for()
+    assert task.get_by_text(lesson.reveal).is_hidden()
+    assert not any("/runs/" in url for url in page.asked)  # none is loaded before the guess
+    task.get_by_label(lesson.guesses[0]).check()
+    assert task.get_by_text(lesson.reveal).is_visible()
+    run = task.frame_locator("iframe")
+    run.locator(".map[data-points='596']").wait_for()
+    assert run.locator("header").is_hidden()
     assert page.failures == []
     assert all(url.startswith((address, "blob:", "data:")) for url in page.asked)
     assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) <= MAX_BYTES
@@ -166,6 +181,6 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UserError, match="holds other files"):
         write_site(tmp_path, [], ["recall"])
-    with pytest.raises(UserError, match="at least one run or lab"):
+    with pytest.raises(UserError, match="at least one run, lesson or lab"):
         write_site(tmp_path / "new", [])
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]

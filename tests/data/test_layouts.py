@@ -126,6 +126,17 @@ def test_a_published_layout_becomes_a_zero_shot_data_set(tmp_path, make):
         assert imported.columns["train"].column("type").unique().to_pylist() == ["hatchback"]
 
 
+def test_the_name_lists_of_veri_choose_its_pictures(tmp_path):
+    veri(tmp_path)
+    put(tmp_path / "image_test", "0777_c001_00016450_0.jpg")  # in the folder, in no list
+    for part in ("train", "query", "test"):
+        names = sorted(path.name for path in (tmp_path / f"image_{part}").iterdir() if "0777" not in path.name)
+        (tmp_path / f"name_{part}.txt").write_text("\r\n".join(names[:5]) + "\r\n")
+    imported = import_path(tmp_path, side=16)
+    assert (len(imported.parts["train_labels"]), len(imported.parts["test_labels"])) == (5, 10)
+    assert "0777" not in imported.declared.classes
+
+
 def test_a_layout_with_a_damaged_list_is_one_sentence(tmp_path):
     products(tmp_path)
     (tmp_path / "Ebay_test.txt").write_text("image_id class_id\n1 2\n")

@@ -60,10 +60,11 @@ class Probe:
         self.here.runs.bundled = self.bundled
         self._write_in_process, downloads._write_in_process = downloads._write_in_process, _write_here
         app = Starlette(routes=routes.routes(), exception_handlers={UserError: routes.user_error})
-        self.client = TestClient(app, base_url="http://localhost")
+        self.client = TestClient(app, base_url="http://localhost").__enter__()  # one event loop for all it is asked
 
     def close(self) -> None:
         """Stop what was started."""
+        self.client.__exit__()
         downloads._write_in_process = self._write_in_process
         services.stop_services()
         shutil.rmtree(self.bundled, ignore_errors=True)

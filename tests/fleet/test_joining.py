@@ -48,7 +48,7 @@ def test_a_client_that_does_not_connect_leaves_nothing_to_the_garbage_collector(
 
     before, known = loops(), {id(thing) for thing in gc.get_objects() if issubclass(type(thing), Client)}
     with pytest.raises(FleetError):
-        connect("tls://127.0.0.1:9", load_security(certificates))  # nobody listens there
+        connect("tls://127.0.0.1:9", load_security(certificates), timeout_s=0.5)  # nobody listens there
     assert loops() <= max(before, 1)
     new = [thing for thing in gc.get_objects() if issubclass(type(thing), Client) and id(thing) not in known]
     assert {client.status for client in new} <= {"closed"}

@@ -6,7 +6,6 @@ attributes and the absence of files for 3 seconds in each, as NFS does.
 
 import shutil
 import subprocess
-import time
 
 import pytest
 from cluster import Worker
@@ -54,7 +53,9 @@ def test_a_folder_whose_changes_are_seen_late_loses_nothing(mounts, until, short
         assert not [*check(Run(runs / run), thorough=True)]
         run = jobs.submit(long)
         until(lambda: jobs.runs.get(run).snapshot_steps, 60)
-        time.sleep(2 * LATE_S)  # lines come late, and in order
+        lines = jobs.runs.get(run).log.lines()
+        until(lambda: len(jobs.runs.get(run).log.lines()) > len(lines), 60)  # they come late, and in order
+        assert jobs.runs.get(run).log.lines()[: len(lines)] == lines
         assert jobs.status(run).phase == "running"
         assert jobs.stop(run)
         until(lambda: jobs.status(run).phase == "stopped", 60)

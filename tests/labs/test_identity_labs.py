@@ -17,6 +17,7 @@ from dmlviz.labs.episode_map import draw_episode, episode_map
 from dmlviz.labs.lab_study import check_dataset, ready_made
 from dmlviz.labs.measures import few_shot, gallery, reid, verification
 from dmlviz.labs.measures.embedding import embed, train_net
+from dmlviz.labs.measures.training import train_to_the_end
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.reid_scores import GALLERY_SIZES
 from dmlviz.labs.specs.reid import size_rows
@@ -142,6 +143,15 @@ def test_newcomers_are_named_by_the_gallery_and_never_by_the_classifier(root: Pa
     values = gallery.measure(few, TrialContext(folder=tmp_path, data_root=root))
     assert values["classifier"] == 0
     assert values["newcomers"][0] < values["newcomers"][-1] > 0.5
+
+
+def test_a_trial_that_is_stopped_does_not_wait_for_scores(tmp_path: Path) -> None:
+    events: list[object] = []
+    context = TrialContext(folder=tmp_path, stop=lambda: len(events) > 4)
+    config = TrainConfig(dataset="digits", net="mlp", steps=40, embedding_dim=8)
+    with pytest.raises(TrialStoppedError):
+        train_to_the_end(config, load("digits"), context, on_event=events.append)
+    assert "Embedded" not in [type(event).__name__ for event in events]
 
 
 def test_a_net_is_trained_and_embeds_until_it_is_asked_to_stop(root: Path, tmp_path: Path) -> None:

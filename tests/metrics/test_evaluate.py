@@ -8,7 +8,7 @@ import pytest
 from sklearn.neighbors import NearestCentroid
 
 from dmlviz import UserError
-from dmlviz.metrics import confusion, evaluate, nearest_mean_accuracy
+from dmlviz.metrics import confusion, evaluate, evaluate_per_query, nearest_mean_accuracy
 
 COUNTS = {"queries", "queries_left_out"}
 
@@ -49,6 +49,46 @@ def test_degenerate_sets_are_defined(n, labels, queries):
         assert got[key] == 1 if queries else np.isnan(got[key]), key
     for key in ("nmi", "ami", "pairwise_f1", "roc_auc", "eer"):
         assert np.isnan(got[key]), key
+
+
+def test_scores_of_some_rows_are_the_means_over_these_queries():
+    embeddings, labels = points(400)
+    labels[3] = 99  # without another image of its class
+    rows = np.array([3, 7, 20, 21, 150, 399])
+    single, got = evaluate_per_query(embeddings, labels), evaluate(embeddings, labels, rows=rows)
+    asked = np.isin(single.queries, rows)
+    assert (got["queries"], got["queries_left_out"]) == (5, 1)
+    assert got["precision_at_1"] == pytest.approx(np.mean(single.first_hit[asked] == 1))
+    assert got["map_at_r"] == pytest.approx(np.mean(single.average_precision_at_r[asked]))
+    assert got["r_precision"] == pytest.approx(np.mean(single.r_precision[asked]))
+    far = np.sqrt(((embeddings[rows, None] - embeddings) ** 2).sum(axis=2))
+    assert got["mean_negative_distance"] == pytest.approx(far[labels[rows, None] != labels].mean())
+
+
+@pytest.mark.parametrize("unseen", [(), (1, 2)])
+@pytest.mark.parametrize("with_gallery", [False, True])
+def test_all_rows_score_as_none(unseen, with_gallery):
+    embeddings, labels = points(300)
+    gallery = [points(200, seed=1)[0], points(200, seed=1)[1]] if with_gallery else []
+    rows = np.arange(300)[::-1]
+    assert evaluate(embeddings, labels, *gallery, unseen=unseen, rows=rows) == evaluate(
+        embeddings, labels, *gallery, unseen=unseen
+    )
+
+
+def test_some_rows_score_seen_and_unseen_classes_among_themselves():
+    embeddings, labels = points(300)
+    rows = np.flatnonzero(labels < 2)[:40]
+    got = evaluate(embeddings, labels, unseen=(1, 2), rows=rows)
+    unseen = np.isin(labels, (1, 2))
+    alone = evaluate(embeddings[unseen], labels[unseen], rows=np.flatnonzero(np.isin(np.flatnonzero(unseen), rows)))
+    assert {key: got[f"unseen/{key}"] for key in alone} == pytest.approx(alone, nan_ok=True)
+
+
+@pytest.mark.parametrize("rows", [[], [60], [-1], [0.5], [[1]]])
+def test_wrong_rows_are_refused(rows):
+    with pytest.raises(UserError, match="rows are indices of the 60 embeddings"):
+        evaluate(*points(), rows=rows)
 
 
 def test_k_beyond_the_gallery_looks_at_all_of_it():

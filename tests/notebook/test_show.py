@@ -54,7 +54,9 @@ def test_embeddings_are_shown_with_their_neighbors_and_images():
     assert kinds(contents) == ["started", "replay", "finished", "end"]
     assert contents["sprites"]["tile"] == 8
     assert json.loads(json.dumps(contents)) == contents  # all of it can be saved in a notebook
-    assert dmlviz.show(vectors(1), LABELS).contents["run"] != contents["run"]
+    bare = dmlviz.show(vectors(1), LABELS).contents
+    assert bare["run"] != contents["run"]
+    assert (contents["noun"], bare["noun"]) == ("image", "point")
 
 
 def test_pinned_and_selected_can_be_read_set_and_observed():
@@ -85,6 +87,7 @@ def test_where_there_are_no_widgets_a_page_plays_what_is_over(run):
 def test_a_finished_run_is_shown_and_drawn(run):
     widget = run.show()
     assert widget.contents["run"] == run.id
+    assert "noun" not in widget.contents  # its items are test images
     assert kinds(widget.contents)[-3:] == ["replay", "finished", "end"]
     figure = run.figure("roc", dark=True)
     assert figure.layout.title.text.startswith("ROC")

@@ -120,6 +120,15 @@ def test_a_stopped_run_says_why_and_has_its_embeddings(runs, told, write, labels
     assert run.embeddings.shape == (len(labels), 16)
 
 
+def test_a_stop_after_all_scores_waits_for_no_measure_of_the_map(runs):
+    run = runs.create(TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50))
+    for _ in train_and_record(run, stop=(run.path / "metrics.json").exists):
+        pass
+    assert run.state == "finished"
+    assert "map" in run.end["metrics"]
+    assert run.end["faithfulness"] is None
+
+
 def test_a_new_title_survives_the_end_of_the_training(runs, small, told, labels):
     run = runs.create(small)
     with RecordWriter(run) as writer:

@@ -68,8 +68,9 @@ def test_step_values_equal_those_of_the_batch(digits: Dataset, quick, of) -> Non
 
 
 def test_stop_ends_between_batches_and_embeds_all_test_images(digits: Dataset, quick, of) -> None:
-    asked = iter([False] * 5 + [True] * 99)
-    events = list(train(quick(), data=digits, stop=lambda: next(asked)))
+    events: list[object] = []
+    for event in train(quick(), data=digits, stop=lambda: len(of(Step, events)) == 5):
+        events.append(event)
     assert len(of(Step, events)) == 5
     end = events[-1]
     assert type(end) is Stopped
@@ -83,6 +84,33 @@ def test_stop_before_the_first_batch_returns_the_untrained_net(digits: Dataset, 
     events = list(train(quick(), data=digits, stop=lambda: True))
     assert [type(event) for event in events] == [Started, Snapshot, Stopping, Embedded, Stopped]
     assert events[-1].step == 0
+
+
+def test_stop_does_not_wait_for_the_final_scores(digits: Dataset, quick, of) -> None:
+    events: list[object] = []
+    asked: list[bool] = []
+    for event in train(quick(), data=digits, stop=lambda: bool(asked)):
+        events.append(event)
+        if isinstance(event, Embedded):
+            asked.append(True)
+    assert [type(event) for event in events[-3:]] == [Embedded, Stopping, Stopped]
+    end, tracked = events[-1], events[0].tracked_indices
+    assert (end.step, end.reason) == (12, "stopped by hand")
+    assert end.metrics["queries"] == len(tracked) < len(digits.test)
+    assert {"precision_at_1", "map_at_r", "nmi"} <= set(end.metrics)
+    assert "map" not in end.metrics
+
+
+def test_stop_does_not_wait_for_a_snapshot(digits: Dataset, quick, of) -> None:
+    events: list[object] = []
+    asked: list[bool] = []
+    for event in train(quick(num_snapshots=12), data=digits, stop=lambda: bool(asked)):
+        events.append(event)
+        if isinstance(event, Step) and event.step == 5:
+            asked.append(True)
+    assert 5 in snapshot_steps(12, 12)
+    assert [event.step for event in of(Snapshot, events)][-1] < 5
+    assert [type(event) for event in events[-3:]] == [Stopping, Embedded, Stopped]
 
 
 def test_max_seconds_ends_a_long_training(digits: Dataset, quick) -> None:

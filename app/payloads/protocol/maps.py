@@ -42,10 +42,11 @@ class SelectionBits(TypedDict):
 
 
 class MapProps(Source):
-    """The map; items are numbered in the official order of the test images."""
+    """The map; items are numbered in the official order of the test images. `noun` says what an item is, if no such."""
 
     classes: list[str]
     n: int
+    noun: NotRequired[str]
     sprites: SpriteSheets
     labels: NotRequired[list[int]]
     labels_url: NotRequired[str]

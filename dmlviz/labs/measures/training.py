@@ -7,7 +7,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
 from dmlviz.errors import UserError
 from dmlviz.studies.trial import TrialContext, TrialStoppedError
-from dmlviz.training.events import Event, Failed, Finished, Snapshot, Stopped
+from dmlviz.training.events import Event, Failed, Finished, Snapshot, Stopping
 from dmlviz.training.loop import train
 
 
@@ -37,7 +37,7 @@ def train_to_the_end(
     for event in train(config, data=data, stop=context.stop):
         if isinstance(event, Failed):
             raise UserError(event.reason)
-        if isinstance(event, Stopped):
+        if isinstance(event, Stopping):  # before the test images are scored, which nobody would read
             raise TrialStoppedError
         if isinstance(event, Finished):
             return event

@@ -6,6 +6,7 @@ import { h } from "../lib/dom.ts";
 import { stream } from "../lib/eventStream.ts";
 import { luminance, readTheme } from "../lib/theme.ts";
 import { PARTS, RunPage, type Hosts, type RunContents } from "../standalone/runPage.ts";
+import { keepIn, type Manager } from "./keptState.ts";
 import style from "./notebook.css";
 
 interface State {
@@ -23,6 +24,7 @@ interface Model {
   on(name: string, listener: (message: News) => void): void;
   off(name: string, listener: (message: News) => void): void;
   send(content: unknown): void;
+  widget_manager?: Partial<Manager>;
 }
 
 /** New lines of a run's log, from line `from` on, with the frames that they name. */
@@ -42,7 +44,12 @@ function initialize({ model }: { model: Model }): () => void {
   } catch {
     // without a kernel, the state tells everything
   }
-  return () => model.off("msg:custom", take);
+  const keep = keepIn(model.widget_manager);
+  model.on("change:contents", keep); // they change when a training is over
+  return () => {
+    model.off("msg:custom", take);
+    model.off("change:contents", keep);
+  };
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {

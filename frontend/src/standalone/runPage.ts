@@ -17,6 +17,8 @@ export interface RunContents {
   dataset: string;
   classes: string[];
   n: number;
+  /** What an item is, where it is no test image. */
+  noun?: string;
   labels: string;
   tracked: number[];
   /** Null while the run is on: neighbors are those at its end. */
@@ -87,6 +89,7 @@ export class RunPage {
           dataset: contents.dataset,
           classes,
           n,
+          ...(contents.noun === undefined ? {} : { noun: contents.noun }),
           labels: Array.from(labels),
           tracked: contents.tracked,
           nearest_url: this.nearestUrl,

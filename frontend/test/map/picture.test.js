@@ -20,6 +20,7 @@ test("the figures of a picture are those that were measured, and on how many ima
   assert.deepEqual(qualityFigures(null), []);
   assert.equal(measuredOn({ measured: 1000, n: 10000 }, "at step 60"), "on 1,000 of 10,000 test images, at step 60");
   assert.equal(measuredOn({ measured: 596, n: 596 }, ""), "on 596 test images");
+  assert.equal(measuredOn({ measured: 500, n: 500 }, "", "point"), "on 500 points");
 });
 
 test("the variance is told by component where one was chosen", () => {

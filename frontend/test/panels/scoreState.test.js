@@ -55,6 +55,15 @@ test("the caption says on which images and when", () => {
   assert.equal(captionAt(few), "On all 120 validation images (each vs. the others), before training");
 });
 
+test("the caption says how many test images are scored after Stop", () => {
+  const metrics = { precision_at_1: 0.75, queries: 1990, queries_left_out: 10 };
+  const end = { event: "stopped", step: 20, metrics, validation_metrics: { precision_at_1: 0.5 }, test_images: 10000 };
+  const stopped = run(started, snapshot(0, 0.5), end);
+  assert.equal(captionAt(stopped), "On 2,000 of the 10,000 test images, after 20 steps; val.: 1,000 held out");
+  const whole = run(started, snapshot(0, 0.5), { ...end, metrics: { ...metrics, queries: 9990 } });
+  assert.equal(captionAt(whole), "On all 10,000 test images, after 20 steps; val.: 6,000 held out");
+});
+
 test("without validation images the snapshots score test images, and the caption says so", () => {
   const readings = run({ ...started, validation_images: 0, scored_images: 2000 }, snapshot(0, 0.5));
   assert.equal(captionAt(readings), "On 2,000 test images (each vs. the others), before training");

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -76,12 +77,15 @@ def app(shared: Services) -> Starlette:
 
 
 @pytest.fixture
-def people(shared: Services, app: Starlette) -> dict[str, Someone]:
+def people(shared: Services, app: Starlette) -> Iterator[dict[str, Someone]]:
     """Ada and Bob, members; a teacher, an admin, a guest."""
     all_of_them = {name: Someone(shared, app) for name in ("ada", "bob", "teacher", "admin", "guest")}
     ids = {name: person.id for name, person in all_of_them.items()}
     shared.settings.access.people.write_text(ROLES.format(**ids))
-    return all_of_them
+    with ExitStack() as clients:
+        for person in all_of_them.values():
+            clients.enter_context(person.client)  # one event loop for all that a person asks
+        yield all_of_them
 
 
 @pytest.fixture

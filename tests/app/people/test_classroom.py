@@ -9,7 +9,6 @@ import zipfile
 import pytest
 from pydantic import TypeAdapter
 
-from app.content.lessons import LESSONS
 from app.payloads.classroom import classroom_event
 from app.payloads.protocol.classroom import ClassroomEvent
 from app.runtime.classroom import (
@@ -25,6 +24,7 @@ from app.runtime.classrooms import Classrooms
 from app.state.explore import UIState
 from app.state.task_progress import task_progress
 from dmlviz.errors import UserError
+from dmlviz.lessons import LESSONS
 
 LESSON = next(iter(LESSONS))
 TASK = LESSONS[LESSON].tasks[0]

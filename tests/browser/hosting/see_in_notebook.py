@@ -2,8 +2,9 @@
 
 PYTHON is that of an environment with dmlviz[notebook], jupyterlab and nbconvert; pictures go into FOLDER. In Chromium
 it runs the cells of a notebook: a map of embeddings, on which images are selected by hand and read in Python, and
-pinned in Python and seen on the map; and a training that moves its map. Then nbconvert runs the notebook and makes a
-page of it, which plays without a kernel and without a network. Run by hand: it is no part of the tests.
+pinned in Python and seen on the map; and a training that moves its map. Then the saved notebook is opened again in a
+new JupyterLab, whose kernel knows nothing of it: both maps play. Last, nbconvert runs the notebook and makes a page of
+it, which plays without a kernel and without a network. Run by hand: it is no part of the tests.
 """
 
 import json
@@ -60,6 +61,7 @@ def run_cell(page: Page, number: int) -> Locator:
 
 def with_a_kernel(page: Page, folder: Path) -> None:
     """Run the cells; select on the map, read in Python; pin in Python, look at the map; train."""
+    page.get_by_text("| Idle").wait_for()  # a cell that is run before asks for a kernel
     the_map = run_cell(page, 0).locator(".map")
     expect(the_map).to_have_attribute("data-points", "500")
     the_map.scroll_into_view_if_needed()
@@ -96,6 +98,29 @@ def with_a_kernel(page: Page, folder: Path) -> None:
     expect(page.locator(".jp-CodeCell").nth(3).locator("[data-score=precision_at_1] .value")).to_be_visible()
     training.scroll_into_view_if_needed()
     page.screenshot(path=folder / "trained.png")
+
+
+def save(page: Page, file: Path) -> None:
+    """Save the notebook as a person does, and wait until the file holds both maps."""
+    page.keyboard.press("Control+s")
+    expect(page.locator(".lm-TabBar-tab.jp-mod-current.jp-mod-dirty")).to_have_count(0)
+    state = json.loads(file.read_text())["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    maps = [model for model in state.values() if "contents" in model["state"]]
+    assert len(maps) == 2, [*state]
+    print(f"saved: {file.stat().st_size / 1e6:.1f} MB, {len(state)} models")
+
+
+def opened_again(page: Page, folder: Path) -> None:
+    """Look at the maps of the saved notebook, whose cells no kernel has run, and play one."""
+    page.get_by_text("| Idle").wait_for()
+    the_map = page.locator(".jp-CodeCell").nth(0).locator(".map")
+    expect(the_map).to_have_attribute("data-points", "500")
+    expect(the_map).to_have_attribute("data-pinned", "7")
+    training = page.locator(".jp-CodeCell").nth(3).locator(".map")
+    training.scroll_into_view_if_needed()
+    play(training)
+    page.screenshot(path=folder / "reopened.png")
+    print("opened again, with a new kernel: both maps, the image is pinned, the training plays")
 
 
 def by_nbconvert(browser: Browser, python: str, file: Path, folder: Path) -> None:
@@ -138,17 +163,23 @@ def main() -> None:
         page.set_default_timeout(90_000)
         address = f"http://localhost:{port}/lab/tree/story.ipynb"
         options = ["--no-browser", f"--port={port}", f"--IdentityProvider.token={TOKEN}", "--allow-root"]
-        process = started([python, "-m", "jupyterlab", *options], port, folder)
-        try:
-            page.goto(f"{address}?token={TOKEN}")
-            expect(page.locator(".jp-CodeCell")).to_have_count(len(CELLS))
-            with_a_kernel(page, pictures)
-        except BaseException:
-            page.screenshot(path=pictures / "failed.png")
-            raise
-        finally:
-            process.terminate()
-            process.wait(20)
+        for is_saved in (False, True):
+            process = started([python, "-m", "jupyterlab", *options], port, folder)
+            try:
+                page.goto(f"{address}?token={TOKEN}")
+                expect(page.locator(".jp-CodeCell")).to_have_count(len(CELLS))
+                if is_saved:
+                    opened_again(page, pictures)
+                else:
+                    with_a_kernel(page, pictures)
+                    save(page, file)
+            except BaseException:
+                page.screenshot(path=pictures / "failed.png")
+                raise
+            finally:
+                page.goto("about:blank")
+                process.terminate()
+                process.wait(20)
         by_nbconvert(browser, python, file, pictures)
 
 

@@ -25,7 +25,7 @@ def test_a_live_run_is_followed_to_its_end_and_says_so_once(open_map):
 
 
 def test_new_frames_do_not_move_the_camera(open_map):
-    page = open_map("?n=3000&live=1&pace=0.15")
+    page = open_map("?n=3000&live=1&pace=0.05")
     box = page.locator(".overlay").bounding_box()
     page.mouse.move(box["x"] + 300, box["y"] + 200)
     page.mouse.wheel(0, -30)

@@ -90,7 +90,7 @@ export class PropsReceiver {
     const { state, scene, playback, layout, history } = this.parts;
     const classes = (data.classes ?? []).map(String);
     if (state.model.selected) publishSelection(null);
-    state.model = new Model(classes, null, data.n);
+    state.model = new Model(classes, null, data.n, data.noun);
     history.clear();
     state.colors = classColors(classes.length, state.theme.dark);
     this.adopted = {};

@@ -49,6 +49,8 @@ export class Model {
     readonly classes: string[],
     labels: Uint16Array | null,
     readonly n: number,
+    /** What an item is. */
+    readonly noun = "test image",
   ) {
     this.labels = labels ?? new Uint16Array(n);
   }

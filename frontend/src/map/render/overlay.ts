@@ -1,15 +1,13 @@
 // What is drawn over the points: names, rings, links, the query's star, the lasso. Coordinates are CSS pixels.
 import { css, mix, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Point } from "../math/camera.ts";
+import { placeNames } from "../math/namePlaces.ts";
 
 type Context = CanvasRenderingContext2D;
 
 const TAU = 2 * Math.PI;
 
-const NAME_HEIGHT = 16;
-const MANY_NAMES = 30; // fewer are all drawn, since a class without a name is missed
-
-/** Class names at the classes' centers, as clear as the classes are; where names would overlap, the clearest stays. */
+/** Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. */
 export function drawNames(
   context: Context,
   centers: { clear: number; position: Point }[],
@@ -23,24 +21,22 @@ export function drawNames(
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.lineJoin = "round";
-  const placed: [number, number, number][] = []; // x, y and half the width of those drawn
-  const order = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
-  if (order.length > MANY_NAMES) order.sort((a, b) => centers[b].clear - centers[a].clear || a - b);
-  for (const c of order) {
-    const { clear, position } = centers[c];
-    const [x, y] = screenOf(position);
-    if (order.length > MANY_NAMES) {
-      const half = context.measureText(classes[c]).width / 2 + 2;
-      if (placed.some(([px, py, reach]) => Math.abs(px - x) < reach + half && Math.abs(py - y) < NAME_HEIGHT)) continue;
-      placed.push([x, y, half]);
-    }
-    context.globalAlpha = clear;
+  const shown = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
+  const wishes = shown.map((c) => ({
+    at: screenOf(centers[c].position),
+    width: context.measureText(classes[c]).width,
+    clear: centers[c].clear,
+  }));
+  placeNames(wishes).forEach((place, i) => {
+    const c = shown[i];
+    if (!place) return;
+    context.globalAlpha = centers[c].clear;
     context.lineWidth = 4;
     context.strokeStyle = css(theme.background, 0.92);
-    context.strokeText(classes[c], x, y);
+    context.strokeText(classes[c], ...place);
     context.fillStyle = css(mix(theme.text, colors[c], 0.25));
-    context.fillText(classes[c], x, y);
-  }
+    context.fillText(classes[c], ...place);
+  });
   context.restore();
 }
 

@@ -24,7 +24,7 @@ export function summary({
   timeline: Pick<Timeline, "noun">;
   entry: Entry | null;
 }): string {
-  const parts = [`Map of ${grouped(present)} test images in ${model.usedClasses} classes`];
+  const parts = [`Map of ${grouped(present)} ${model.noun}s in ${model.usedClasses} classes`];
   if (entry) parts.push(`${timeline.noun} ${grouped(entry.step)}`);
   if (model.hidden.size) parts.push(`${model.hidden.size} classes hidden`);
   if (model.selected) parts.push(`${grouped(model.selected.reduce((a, b) => a + b, 0))} selected`);
@@ -36,7 +36,7 @@ export function pinSummary(model: Model): string {
   if (model.pinned === null) return "";
   const names = model.neighbors.map(({ item }) => model.classes[model.labels[item]]);
   const near = names.length ? `; nearest neighbors: ${names.join(", ")}` : "";
-  return `Pinned test image ${model.pinned}, class ${model.classes[model.labels[model.pinned]]}${near}.`;
+  return `Pinned ${model.noun} ${model.pinned}, class ${model.classes[model.labels[model.pinned]]}${near}.`;
 }
 
 export class Announcer {

@@ -34,9 +34,9 @@ export function qualityFigures(kept: Faithfulness | null): [string, string][] {
 }
 
 /** On how many images, and when, the figures were measured. */
-export function measuredOn({ measured, n }: Faithfulness, when: string): string {
+export function measuredOn({ measured, n }: Faithfulness, when: string, noun = "test image"): string {
   const all = measured === n || !n;
-  return `${all ? `on ${grouped(measured ?? 0)}` : `on ${grouped(measured ?? 0)} of ${grouped(n)}`} test images${when ? `, ${when}` : ""}`;
+  return `${all ? `on ${grouped(measured ?? 0)}` : `on ${grouped(measured ?? 0)} of ${grouped(n)}`} ${noun}s${when ? `, ${when}` : ""}`;
 }
 
 /** How much of the variance the axes show, in words; empty where the map is not linear. */
@@ -73,7 +73,7 @@ export class QualityFooter {
         : "";
     const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything
     const parts: [string, string][] = itself ? [] : qualityFigures(kept);
-    if (parts.length) parts.push([measuredOn(kept ?? {}, when), ""]);
+    if (parts.length) parts.push([measuredOn(kept ?? {}, when, data.noun), ""]);
     else parts.push([open && !itself ? "Quality is measured when the layout has finished." : "", ""]);
     const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
     if (variance) parts.push([variance, "share of the embedding's variance along each axis"]);

@@ -15,7 +15,7 @@ export function statusOf(
   const parts: string[] = [];
   const { count } = frame;
   const of = count < model.n ? ` of ${grouped(model.n)}` : "";
-  parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} test images`}`);
+  parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} ${model.noun}s`}`);
   if (data.subset) parts.push("projected alone");
   if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";

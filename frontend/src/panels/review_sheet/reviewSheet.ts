@@ -176,9 +176,12 @@ class ReviewSheet {
     const labels: [string, string][] = [["c", "Right"]];
     if (row.suggestion !== null) labels.push(["r", `Is ${classes[row.suggestion]}`]);
     labels.push(["x", "Exclude"], ["u", "Undo"]);
-    const buttons = labels
-      .filter(([key]) => key !== "u" || this.decisions[row.image])
-      .map(([key, text]) => textButton(text, () => this.decide(key, index)));
+    const buttons = labels.map(([key, text]) => {
+      const button = textButton(text, () => this.decide(key, index));
+      // It keeps its place where there is nothing to undo, so that the others stay under the pointer.
+      if (key === "u" && !this.decisions[row.image]) button.style.visibility = "hidden";
+      return button;
+    });
     return h("div", "buttons", ...(read_only ? [] : buttons));
   }
 

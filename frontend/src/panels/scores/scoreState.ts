@@ -186,8 +186,13 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
   if (final && isFinal(readings, step)) {
     // Vectors that were given ready were not trained.
     const trained = readings.steps === 0 ? "" : `, after ${steps(final.step)}`;
-    const held = Object.keys(readings.finalValidation).length ? `; val.: ${grouped(readings.validation)} held out` : "";
-    return `On all ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
+    const { queries = NaN, queries_left_out: without = 0 } = final.metrics;
+    // After Stop only some are scored, so that the end comes soon.
+    const some = queries + without < (readings.tests ?? 0);
+    const which = some ? `${grouped(queries + without)} of the` : "all";
+    const validation = some ? (readings.scored ?? 0) : readings.validation;
+    const held = Object.keys(readings.finalValidation).length ? `; val.: ${grouped(validation)} held out` : "";
+    return `On ${which} ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first snapshot";

@@ -1,1 +1,0 @@
-export { detail as default } from "../dmlviz.map/page-e56a5927ec858cee.js";

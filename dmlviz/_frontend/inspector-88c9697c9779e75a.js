@@ -1,0 +1,1 @@
+export { inspector as default } from "../dmlviz.map/page-49e26dab2579ecb8.js";

@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-e56a5927ec858cee.js";

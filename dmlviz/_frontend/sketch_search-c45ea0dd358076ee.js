@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-e56a5927ec858cee.js";

@@ -1,0 +1,115 @@
+"""A lesson as a page of a static site: text, formulas, guesses with their answers, and the runs that gave them."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.export.contents import RunExport
+from dmlviz.lessons import Lesson, Task
+from dmlviz.lessons.measurements import measurement_table, task_measurements
+
+PAGE = """<header>
+<nav><a href="../index.html">{site}</a></nav>
+<h1>{title}</h1>
+<dl><div><dt>Lesson</dt><dd>{minutes} minutes</dd></div></dl>
+</header>
+<main class="lesson">
+<p class="question">{summary}</p>
+{text}
+{formulas}
+{tasks}
+</main>
+<footer>With dmlviz, the lesson trains these nets before your eyes, and goes on: open Learn, {title}.</footer>
+<script type="module" src="../formulas.js"></script>"""
+
+# Nothing but the style sheet shows the answer once a guess is made: the page needs no script for it.
+TASK = """<section class="task" id="task-{number}">
+<h2>{number}. {title}</h2>
+{question}
+{before}
+<fieldset><legend>Your guess</legend>
+{guesses}
+</fieldset>
+<div class="answer">
+{answer}
+{after}
+</div>
+</section>"""
+
+GUESS = '<label{right}><input type="radio" name="task-{number}"> {guess}</label>'
+
+# By the end of its address a run's page hides header and footer (`map`), and the scores as well (`run`).
+FRAME = '<iframe src="../runs/{page}.html#{shown}" title="The run: {title}" loading="lazy"></iframe>'
+
+FORMULA = '<div><dt>{title}</dt><dd class="formula">{formula}</dd></div>'
+
+
+@dataclass(frozen=True)
+class LessonExport:
+    """A lesson with the run of each task, on the map that the task is about."""
+
+    lesson: Lesson
+    runs: tuple[RunExport, ...]
+
+
+def lesson_page(export: LessonExport, pages: Sequence[str], site: str) -> str:
+    """Return the body of the page.
+
+    Args:
+        export: The lesson with its runs.
+        pages: Names of the pages of these runs.
+        site: Title of the site.
+    """
+    lesson = export.lesson
+    values = [
+        (task.title, task_measurements(run.run, task)) for task, run in zip(lesson.tasks, export.runs, strict=True)
+    ]
+    tasks = [
+        _task(number, task, measurement_table(values[:number]), export.runs[number - 1], pages[number - 1])
+        for number, task in enumerate(lesson.tasks, 1)
+    ]
+    return PAGE.format(
+        site=html.escape(site),
+        title=html.escape(lesson.title),
+        minutes=lesson.minutes,
+        summary=html.escape(lesson.summary),
+        text=_markdown(lesson.text),
+        formulas=_formulas(lesson),
+        tasks="\n".join(tasks),
+    )
+
+
+def _task(number: int, task: Task, table: str, export: RunExport, page: str) -> str:
+    config = export.run.config
+    shown = "run" if task.view_before_guess else "map"
+    frame = FRAME.format(page=page, shown=shown, title=html.escape(task.title))
+    guesses = [
+        GUESS.format(number=number, guess=html.escape(guess), right=' class="right"' if place == task.answer else "")
+        for place, guess in enumerate(task.guesses)
+    ]
+    images, data = len(RunExport(export.run).labels), DATASETS[config.dataset].title
+    measured = f"On all {images:,} test images of {data}, after {config.steps:,} steps."
+    return TASK.format(
+        number=number,
+        title=html.escape(task.title),
+        question=_markdown(" ".join(filter(None, (task.instructions, task.question)))),
+        before=frame if task.view_before_guess else "",
+        guesses="\n".join(guesses),
+        answer=_markdown(f"The run says: **{task.guesses[task.answer]}**\n\n{task.reveal}\n\n{table}\n\n{measured}"),
+        after="" if task.view_before_guess else frame,
+    )
+
+
+def _formulas(lesson: Lesson) -> str:
+    losses = [LOSSES[name] for kind, name in lesson.related if kind == "loss"]
+    rows = [FORMULA.format(title=html.escape(loss.title), formula=html.escape(loss.formula)) for loss in losses]
+    return f'<dl class="formulas">{"".join(rows)}</dl>' if rows else ""
+
+
+def _markdown(text: str) -> str:
+    page: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return page

@@ -1,0 +1,105 @@
+"""Lessons: one Markdown file each in this folder, with TOML front matter.
+
+A task sets up Explore (`settings`, URL parameters), asks for a guess, trains, and then shows what the run measured
+(`measurements`: metrics; `active`: fraction of active terms at the end; `map.` + metric: its value on the map)
+and why (`reveal`). `follow_up` names the settings that remain available afterwards; all others are hidden.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from pydantic import TypeAdapter, ValidationError
+
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config import ProjectionConfig, TrainConfig
+
+FOLDER = Path(__file__).resolve().parent
+FENCE = "+++\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One prediction: `answer` is the index of the right guess; with `view_before_guess` the map is shown first."""
+
+    title: str
+    settings: str
+    question: str
+    guesses: tuple[str, ...]
+    answer: int
+    measurements: tuple[str, ...]
+    reveal: str
+    follow_up: tuple[str, ...] = ()
+    instructions: str = ""
+    view_before_guess: bool = False
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Its settings as URL parameters."""
+        return dict(parse_qsl(self.settings, keep_blank_values=True, strict_parsing=True))
+
+    def training(self, dataset: str) -> TrainConfig:
+        """Return the training that it asks for; a task names fields of `TrainConfig`, and no parameters of a loss."""
+        fields = {name: text for name, text in self.query.items() if name.partition(".")[0] != "view"}
+        return TrainConfig(dataset=dataset, **{name: _field(name, text) for name, text in fields.items()})
+
+    def projection(self) -> ProjectionConfig | None:
+        """Return the projection that it is about; None for the run's own view."""
+        method = self.query.get("view")
+        if method is None:
+            return None
+        kinds = {f"view.{parameter.name}": parameter for parameter in PROJECTIONS[method].parameters}
+        params = {kinds[name].name: kinds[name].kind(text) for name, text in self.query.items() if name in kinds}
+        return ProjectionConfig(method=method, params=params)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """A lesson: `text` is its page in Markdown; `related` names catalog entries by kind and name."""
+
+    name: str
+    title: str
+    summary: str
+    order: int
+    minutes: int
+    tasks: tuple[Task, ...]
+    text: str
+    related: tuple[tuple[str, str], ...] = ()
+
+
+def read(path: Path) -> Lesson:
+    """Parse one file; raise ValueError where it is not a lesson."""
+    parts = path.read_text(encoding="utf-8").split(FENCE)
+    if len(parts) != 3 or parts[0]:
+        raise ValueError(f"{path.name} starts with +++, its settings as TOML, and +++ again")
+    fields = tomllib.loads(parts[1])
+    tasks = tuple(Task(**{name: _to_tuple(value) for name, value in task.items()}) for task in fields.pop("tasks"))
+    for task in tasks:
+        if not 0 <= task.answer < len(task.guesses):
+            raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
+    related = tuple(tuple(place) for place in fields.pop("related", ()))
+    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=related, **fields)
+
+
+@cache
+def _all() -> dict[str, Lesson]:
+    lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
+    return {lesson.name: lesson for lesson in lessons}
+
+
+def _field(name: str, text: str) -> Any:
+    try:
+        return TypeAdapter(TrainConfig.model_fields[name].annotation or str).validate_python(text)
+    except ValidationError:
+        return text  # the config reads it, or says what is wrong
+
+
+def _to_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+LESSONS: Mapping[str, Lesson] = _all()

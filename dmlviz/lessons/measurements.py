@@ -1,0 +1,78 @@
+"""What the tasks of a lesson read from their runs."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog.metrics import METRICS
+from dmlviz.lessons import Task
+from dmlviz.metrics import evaluate
+from dmlviz.runs.run import ProjectionRun, Run, RunNotFoundError
+
+ACTIVE, ON_MAP = "active", "map."
+
+
+def task_measurements(run: Run, task: Task) -> dict[str, float]:
+    """Return the numbers that a task reads from its run, by the words for them; what is not there is left out."""
+    values: dict[str, float] = {}
+    for name in task.measurements:
+        value = _value(run, task, name)
+        if value is not None:
+            values[_label(name)] = value
+    return values
+
+
+def measurement_table(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+    """Return a Markdown table of the tasks, by title, that have the measurements of the last one."""
+    names = list(rows[-1][1]) if rows else []
+    rows = [(title, values) for title, values in rows if set(names) & set(values)]
+    lines = [["", *names], ["---"] * (len(names) + 1)]
+    lines += [[title, *(_number(values.get(name)) for name in names)] for title, values in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3f}"
+
+
+def _label(name: str) -> str:
+    if name == ACTIVE:
+        return "Active terms at the end"
+    if name.startswith(ON_MAP):
+        return f"{METRICS[name.removeprefix(ON_MAP)].title} on the map"
+    return METRICS[name].title
+
+
+def _value(run: Run, task: Task, name: str) -> float | None:
+    if name == ACTIVE:
+        return _active_fraction(run)
+    if not name.startswith(ON_MAP):
+        return run.metrics.get(name)
+    config = task.projection()
+    try:
+        projection = None if config is None else run.drawing(config.id)
+    except RunNotFoundError:
+        return None
+    if projection is None or projection.state != "finished":
+        return None
+    return _on_map_values(projection.path)[name.removeprefix(ON_MAP)]
+
+
+def _active_fraction(run: Run) -> float | None:
+    """The mean share of active terms over the last tenth of a run."""
+    steps = [event for event in run.events() if event["event"] == "step"]
+    last = [event["active"] for event in steps if event["step"] > 0.9 * run.config.steps]
+    return float(np.mean(last)) if last else None
+
+
+@lru_cache(maxsize=64)
+def _on_map_values(path: Path) -> Mapping[str, float]:
+    """The retrieval scores of a finished drawing, were it the embedding."""
+    coordinates, labels = ProjectionRun(path).coordinates, Run(path.parent.parent).labels
+    return evaluate(coordinates, labels, clustering=False, full_ranking=False, verification=False)
