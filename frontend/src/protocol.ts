@@ -986,13 +986,13 @@ export interface TrackerProps {
   most_noise: number;
 }
 
-/** What one method finds in a video. `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte each, in base64; `overlaps` those of its boxes with the true ones; `kept` the frames until the target is lost. */
+/** What one method finds in a video. `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte each, in base64; `overlaps` those of its boxes with the true ones; `frames_followed` those until the target is lost. */
 export interface Follower {
   title: string;
   boxes: number[][];
   maps: string;
   overlaps: number[];
-  kept: number;
+  frames_followed: number;
   milliseconds: number;
 }
 
@@ -1042,7 +1042,7 @@ export interface SketchSearchProps {
 }
 
 /** A photograph that a drawing finds: its class, how far it is, and its number on the map, -1 when not on it. */
-export interface FoundPhotograph {
+export interface NearestPhotograph {
   garment: number;
   distance: number;
   item: number;
@@ -1050,7 +1050,7 @@ export interface FoundPhotograph {
 
 /** What a drawing finds, the best first; `sheet` shows them side by side, `prepared` the drawing as the net sees it. `place` is where the drawing lies on the map. */
 export interface SketchAnswer {
-  found: FoundPhotograph[];
+  nearest: NearestPhotograph[];
   sheet: string;
   place: number[];
   prepared: string;

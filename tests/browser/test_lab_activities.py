@@ -149,11 +149,11 @@ def test_a_drawing_finds_photographs_and_lies_on_the_map(person):
     shirt = ((0.25, 0.15), (0.5, 0.2), (0.75, 0.15), (0.95, 0.35), (0.82, 0.45), (0.73, 0.38), (0.73, 0.92))
     shirt += ((0.27, 0.92), (0.27, 0.38), (0.18, 0.45), (0.05, 0.35), (0.25, 0.15))
     drag(page, page.locator(".query-pad canvas"), *shirt)
-    expect(search.locator(".found li")).to_have_count(13)
+    expect(search.locator(".nearest li")).to_have_count(13)
     assert (search.get_attribute("data-kinds") or "").count("T-shirt") >= 3
     page.get_by_test_id("stButtonGroup").get_by_text("class", exact=True).click()
     expect(search).to_have_attribute("data-variant", "class")
-    expect(search.locator(".found li")).to_have_count(13)
+    expect(search.locator(".nearest li")).to_have_count(13)
 
 
 def test_a_loss_beats_itself_by_tricks(person):

@@ -51,7 +51,7 @@ def test_a_video_is_followed_by_each_method_from_the_true_box(tracker_folder: Pa
         assert one["overlaps"] == pytest.approx(box_overlap(boxes, truth).tolist(), abs=0.02)  # both are rounded
         assert one["overlaps"][0] == 1
         lost = [i for i, overlap in enumerate(one["overlaps"]) if overlap <= 0.1]
-        assert one["kept"] == (lost[0] if lost else FRAMES)
+        assert one["frames_followed"] == (lost[0] if lost else FRAMES)
         maps = np.frombuffer(base64.b64decode(one["maps"]), np.uint8).reshape(FRAMES, SIDE // 2, SIDE // 2)
         assert (maps.max(axis=(1, 2)) == 255).all()
         assert (maps.min(axis=(1, 2)) == 0).all()
@@ -135,10 +135,10 @@ def test_a_drawing_finds_the_photographs_that_are_nearest(towers_folder: Path, t
     asked = normalized(prepare(drawn, 28)[None], source.mean, source.std)
     distances = torch.cdist(net.b(asked), net.a(photographs))[0]  # by another formula
     order = distances.argsort()[:12]
-    assert [one["distance"] for one in reply["found"]] == pytest.approx(distances[order].tolist(), abs=2e-3)
+    assert [one["distance"] for one in reply["nearest"]] == pytest.approx(distances[order].tolist(), abs=2e-3)
     garments = source.test.roles["garment"][0::2]
-    assert [one["garment"] for one in reply["found"]] == garments[order.numpy()].tolist()
-    assert all(one["item"] == (item if item < 150 else -1) for one, item in zip(reply["found"], order, strict=True))
+    assert [one["garment"] for one in reply["nearest"]] == garments[order.numpy()].tolist()
+    assert all(one["item"] == (item if item < 150 else -1) for one, item in zip(reply["nearest"], order, strict=True))
 
 
 def test_a_drawing_fills_the_image_as_the_sketches_do() -> None:

@@ -99,14 +99,14 @@ class Follower(TypedDict):
     """What one method finds in a video.
 
     `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte
-    each, in base64; `overlaps` those of its boxes with the true ones; `kept` the frames until the target is lost.
+    each, in base64; `overlaps` those of its boxes with the true ones; `frames_followed` those until the target is lost.
     """
 
     title: str
     boxes: list[list[float]]
     maps: str
     overlaps: list[float]
-    kept: int
+    frames_followed: int
     milliseconds: float
 
 
@@ -163,7 +163,7 @@ class SketchSearchProps(TypedDict):
     drawing: Drawing | None
 
 
-class FoundPhotograph(TypedDict):
+class NearestPhotograph(TypedDict):
     """A photograph that a drawing finds: its class, how far it is, and its number on the map, -1 when not on it."""
 
     garment: int
@@ -177,7 +177,7 @@ class SketchAnswer(TypedDict):
     `place` is where the drawing lies on the map.
     """
 
-    found: list[FoundPhotograph]
+    nearest: list[NearestPhotograph]
     sheet: str
     place: list[float]
     prepared: str

@@ -33,8 +33,8 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns:
         `frames` and, for each of `followers`, `maps`: bytes in base64, frame after frame, row after row; `truth` and
-        `boxes`: row, column and side for each frame; `overlaps`, `kept` (frames until it is lost) and `milliseconds` a
-        frame.
+        `boxes`: row, column and side for each frame; `overlaps`, `frames_followed` (until it is lost) and
+        `milliseconds` a frame.
 
     Raises:
         UserError: If a number is out of range.
@@ -85,7 +85,7 @@ def _follower(
         "boxes": boxes[0].round(1).tolist(),
         "maps": _bytes(np.rint(255 * shares[0]).astype(np.uint8)),
         "overlaps": overlaps.round(3).tolist(),
-        "kept": int(lost[0]) if len(lost) else FRAMES,
+        "frames_followed": int(lost[0]) if len(lost) else FRAMES,
         "milliseconds": round(1000 * spent / FRAMES, 2),
     }
 

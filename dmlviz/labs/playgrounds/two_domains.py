@@ -21,7 +21,7 @@ from dmlviz.labs.specs.two_domains import VARIANTS
 from dmlviz.nets import PairNet
 from dmlviz.ops.linear_projection import LinearProjection
 
-FOUND = 12  # photographs
+NUM_NEAREST = 12  # photographs
 MOST_SIDE = 512  # pixels of a drawing
 FILLED = 0.93  # of the image's side, that a drawing fills
 
@@ -53,7 +53,7 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         `places`: of the photographs and of their sketches, 2 × n × 2; `photographs` and `sketches`: sheets of them,
         n tiles in a row; `garments`, a class each, and `names` of the classes; `count` of all photographs. With a
-        drawing also `found`, the best first: `garment`, `distance` and `item`, its number on the map (−1 when it is
+        drawing also `nearest`, the best first: `garment`, `distance` and `item`, its number on the map (−1 when it is
         not on it) of each; `sheet` of them, `place` of the drawing and `prepared`, as the net sees it.
 
     Raises:
@@ -80,9 +80,9 @@ def _find(gallery: _Gallery, drawing: Mapping[str, Any]) -> dict[str, Any]:
     prepared = prepare(_decode(drawing), gallery.images.shape[1])
     embedded = embed(gallery.net.b, normalized(prepared[None], gallery.mean, gallery.std), gallery.settings)
     distances = np.linalg.norm(gallery.embedded - embedded, axis=1)
-    best = np.argsort(distances, kind="stable")[:FOUND]
+    best = np.argsort(distances, kind="stable")[:NUM_NEAREST]
     return {
-        "found": [
+        "nearest": [
             {
                 "garment": int(gallery.garments[item]),
                 "distance": round(float(distances[item]), 3),

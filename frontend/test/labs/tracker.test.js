@@ -12,14 +12,14 @@ test("a video is decoded, and the first frame does not count in the mean overlap
     stride: 2,
     first: [1, 1, 2],
     truth: [[1, 1, 2]],
-    followers: [{ title: "a", boxes: [], maps: "BQ==", overlaps: [1, 0.5, 0.1], kept: 2, milliseconds: 1 }],
+    followers: [{ title: "a", boxes: [], maps: "BQ==", overlaps: [1, 0.5, 0.1], frames_followed: 2, milliseconds: 1 }],
   });
   assert.deepEqual([...video.frames], [0, 1, 2, 255]);
   assert.equal(video.mapSide, 1);
-  assert.deepEqual([...video.found[0].maps], [5]);
-  assert.equal(video.found[0].mean.toFixed(3), "0.300");
-  assert.equal(summary(video.found[0], 3), "mean IoU 0.30, lost at frame 2");
-  assert.equal(summary({ ...video.found[0], kept: 3 }, 3), "mean IoU 0.30, kept to the end");
+  assert.deepEqual([...video.followers[0].maps], [5]);
+  assert.equal(video.followers[0].mean.toFixed(3), "0.300");
+  assert.equal(summary(video.followers[0], 3), "mean IoU 0.30, lost at frame 2");
+  assert.equal(summary({ ...video.followers[0], frames_followed: 3 }, 3), "mean IoU 0.30, kept to the end");
 });
 
 test("a drag is a square around its middle, a click one of the usual side", () => {

@@ -71,7 +71,7 @@ export class DomainMap {
     if (data.answer) this.paintOwn(context, at(2 * pairs), css(theme.text), css(theme.background), at);
   }
 
-  /** The drawing as a square, with a line to the first photograph found that is on the map. */
+  /** The drawing as a square, with a line to the nearest photograph that is on the map. */
   private paintOwn(
     context: CanvasRenderingContext2D,
     [x, y]: readonly [number, number],
@@ -79,7 +79,7 @@ export class DomainMap {
     ground: string,
     at: (item: number) => readonly [number, number],
   ): void {
-    const first = this.data?.answer?.found.find(({ item }) => item >= 0);
+    const first = this.data?.answer?.nearest.find(({ item }) => item >= 0);
     context.strokeStyle = color;
     context.lineWidth = 2 * devicePixelRatio;
     if (first) {

@@ -22,13 +22,13 @@ class SketchSearch {
   private data: TwoDomains | null = null;
   private sheets: HTMLImageElement[] = [];
   private map = new DomainMap((pair) => this.mark(pair));
-  private found = h("ol", "found");
+  private nearest = h("ol", "nearest");
   private pair = h("div", "pair");
   private reading = h("p", { class: "reading", "aria-live": "polite" }, "Loading…");
   private root = h(
     "section",
     "sketch-search",
-    h("div", "answer", this.reading, this.found),
+    h("div", "answer", this.reading, this.nearest),
     h(
       "figure",
       null,
@@ -81,12 +81,12 @@ class SketchSearch {
     this.map.show(data);
     this.mark(-1);
     if (answer) {
-      const kinds = answer.found.map(({ garment }) => data.names[garment]);
+      const kinds = answer.nearest.map(({ garment }) => data.names[garment]);
       this.reading.textContent = `Your drawing, as the net sees it, and the ${kinds.length} nearest of ${grouped(data.count)} photographs.`;
       const drawn = h("li", "drawn", this.tile(sheets[3], 0), h("span", null, "drawn"));
-      this.found.replaceChildren(
+      this.nearest.replaceChildren(
         drawn,
-        ...answer.found.map(({ garment, distance }, i) =>
+        ...answer.nearest.map(({ garment, distance }, i) =>
           h(
             "li",
             { title: `${data.names[garment]}, ${distance.toFixed(2)} away` },
@@ -98,7 +98,7 @@ class SketchSearch {
       setData(this.root, { kinds: kinds.join(", ") });
     } else {
       this.reading.textContent = "Draw on the pad: lines only, as large as the pad. The nearest photographs come here.";
-      this.found.replaceChildren();
+      this.nearest.replaceChildren();
       setData(this.root, { kinds: "" });
     }
     setData(this.root, { ready: true, variant, pairs: data.garments.length });

@@ -28,7 +28,7 @@ export class OverlapChart {
     this.count = video.count;
     const x = (i: number) => (i / (video.count - 1)) * WIDTH;
     const y = (value: number) => (1 - value) * (HEIGHT - 4) + 2;
-    const lines = video.found.map((one, i) =>
+    const lines = video.followers.map((one, i) =>
       svg("polyline", {
         points: one.overlaps.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(" "),
         stroke: COLORS[i],

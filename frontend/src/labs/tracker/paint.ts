@@ -20,22 +20,22 @@ export function paintFrame(
   paintPixels(view, side, (i) => [gray[i], gray[i], gray[i]], true);
   if (drawn) return outline(view, drawn, side, DRAWN, 3);
   outline(view, video.truth[frame], side, TRUE, 2, [7, 5]);
-  video.found.forEach((one, i) => {
+  video.followers.forEach((one, i) => {
     if (i !== chosen) outline(view, one.boxes[frame], side, COLORS[i], 1.5);
   });
-  outline(view, video.found[chosen].boxes[frame], side, COLORS[chosen], 4);
+  outline(view, video.followers[chosen].boxes[frame], side, COLORS[chosen], 4);
 }
 
 /** The score map of a frame; the true middle as a ring, the place that was chosen as a cross. */
 export function paintMap(view: HTMLCanvasElement, video: Video, frame: number, chosen: number): void {
   const { mapSide, side } = video;
-  const found = video.found[chosen];
-  const scores = found.maps.subarray(frame * mapSide ** 2, (frame + 1) * mapSide ** 2);
+  const follower = video.followers[chosen];
+  const scores = follower.maps.subarray(frame * mapSide ** 2, (frame + 1) * mapSide ** 2);
   paintPixels(view, mapSide, (i) => heat(scores[i]), true);
   const context = context2d(view);
   const scale = view.width / side;
   const [trueRow, trueColumn] = video.truth[frame];
-  const [row, column] = found.boxes[frame];
+  const [row, column] = follower.boxes[frame];
   context.lineWidth = 3;
   context.strokeStyle = TRUE;
   context.beginPath();

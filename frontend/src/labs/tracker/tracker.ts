@@ -156,7 +156,7 @@ class Tracker {
     this.scrub.max = String(video.count - 1);
     this.reset.hidden = this.box === null;
     this.methods.replaceChildren(
-      ...video.found.map((one, i) =>
+      ...video.followers.map((one, i) =>
         h(
           "button",
           {
@@ -171,7 +171,7 @@ class Tracker {
         ),
       ),
     );
-    const { milliseconds } = video.found[0];
+    const { milliseconds } = video.followers[0];
     this.reading.textContent =
       `Video ${this.number + 1} of ${this.props.videos}, made of ${this.props.things}: things of classes that the net ` +
       `has never seen. One frame takes the worker ${milliseconds.toFixed(1)} ms. ` +
@@ -318,14 +318,14 @@ class Tracker {
     paintFrame(this.picture, video, frame, this.chosen, drawn);
     paintMap(this.map, video, frame, this.chosen);
     this.chart.draw(video, frame, this.chosen);
-    const found = video.found[this.chosen];
-    this.mapTitle.textContent = `Score map, ${found.title}: where it sees the target. IoU here ${found.overlaps[frame].toFixed(2)}.`;
+    const follower = video.followers[this.chosen];
+    this.mapTitle.textContent = `Score map, ${follower.title}: where it sees the target. IoU here ${follower.overlaps[frame].toFixed(2)}.`;
     this.scrub.value = String(frame);
     this.count.textContent = `${frame} / ${video.count - 1}`;
     setData(this.root, {
       frame,
-      method: found.title,
-      means: video.found.map(({ mean }) => mean.toFixed(3)).join(" "),
+      method: follower.title,
+      means: video.followers.map(({ mean }) => mean.toFixed(3)).join(" "),
     });
   }
 

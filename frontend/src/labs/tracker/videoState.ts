@@ -5,12 +5,12 @@ import type { FollowedVideo } from "../../protocol.ts";
 /** Row and column of the middle, and the side of a square. */
 export type Box = [number, number, number];
 
-export interface Found {
+export interface DecodedFollower {
   title: string;
   boxes: Box[];
   maps: Uint8Array;
   overlaps: number[];
-  kept: number;
+  frames_followed: number;
   milliseconds: number;
   mean: number;
 }
@@ -23,7 +23,7 @@ export interface Video {
   mapSide: number;
   first: Box;
   truth: Box[];
-  found: Found[];
+  followers: DecodedFollower[];
 }
 
 export function decodeVideo(video: FollowedVideo): Video {
@@ -35,7 +35,7 @@ export function decodeVideo(video: FollowedVideo): Video {
     mapSide: Math.ceil(video.side / video.stride),
     first: video.first as Box,
     truth: video.truth as Box[],
-    found: video.followers.map((one) => ({
+    followers: video.followers.map((one) => ({
       ...one,
       boxes: one.boxes as Box[],
       maps: decodeBase64(one.maps),
@@ -47,8 +47,8 @@ export function decodeVideo(video: FollowedVideo): Video {
 const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 /** How a method did, in words. */
-export function summary({ mean, kept }: Found, count: number): string {
-  const end = kept >= count ? "kept to the end" : `lost at frame ${kept}`;
+export function summary({ mean, frames_followed }: DecodedFollower, count: number): string {
+  const end = frames_followed >= count ? "kept to the end" : `lost at frame ${frames_followed}`;
   return `mean IoU ${mean.toFixed(2)}, ${end}`;
 }
 
