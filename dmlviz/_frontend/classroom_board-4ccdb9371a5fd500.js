@@ -1,0 +1,1 @@
+export { classroom_board as default } from "../dmlviz.map/page-7be70227288e4e40.js";

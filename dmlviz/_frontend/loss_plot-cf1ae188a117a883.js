@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-49e26dab2579ecb8.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-49e26dab2579ecb8.js";
