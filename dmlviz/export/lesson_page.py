@@ -43,7 +43,7 @@ TASK = """<section class="task" id="task-{number}">
 GUESS = '<label{right}><input type="radio" name="task-{number}"> {guess}</label>'
 
 # By the end of its address a run's page hides header and footer (`map`), and the scores as well (`run`).
-FRAME = '<iframe src="../runs/{page}.html#{shown}" title="The run: {title}" loading="lazy"></iframe>'
+FRAME = '<iframe class="{shown}" src="../runs/{page}.html#{shown}" title="The run: {title}" loading="lazy"></iframe>'
 
 FORMULA = '<div><dt>{title}</dt><dd class="formula">{formula}</dd></div>'
 
