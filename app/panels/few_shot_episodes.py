@@ -10,6 +10,7 @@ from app.panels.curves import PLOTLY_CONFIG
 from app.runtime.services import Services
 from app.state.labs import LabView
 from app.widgets.error_boundary import error_boundary
+from app.widgets.fragment import fragment
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.labs.few_shot_tasks import EMBEDDED
@@ -38,7 +39,7 @@ def few_shot_episodes(services: Services, view: LabView) -> None:
         return
     names = DATASETS[view.study.info["dataset"]].classes
 
-    @st.fragment
+    @fragment()
     def episodes() -> None:
         with error_boundary():
             _episodes({net: folders[net] for net in NETS if net in folders}, names)

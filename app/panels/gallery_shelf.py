@@ -12,6 +12,7 @@ from app.runtime.services import Services, session_services
 from app.state.labs import LabView
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
+from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from app.widgets.pictures import picture
 from dmlviz.config import TrainConfig
@@ -74,7 +75,7 @@ def gallery_shelf(services: Services, view: LabView) -> None:
     st.markdown("##### Your own gallery")
     config = net_config(available_dataset(services))
 
-    @st.fragment(run_every=REFRESH_S if _find(services, config) is None else None)
+    @fragment(run_every=REFRESH_S if _find(services, config) is None else None)
     def shelf() -> None:
         with error_boundary():
             now = session_services()

@@ -7,6 +7,7 @@ from app.runtime import url_state
 from app.runtime.services import Services, session_services
 from app.state.labs import NO_GUESS, LabsState, LabView, view_lab
 from app.widgets.error_boundary import error_boundary
+from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 
 REFRESH_S = 1.0  # seconds between two looks at a study that runs
@@ -19,7 +20,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
     st.markdown(f"### {view.lab.title}\n{view.lab.question}")
     running, guessed = view.own is not None and view.own.state == "running", bool(ui.guess)
 
-    @st.fragment(run_every=REFRESH_S if running else None)
+    @fragment(run_every=REFRESH_S if running else None)
     def experiment() -> None:
         """The part that changes while the study runs, and when a point is clicked."""
         with error_boundary():

@@ -7,6 +7,7 @@ from app.runtime import url_state
 from app.runtime.services import session_services
 from app.state import compare, explore
 from app.widgets.error_boundary import error_boundary
+from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 
 app_services = session_services()
@@ -28,7 +29,7 @@ else:
 
     page_pair = pair
 
-    @st.fragment
+    @fragment()
     def maps() -> None:
         """Render the part that a click on a map changes."""
         with error_boundary():
@@ -37,7 +38,7 @@ else:
 
     maps()
 
-    @st.fragment
+    @fragment()
     def curves() -> None:
         """Render the curves of both runs."""
         with error_boundary():
