@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 CLASSES = ["zero", "one", "two", "three", "four"]
 # Where those of a row begin, but for Undo; asked at once, since a row may be drawn anew at any time.
-PLACES_OF_BUTTONS = "row => [...row.querySelectorAll('button')].slice(0, -1).map((one) => one.getBoundingClientRect().x)"
+PLACES_OF_BUTTONS = "row => [...row.querySelectorAll('button')].slice(0, -1).map((b) => b.getBoundingClientRect().x)"
 
 
 def digits_with_wrong_labels() -> bytes:
