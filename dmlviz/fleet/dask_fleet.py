@@ -59,6 +59,7 @@ class DaskFleet:
         self._scheduler: subprocess.Popen[bytes] | None = None
         self._client: Client | None = None
         self._machines: dict[str, MachineInfo] = {}
+        self._lost: set[str] = set()  # addresses of those that were lost since the last look began
         self._jobs: dict[RemoteJob, str] = {}  # the address of each one's machine
         self._orders: dict[str, RemoteJob] = {}
         self._change = threading.Lock()
@@ -131,6 +132,7 @@ class DaskFleet:
             del self._orders[order]
             if lost:  # until the next look the job must not go there again
                 self._machines.pop(address, None)
+                self._lost.add(address)
 
     def _watch(self) -> None:
         """Connect, and connect again; look which machines there are."""
@@ -163,6 +165,7 @@ class DaskFleet:
 
     def _refresh(self) -> None:
         assert self._client is not None
+        self._lost.clear()
         try:
             client = self._client
             answer = answer_within(LOOK_TIMEOUT_S, lambda: list_machines(client))
@@ -174,6 +177,8 @@ class DaskFleet:
                 log.warning("%s has left the fleet.", self._machines[address].name)
                 self._lose([address], f"{self._machines[address].name} was lost.")
         with self._change:
+            for address in self._lost:  # may be in an answer that was on its way
+                found.pop(address, None)
             new = found.keys() - self._machines.keys()
             self._machines = found
         for address in new:

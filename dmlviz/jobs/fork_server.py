@@ -25,6 +25,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -144,6 +145,17 @@ def _at_low_priority(prepare: Callable[[], object]) -> None:
     prepare()
 
 
+def _wait_for_end(thread: threading.Thread) -> None:
+    """Wait until the system's thread is gone as well.
+
+    Python's `join` returns a moment before: libraries may still tidy up what the thread had of theirs. A worker forked
+    in that moment would inherit their locks, held by nobody, and wait for them for ever.
+    """
+    thread.join()
+    while Path(f"/proc/self/task/{thread.native_id}").exists():
+        time.sleep(0.001)
+
+
 def main() -> None:
     """Import everything, then fork until the server ends; a job that comes earlier does not wait for all imports."""
     exit_when_closed(0)
@@ -154,7 +166,7 @@ def main() -> None:
         # On Linux each thread has its own priority: a worker is forked at the usual one, and lowers it itself.
         thread = threading.Thread(target=_at_low_priority, args=(prepare,))
         thread.start()
-        thread.join()  # no thread may run during a fork
+        _wait_for_end(thread)  # no thread may run during a fork
         while forks.poll(timeout=0):
             pass
         forks.fork_pending(urgent=True)
