@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +28,8 @@ from dmlviz.storage.text import one_line
 
 MAX_TAGS = 12
 MAX_RESTARTS = 10
+MAX_REPLACEMENT_S = 1.0  # that a reader waits for the new folder of a run that begins again
+OLD_PREFIX = ".old-"  # of folders that hold what is replaced or deleted
 OF_ONE_TRAINING = ("device", "threads", "timings", "machine")  # fields of run.json that are written as a net trains
 BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
@@ -121,13 +124,32 @@ class Runs:
 
     def get(self, run: str) -> Run:
         """Return the run with this ID; raise RunNotFoundError if it does not exist or its settings cannot be read."""
+        record = None
         if is_run_id(run):
-            for folder in (self.folder, self.bundled):
-                if (folder / run).is_dir():
-                    record = Run(folder / run)
-                    _ = record.config
+            with contextlib.suppress(UnreadableRunError):
+                record = self._find(run)
+            record = record or self._find_replaced(run)
+        if record is None:
+            raise run_not_found(run)
+        return record
+
+    def _find(self, run: str) -> Run | None:
+        for folder in (self.folder, self.bundled):
+            if (folder / run).is_dir():
+                record = Run(folder / run)
+                _ = record.config
+                return record
+        return None
+
+    def _find_replaced(self, run: str) -> Run | None:
+        """Return a run that begins again: for a moment neither its old nor its new folder is there."""
+        deadline = time.monotonic() + MAX_REPLACEMENT_S
+        while any(self.folder.glob(f"{OLD_PREFIX}*/{run}")) and time.monotonic() < deadline:
+            with contextlib.suppress(UnreadableRunError):
+                if record := self._find(run):
                     return record
-        raise run_not_found(run)
+            time.sleep(0.002)
+        return self._find(run)
 
     def is_bundled(self, run: "Run | DamagedRun") -> bool:
         """Return whether a run is ready-made (read-only)."""
@@ -263,7 +285,7 @@ def default_title(config: TrainConfig) -> str:
 
 
 def _new_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
-    """Create a folder, atomically replacing an existing one: readers see the old or the new one, never a mixture.
+    """Create a folder, replacing an existing one: readers see the old or the new one, never a mixture.
 
     Old frames are kept: their URLs are hashes of their content, and a page may still request them.
 
@@ -296,7 +318,7 @@ def _replaced_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
 
 
 def _remove(path: Path, replacement: Path | None = None) -> None:
-    doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=path.parent))
+    doomed = Path(tempfile.mkdtemp(prefix=OLD_PREFIX, dir=path.parent))
     path.rename(doomed / path.name)
     if replacement is not None:
         replacement.rename(path)

@@ -2,11 +2,13 @@
 
 import json
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from dmlviz.config import ProjectionConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.store import Runs
@@ -160,3 +162,24 @@ def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_pat
         assert [event["alarm"] for event in alarms] == ["collapsed"]
         assert alarms[0]["remedies"] == [remedy.label for remedy in suggestions("collapsed", run.config)]
         assert not [event for event in run.events() if event["event"] == "alarm_over"]
+
+
+def test_a_run_that_begins_again_is_there_at_every_moment(tmp_path):
+    runs = Runs(tmp_path)
+    run = runs.create(TrainConfig(dataset="digits", steps=1)).id
+    missing, over = [], threading.Event()
+
+    def look():
+        while not over.is_set():
+            try:
+                runs.get(run)
+            except UserError as error:
+                missing.append(error)
+
+    with ThreadPoolExecutor(1) as reader:
+        looking = reader.submit(look)
+        for _ in range(300):
+            runs.begin_again(run, "gpu-1 was lost.")
+        over.set()
+        looking.result()
+    assert missing == []
