@@ -36,10 +36,21 @@ export function mount<C extends Component>(
   }
   const { component, sheet } = here;
   update(component as C);
-  return () => {
+  return whenGone(parent, () => {
     component.destroy();
     sheet.remove();
     mounted.delete(parent);
+  });
+}
+
+/**
+ * The way out that a component gives Streamlit: it destroys the component once its place has left the page. Streamlit
+ * 1.67 also takes the way out of a call that a newer one has overtaken: then the component stays, with the focus and all
+ * that somebody has done in it.
+ */
+export function whenGone(parent: Node, destroy: () => void): () => void {
+  return () => {
+    if (!parent.isConnected) destroy();
   };
 }
 

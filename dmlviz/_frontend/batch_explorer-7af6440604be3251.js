@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-7be70227288e4e40.js";

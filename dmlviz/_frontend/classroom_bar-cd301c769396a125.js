@@ -1,0 +1,1 @@
+export { classroom_bar as default } from "../dmlviz.map/page-56ab84e67b6622d2.js";

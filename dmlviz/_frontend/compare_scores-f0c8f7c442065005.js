@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-7be70227288e4e40.js";

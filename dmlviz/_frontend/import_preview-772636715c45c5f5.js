@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.map/page-7be70227288e4e40.js";

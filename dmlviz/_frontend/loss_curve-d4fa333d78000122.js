@@ -1,1 +1,0 @@
-export { loss_curve as default } from "../dmlviz.map/page-7be70227288e4e40.js";
