@@ -16,6 +16,8 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 from xdist.scheduler import LoadFileScheduling
 
+from tests.waiting import until
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes start; each would compile dmlviz again
 _shared = Path(__file__).parents[2] / "shared" / "data"
@@ -43,6 +45,12 @@ settings.load_profile("shared machine")
 
 
 FRONTEND = Path(__file__).parents[1] / "frontend"
+
+
+@pytest.fixture(scope="session", name="until")
+def _until() -> Callable[..., float]:
+    """`until(promise)`: wait until `promise()` holds."""
+    return until
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dmlviz.runs.store import Runs
 from tests.browser.conftest import Server
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 TOKEN = "0123456789abcdef"
@@ -88,10 +88,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     expect(board.locator(".histogram .right")).to_have_count(0)
     runs = Runs(tmp_path / "runs")
     (run,) = [run for run in runs.list() if not runs.is_bundled(run)]  # one for both
-    ended = time.monotonic() + 60
-    while runs.get(run.id).state != "finished":
-        assert time.monotonic() < ended
-        time.sleep(0.2)
+    until(lambda: runs.get(run.id).state == "finished")
     board.get_by_role("button", name="Show the answer").click()
     expect(ada.locator(".st-key-lesson")).to_contain_text("The run says: Millions.")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")

@@ -12,6 +12,8 @@ from PIL import Image
 from playwright.sync_api import expect
 from sklearn.datasets import load_digits
 
+from tests.waiting import until
+
 pytestmark = pytest.mark.browser
 
 CLASSES = ["zero", "one", "two", "three", "four"]
@@ -30,6 +32,12 @@ def digits_with_wrong_labels() -> bytes:
                 folder = CLASSES[(label + (i % 15 == 0)) % 5]
                 archive.writestr(f"{folder}/{CLASSES[label]}-{i}.png", file.getvalue())
     return packed.getvalue()
+
+
+def saved_decisions(file: Path) -> dict[int, str]:
+    """What was decided about each image."""
+    images = json.loads(file.read_text())["images"] if file.exists() else {}
+    return {int(image): decision["action"] for image, decision in images.items()}
 
 
 def test_wrong_labels_are_found_decided_about_and_trained_without(visit, server):
@@ -78,15 +86,11 @@ def test_wrong_labels_are_found_decided_about_and_trained_without(visit, server)
     expect(rows.nth(3)).to_contain_text("“odd one”")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("u")
-    expect(page.get_by_text("1 relabeled, 1 excluded, 0 confirmed")).to_be_visible()
     command = server.process.args
     data = Path(command[command.index("--data") + 1])
-    kept = json.loads((data / "corrections" / f"{dataset}.json").read_text())
-    assert {int(image): one["action"] for image, one in kept["images"].items()} == {
-        images[0]: "relabel",
-        images[1]: "exclude",
-        images[3]: "tag",
-    }
+    decisions = {images[0]: "relabel", images[1]: "exclude", images[3]: "tag"}
+    until(lambda: saved_decisions(data / "corrections" / f"{dataset}.json") == decisions)
+    expect(page.get_by_text("1 relabeled, 1 excluded, 0 confirmed")).to_be_visible()
 
     person.press("Train again with these corrections")
     compare = page.get_by_role("link", name="Compare both runs")

@@ -1,24 +1,16 @@
 """A user opens the curves below the map."""
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import expect
 
 from dmlviz import metrics
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
 WHILE_MEASURED_MS = 240_000
-
-
-def until(condition):
-    """Wait for what no locator shows."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_point(person, digits_run):

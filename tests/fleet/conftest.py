@@ -1,7 +1,6 @@
 """A real fleet on loopback: a scheduler, two machines, and a server's job scheduler that trains nothing itself."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -27,20 +26,6 @@ def short():
 def long(short):
     """One that goes on until it is stopped."""
     return short.replace(steps=500_000)
-
-
-@pytest.fixture(scope="session")
-def until():
-    """Wait until `promise()` holds, and give the seconds that it took."""
-
-    def wait(promise, seconds=120.0):
-        began = time.monotonic()
-        while not promise():
-            assert time.monotonic() - began < seconds, "this took too long"
-            time.sleep(0.01)
-        return time.monotonic() - began
-
-    return wait
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """One slot, a warm worker, and how to wait for what they do."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -20,20 +19,6 @@ def short():
 def long(short):
     """One that goes on until it is stopped."""
     return short.replace(steps=500_000)
-
-
-def until(promise, seconds=120.0):
-    """Wait until `promise()` holds, and give the seconds that it took."""
-    begun = time.monotonic()
-    while not promise():
-        assert time.monotonic() - begun < seconds, "this took too long"
-        time.sleep(0.01)
-    return time.monotonic() - begun
-
-
-@pytest.fixture(scope="session", name="until")
-def waiting():
-    return until
 
 
 def alive(pid):

