@@ -116,7 +116,7 @@ def fetch_status(page: Page, path: str) -> int:
     return page.evaluate("path => fetch(path).then((answer) => answer.status)", path)
 
 
-def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive, school, tmp_path):
+def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive, school):
     ada, bob = arrive("ada"), arrive("bob")
     run = train(ada, school, "dataset=digits&net=mlp&steps=40&seed=3")
     address = f"/dmlviz/runs/{run}/layout.json"
@@ -147,7 +147,6 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     link = card(ada, run).get_by_role("textbox", name="Link")
     expect(link).to_have_value(re.compile("share="))
     assert card(ada, run).get_by_role("button", name="Everyone, on the shelf").count() == 0  # she is no teacher
-    ada.screenshot(path=tmp_path / "share.png")
     bob.goto(link.input_value())
     expect(bob.locator(f".map[data-run='{run}']")).to_have_attribute("data-ready", "true")
     expect(bob).not_to_have_url(re.compile("share="))
@@ -170,31 +169,27 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     expect(link).to_have_count(0)
     assert fetch_status(bob, address) == 404
 
-    # What a teacher puts on the shelf everybody sees, a guest too.
-    guest = arrive()
-    lesson = train(grace, school, "dataset=digits&net=mlp&steps=40&seed=4")
-    open_runs(grace)
-    expect(grace.get_by_text("Queue: nothing under way.")).to_be_visible()
-    grace.get_by_text("Limits: disk, jobs and uploads of each person").click()
-    expect(grace.get_by_role("spinbutton", name="Guest: disk (GB)")).to_be_visible()
-    grace.screenshot(path=tmp_path / "limits.png")
-    grace.get_by_text("Limits: disk, jobs and uploads of each person").click()
-    card(grace, lesson).get_by_role("button", name="Who sees it").click()
-    card(grace, lesson).get_by_role("button", name="Everyone, on the shelf").click()
-    expect(card(grace, lesson).locator("[aria-pressed=true][data-visibility=shelf]")).to_have_count(1)
-    grace.screenshot(path=tmp_path / "shelf.png")
-    open_runs(guest)
-    guest.get_by_role("button", name="Shelf", exact=True).click()
-    expect(card(guest, lesson)).to_contain_text("Grace")
-    expect(card(guest, run)).to_have_count(0)
-    guest.screenshot(path=tmp_path / "guest.png")
-
-    # Logged out, Ada is a stranger, in this tab and for the routes.
+    # Logged out, Ada is a guest, in this tab and for the routes.
     ada.goto(school.url)
     ada.get_by_role("button", name="Log out").click()
     ada.get_by_role("button", name="End session").click()  # at the provider
     expect(ada.get_by_role("button", name="Log in")).to_be_visible()
     assert fetch_status(ada, address) == 404
+
+    # What a teacher puts on the shelf everybody sees, a guest too.
+    lesson = train(grace, school, "dataset=digits&net=mlp&steps=40&seed=4")
+    open_runs(grace)
+    expect(grace.get_by_text("Queue: nothing under way.")).to_be_visible()
+    grace.get_by_text("Limits: disk, jobs and uploads of each person").click()
+    expect(grace.get_by_role("spinbutton", name="Guest: disk (GB)")).to_be_visible()
+    grace.get_by_text("Limits: disk, jobs and uploads of each person").click()
+    card(grace, lesson).get_by_role("button", name="Who sees it").click()
+    card(grace, lesson).get_by_role("button", name="Everyone, on the shelf").click()
+    expect(card(grace, lesson).locator("[aria-pressed=true][data-visibility=shelf]")).to_have_count(1)
+    open_runs(ada)
+    ada.get_by_role("button", name="Shelf", exact=True).click()
+    expect(card(ada, lesson)).to_contain_text("Grace")
+    expect(card(ada, run)).to_have_count(0)
 
     # Logged in again, she has what she had.
     ada.get_by_role("button", name="Log in").click()

@@ -16,7 +16,7 @@ from dmlviz.export.script import as_command, as_python
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.store import Runs
 
-FORGED = 40
+FORGED = 20
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The app below a path, behind a real nginx: everything it asks for lies there, and comes."""
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +12,8 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def stranger(chromium):
     """The browser of somebody who has never been here."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, ignore_https_errors=True)
+    looks: Any = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+    context = chromium.new_context(**looks, ignore_https_errors=True)
     context.set_default_timeout(60_000)
     yield context
     context.close()
