@@ -5,12 +5,13 @@ import streamlit as st
 from app.panels import lab_activity, lab_figure, lab_keep, lab_run, navigation
 from app.runtime import url_state
 from app.runtime.services import Services, session_services
-from app.state.labs import NO_GUESS, LabsState, LabView, view_lab
+from app.state.labs import NO_GUESS, LabsState, LabView, view_lab, view_rows
 from app.widgets.error_boundary import error_boundary
 from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 
 REFRESH_S = 1.0  # seconds between two looks at a study that runs
+FIRST_REFRESH_S = 0.4  # as long as its figure has no point
 
 
 def lab_view(ui: LabsState, services: Services) -> None:
@@ -19,8 +20,9 @@ def lab_view(ui: LabsState, services: Services) -> None:
     navigation.link("labs", "All labs", {}, icon=":material/arrow_back:")
     st.markdown(f"### {view.lab.title}\n{view.lab.question}")
     running, guessed = view.own is not None and view.own.state == "running", bool(ui.guess)
+    waiting = running and not view_rows(view)
 
-    @fragment(run_every=REFRESH_S if running else None)
+    @fragment(run_every=(FIRST_REFRESH_S if waiting else REFRESH_S) if running else None)
     def experiment() -> None:
         """The part that changes while the study runs, and when a point is clicked."""
         with error_boundary():
@@ -30,6 +32,8 @@ def lab_view(ui: LabsState, services: Services) -> None:
                 url_state.rerun()
             _experiment(ui, session_services(), now)
             url_state.write_url(ui)
+            if waiting and view_rows(now):
+                url_state.rerun()  # the first point is drawn: from here on less often
 
     experiment()
     lab_activity.lab_activity(services, view, guessed)

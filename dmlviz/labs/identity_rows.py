@@ -19,9 +19,16 @@ def by_net(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
     return {title: group for title, group in groups.items() if group}
 
 
+def having(name: str, group: Sequence[TrialResult]) -> list[TrialResult]:
+    """Return the results that have this value; a trial that goes on may not have it yet."""
+    return [result for result in group if name in result.values]
+
+
 def seed_rows(
     figure: str, series: str, xs: Sequence[float], group: Sequence[TrialResult], values: Callable[[TrialResult], Any]
 ) -> list[FigureRow]:
     """Return a row for each x: the mean over the seeds of what `values` gives for it, with a 95 % t-interval."""
+    if not group:
+        return []
     columns = list(zip(*(values(result) for result in group), strict=True))
     return [mean_row(figure, series, x, column) for x, column in zip(xs, columns, strict=True)]

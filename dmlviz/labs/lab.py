@@ -165,7 +165,8 @@ class Lab(Spec):
         literature_note: What the literature found and why small data may differ.
         estimate: How many trials there will be in the end, and their processor seconds on one core; None where the plan
             names all of them before there is a result.
-        live: Whether a trial reports, while it goes on, the same values as at its end, so that figures draw them too.
+        live: Whether a trial reports values while it goes on, so that figures draw them too: some of those at its end,
+            or where it stands. `rows` takes what there is.
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
         activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a

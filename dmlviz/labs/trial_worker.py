@@ -57,13 +57,15 @@ def measurement(lab: str) -> Measurement:
 
 
 class _Progress:
-    """Writes the progress into the record, a few times a second at most."""
+    """Writes the progress into the record: new values at once, a share alone a few times a second at most."""
 
     def __init__(self, writer: RecordWriter) -> None:
         self._writer = writer
         self._written = 0.0
+        self._values: dict[str, Any] = {}  # the last ones
 
     def __call__(self, share: float, **values: Any) -> None:
-        if time.monotonic() - self._written >= REPORT_INTERVAL_S:
+        if values or time.monotonic() - self._written >= REPORT_INTERVAL_S:
             self._written = time.monotonic()
-            self._writer.event("progress", share=share, values=values)
+            self._values = values or self._values
+            self._writer.event("progress", share=share, values=self._values)

@@ -1,5 +1,6 @@
 """The labs verification, reid, gallery and few-shot on data made from the digits of the program."""
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -47,13 +48,24 @@ def small(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
 
 
 @cache
-def first_result(name: str, root: Path) -> TrialResult:
-    """The result of the first trial of a lab, in the quick size."""
+def first_results(name: str, root: Path) -> tuple[TrialResult, ...]:
+    """What the first trial of a lab, in the quick size, reported while it went on, and at last its result."""
     trial = LABS[name].plan("quick", LABS[name].datasets[0], [])[0]
     folder = root / "trials" / name
     folder.mkdir(parents=True)
-    values = measurement(name)(trial, TrialContext(folder=folder, data_root=root))
-    return TrialResult(trial=trial, values=values, folder=folder)
+    reports: list[dict] = []
+
+    def report(share: float, **values: object) -> None:
+        if values:
+            reports.append(json.loads(json.dumps(values)))
+
+    values = measurement(name)(trial, TrialContext(folder=folder, data_root=root, report=report))
+    return tuple(TrialResult(trial=trial, values=each, folder=folder) for each in (*reports, values))
+
+
+def first_result(name: str, root: Path) -> TrialResult:
+    """The result of the first trial of a lab, in the quick size."""
+    return first_results(name, root)[-1]
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -70,6 +82,19 @@ def test_every_trial_of_a_plan_is_a_training_that_can_be_done(name: str) -> None
     assert {row.figure for row in lab.literature} <= {figure.name for figure in lab.figures}
     with pytest.raises(UserError, match="uses"):
         check_dataset(lab, "mnist")
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if LABS[name].live])
+def test_what_a_trial_reports_while_it_goes_on_is_in_the_figure_as_it_stays(name: str, root: Path) -> None:
+    *reports, last = first_results(name, root)
+    assert reports
+    rows = {(row.figure, row.series, row.x): row.y for row in LABS[name].rows([last])}
+    before: set = set()
+    for report in reports:
+        early = {(row.figure, row.series, row.x): row.y for row in LABS[name].rows([report])}
+        assert before < early.keys() < rows.keys()
+        assert all(y == pytest.approx(rows[key]) for key, y in early.items())
+        before = set(early)
 
 
 @pytest.mark.parametrize("name", OURS)

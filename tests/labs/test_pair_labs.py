@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from dmlviz.labs.measures import metric, notions, pair_training, patches, terrap
 from dmlviz.labs.measures.patch_nets import build_patch_net
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.specs.metric import signed_picture
-from dmlviz.studies.trial import TrialContext, TrialResult
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.studies.trial import Trial, TrialContext, TrialResult
 
 NAMES = ("patches", "tracking", "two-domains", "metric", "terrapattern")
 
@@ -36,6 +38,14 @@ def test_a_plan_names_each_trial_once_and_tells_its_cost(name: str, size: str) -
         assert not lab.rows([])
 
 
+def check_report(lab: Lab, trial: Trial, share: float, **values: object) -> None:
+    """What a trial reports while it goes on has its place in a figure."""
+    assert 0 <= share <= 1
+    assert bool(values) <= lab.live
+    if values:
+        assert lab.rows([TrialResult(trial=trial, values=json.loads(json.dumps(values)))])
+
+
 def tiny_results(lab: Lab, folder: Path, trials: slice, *, most: int = 2, **changes: object) -> list[TrialResult]:
     module, _, function = lab.measure.partition(":")
     results = []
@@ -44,7 +54,8 @@ def tiny_results(lab: Lab, folder: Path, trials: slice, *, most: int = 2, **chan
         trial = dataclasses.replace(trial, settings={**trial.settings, "steps": steps, **changes})
         own = folder / trial.name
         own.mkdir()
-        values = getattr(import_module(module), function)(trial, TrialContext(folder=own, data_root=folder))
+        context = TrialContext(folder=own, data_root=folder, report=partial(check_report, lab, trial))
+        values = getattr(import_module(module), function)(trial, context)
         results.append(TrialResult(trial=trial, values=json.loads(json.dumps(values)), folder=own))
     return results
 
@@ -208,5 +219,5 @@ def test_a_town_has_its_districts_and_an_image_is_not_its_own_neighbor() -> None
     largest = [np.bincount(town.labels[town.district == d]).max() / (town.district == d).sum() for d in range(24)]
     assert np.median(largest) > 0.8
     embedded, image = np.repeat(rng.standard_normal((20, 3)), 2, axis=0), np.repeat(np.arange(20), 2)
-    found = terrapattern.others_of_another_image(embedded, image, 5)
+    found = terrapattern.others_of_another_image(NearestNeighbors(embedded), image, 5, np.arange(len(embedded)))
     assert (image[found] != image[:, None]).all()

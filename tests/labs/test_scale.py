@@ -42,6 +42,15 @@ def test_every_trial_trains_on_the_first_classes_and_tests_classes_never_trained
         assert not np.isin(data.test.labels, config.train_classes).any()
 
 
+def test_where_a_training_stands_is_shown_until_one_of_its_kind_has_finished() -> None:
+    trial = LAB.plan("full", "numbers", [])[0]
+    going_on = TrialResult(trial=trial, values={"map_at_r": 0.2, "step": 100})
+    (point,) = LAB.rows([going_on])
+    assert point.y == 0.2
+    (point,) = LAB.rows([going_on, TrialResult(trial=trial, values={"map_at_r": 0.6})])
+    assert (point.y, point.n) == (0.6, 1)
+
+
 @pytest.mark.parametrize(("few", "expected"), [(0.2, "All curves rise"), (0.9, "has its best score with 5 images")])
 def test_the_answer_names_a_curve_that_falls(few: float, expected: str) -> None:
     scores = {count: few if count == IMAGES[0] else 0.3 + count / 1000 for count in IMAGES}

@@ -42,15 +42,20 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         embedded = embed(net, images, data) if fields else images.reshape(len(images), -1).astype(np.float32) / 255
         sets[part] = embedded, data.test.labels[rows], rows
     embeddings, labels, rows = sets["test"]
-    accuracies = {name: _accuracies(embeddings, labels, *task, EPISODES) for name, task in TASKS.items()}
-    first = accuracies[next(iter(TASKS))]
+    tasks: dict[str, list[float]] = {}
+    growth: list[list[float]] = []
+    for name, task in TASKS.items():
+        accuracies = _accuracies(embeddings, labels, *task, EPISODES)
+        tasks[name] = _interval(accuracies)
+        growth = growth or [_interval(accuracies[:count]) for count in GROWTH]  # of the first task
+        context.report(0.8, tasks=tasks, growth=growth)
     _keep_episodes(embeddings, labels, rows, context)
     if fields:  # pixels are those of the images
         arrays = {"embeddings": embeddings.astype(np.float16), "labels": labels.astype(np.uint8)}
         np.savez_compressed(context.folder / EMBEDDED, **arrays)  # type: ignore[arg-type]
     return {
-        "tasks": {name: _interval(values) for name, values in accuracies.items()},
-        "growth": [_interval(first[:count]) for count in GROWTH],
+        "tasks": tasks,
+        "growth": growth,
         "ways": [float(_accuracies(embeddings, labels, ways, 1, FEWER_EPISODES).mean()) for ways in TEST_WAYS],
         "shots": [float(_accuracies(embeddings, labels, 5, shots, FEWER_EPISODES).mean()) for shots in SHOTS],
         "validation": float(_accuracies(*sets["validation"][:2], 5, 1, EPISODES).mean()),

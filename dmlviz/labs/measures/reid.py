@@ -28,6 +28,8 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     data = load(trial.dataset, context.data_root)
     embeddings = embed_test_images(trial.settings["fields"], data, context)
     scores = search(embeddings, data.test)
+    ranking = {"map": scores["map"], "cmc": [scores[f"cmc_at_{rank}"] for rank in RANKS]}
+    context.report(0.95, **ranking)
     query = np.flatnonzero(data.test.roles["query"])[:: len(np.unique(data.test.labels)) // SHOWN_QUERIES]
     gallery = np.flatnonzero(data.test.roles["query"] == 0)
     query = query[:SHOWN_QUERIES]
@@ -45,8 +47,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
             context.folder / SIZES, rank1=sizes["rank1"].astype(np.float32), map=sizes["map"].astype(np.float32)
         )
     return {
-        "map": scores["map"],
-        "cmc": [scores[f"cmc_at_{rank}"] for rank in RANKS],
+        **ranking,
         "gallery": {
             name: [float(sizes[name][size - 1]) for size in GALLERY_SIZES] if sizes else [] for name in ("rank1", "map")
         },

@@ -13,8 +13,11 @@ from dmlviz.data import Dataset, load
 from dmlviz.labs.measures.training import train_to_the_end
 from dmlviz.metrics import evaluate
 from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.training.events import Snapshot
 
 SCORES = ("precision_at_1", "map_at_r")
+FOLLOWED = 2000  # test images, at most, that are scored while the training goes on
+SNAPSHOTS = 3  # scores before the last one, the first of the untrained net
 
 
 def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
@@ -22,17 +25,23 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
 
     Returns:
         The values of `SCORES`; with `normalized_too` also those of the embeddings brought to length 1, by
-        "normalized/NAME".
+        "normalized/NAME". While it goes on, where the training stands, with `step`; not where there are too many test
+        images to score.
     """
     config, data = training(trial, load(trial.dataset, context.data_root))
-    test = data.test
-    end = train_to_the_end(config, data, context)
-    values = _scores(end.embeddings, test.labels)
-    if trial.settings["normalized_too"]:
-        lengths = np.linalg.norm(end.embeddings, axis=1, keepdims=True)
-        normalized = _scores(end.embeddings / lengths, test.labels)
-        values |= {f"normalized/{name}": value for name, value in normalized.items()}
-    return values
+    labels = data.test.labels
+
+    def values(embeddings: np.ndarray) -> dict[str, Any]:
+        scores = _scores(embeddings, labels)
+        if trial.settings["normalized_too"]:
+            normalized = _scores(embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True), labels)
+            scores |= {f"normalized/{name}": value for name, value in normalized.items()}
+        return scores
+
+    def so_far(snapshot: Snapshot) -> dict[str, Any]:
+        return {**values(snapshot.embeddings), "step": snapshot.step} if len(labels) <= FOLLOWED else {}
+
+    return values(train_to_the_end(config, data, context, so_far).embeddings)
 
 
 def training(trial: Trial, data: Dataset) -> tuple[TrainConfig, Dataset]:
@@ -45,19 +54,21 @@ def training(trial: Trial, data: Dataset) -> tuple[TrainConfig, Dataset]:
     settings = dict(trial.settings)
     count, per_class = settings.pop("train_classes"), settings.pop("images_of_class")
     normalized_too = settings.pop("normalized_too")
+    test = data.test.select_classes(range(len(data.classes) // 2, len(data.classes)))
+    few = len(test) <= FOLLOWED
     classes, trainable = len(data.classes), DATASETS[trial.dataset].trainable_classes
     config = TrainConfig(
         dataset=trial.dataset,
         # Where other classes are tested than trained on, none is held out: there the images are left out instead.
         held_out_classes=range(count, classes) if len(trainable) == classes else (),
         max_train_images=count * per_class,
-        num_snapshots=1,
-        eval_subset_size=100,
+        num_snapshots=SNAPSHOTS if few else 1,
+        eval_subset_size=FOLLOWED if few else 100,
         normalize=not normalized_too or LOSSES[settings["loss"]].on_sphere,
         **settings,
     )
     train = data.train.select_classes(range(count))
-    return config, replace(data, train=train, test=data.test.select_classes(range(classes // 2, classes)))
+    return config, replace(data, train=train, test=test)
 
 
 def _scores(embeddings: Any, labels: Any) -> dict[str, float]:

@@ -18,10 +18,11 @@ from dmlviz.labs.measures.pair_training import in_chunks, normalized
 from dmlviz.labs.measures.training import train_to_the_end
 from dmlviz.nets import build
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
 
 KS = (1, 2, 5, 10, 20, 50, 100, 200)
 DIMENSIONS = 32
+PARTS = 8  # of the tiles, whose neighbors are searched one after the other
 SHOWN = 8  # clicks that are kept as pictures
 
 
@@ -56,13 +57,13 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
                 keep_net(net, context.folder)
         net.eval()
         embedded = in_chunks(net, normalized(town.tiles, source.mean, source.std))
-    neighbors = others_of_another_image(embedded, town.image, max(KS))
+    neighbors = _neighbors(embedded, town.image, town.labels, context)
     right = town.labels[neighbors] == town.labels[:, None]
     _keep_for_playground(context, embedded)
     _keep(context, town.tiles, town.labels, neighbors)
     names = source.classes
     return {
-        "precision": [[k, float(right[:, :k].mean())] for k in KS],
+        "precision": _precision(right),
         "by_class": [
             [names[label], float(right[town.labels == label, :50].mean())] for label in np.unique(town.labels)
         ],
@@ -81,17 +82,38 @@ def directions(embedded: np.ndarray) -> np.ndarray:
     return np.asarray(np.rint(127 * unit), np.int8)
 
 
-def others_of_another_image(embedded: np.ndarray, image: np.ndarray, k: int) -> np.ndarray:
-    """Return the k nearest tiles of each tile, n × k, without those that show the very same image.
+def _neighbors(embedded: np.ndarray, image: np.ndarray, labels: np.ndarray, context: TrialContext) -> np.ndarray:
+    """Return the neighbors of each tile; report the precision of some tiles, drawn at random, while it goes on."""
+    index, k = NearestNeighbors(embedded), max(KS)
+    order = np.random.default_rng(0).permutation(len(embedded))
+    neighbors = np.empty((len(embedded), k), np.int64)
+    done = 0
+    for rows in np.array_split(order, PARTS):
+        if context.stop():
+            raise TrialStoppedError
+        neighbors[rows] = others_of_another_image(index, image, k, rows)
+        done += len(rows)
+        right = labels[neighbors[order[:done]]] == labels[order[:done], None]
+        context.report(0.8 + 0.2 * done / len(order), precision=_precision(right))
+    return neighbors
+
+
+def _precision(right: np.ndarray) -> list[list[float]]:
+    return [[k, float(right[:, :k].mean())] for k in KS]
+
+
+def others_of_another_image(index: NearestNeighbors, image: np.ndarray, k: int, rows: np.ndarray) -> np.ndarray:
+    """Return the k nearest tiles of some tiles, m × k, without those that show the very same image.
 
     Args:
-        embedded: Embeddings of the tiles, n × d.
+        index: The tiles' embeddings.
         image: Which image each tile is, n; in a small data set one comes several times.
         k: Number of neighbors.
+        rows: Which tiles, m.
     """
     repeats = int(np.bincount(image).max()) - 1
-    neighbors = NearestNeighbors(embedded).others(k + repeats)[1]
-    same = image[neighbors] == image[:, None]
+    neighbors = index.others(k + repeats, rows)[1]
+    same = image[neighbors] == image[rows, None]
     return np.take_along_axis(neighbors, same.argsort(axis=1, kind="stable")[:, :k], axis=1)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.labs.few_shot_tasks import EPISODES, GROWTH, SHOTS, TASKS, TEST_WAYS
+from dmlviz.labs.identity_rows import having, seed_rows
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.picture_grid import picture_grid
 from dmlviz.labs.shown_images import images_and_arrays
@@ -76,12 +77,13 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     for net, group in _by_net(results).items():
         title = NETS[net][0]
         for task in TASKS:
-            rows.append(_task_row("tasks", title, task, task, group))
-            if net in TRAIN_WAYS:
-                rows.append(_task_row("train_ways", task, float(TRAIN_WAYS[net]), task, group))
-        for figure, xs in (("ways", TEST_WAYS), ("shots", SHOTS)):
-            columns = zip(*(result.values[figure] for result in group), strict=True)
-            rows += [mean_row(figure, title, x, column) for x, column in zip(xs, columns, strict=True)]
+            answered = [result for result in group if task in result.values["tasks"]]
+            if answered:
+                rows.append(_task_row("tasks", title, task, task, answered))
+            if answered and net in TRAIN_WAYS:
+                rows.append(_task_row("train_ways", task, float(TRAIN_WAYS[net]), task, answered))
+        rows += seed_rows("ways", title, TEST_WAYS, having("ways", group), lambda result: result.values["ways"])
+        rows += seed_rows("shots", title, SHOTS, having("shots", group), lambda result: result.values["shots"])
         for episodes, (mean, half) in zip(GROWTH, group[0].values["growth"], strict=True):
             rows.append(
                 FigureRow(
@@ -210,6 +212,7 @@ LAB = Lab(
     literature_note="Prototypical nets reach 98.8 % (1 shot) and 99.7 % (5 shots) on Omniglot with 60-way training, "
     "and 49.4 % and 68.2 % on miniImageNet, whose photographs differ far more within a class. Two-digit numbers are as "
     "easy as Omniglot: unseen numbers are made of digits that were seen.",
+    live=True,
     strip=_strip,
     pictures=_pictures,
     activity="episode map",

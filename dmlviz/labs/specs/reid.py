@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, compared_trials, fields_of
-from dmlviz.labs.identity_rows import by_net, seed_rows
+from dmlviz.labs.identity_rows import by_net, having, seed_rows
 from dmlviz.labs.kept_arrays import kept_arrays
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.picture_grid import picture_grid
@@ -81,7 +81,8 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
     for title, group in by_net(results).items():
         rows += seed_rows("cmc", title, RANKS, group, lambda result: result.values["cmc"])
-        rows += seed_rows("gallery", title, GALLERY_SIZES, group, lambda result: result.values["gallery"]["rank1"])
+        sizes = having("gallery", group)
+        rows += seed_rows("gallery", title, GALLERY_SIZES, sizes, lambda result: result.values["gallery"]["rank1"])
         for series, score in (("mAP", _map), ("rank-1", _rank1)):
             (row,) = seed_rows("scores", series, [0], group, score)
             rows.append(
@@ -243,6 +244,7 @@ LAB = Lab(
     "zero terms 63 to 64, batch hard 64 to 66 mAP. The paper's nets begin with weights from ImageNet. Here they begin "
     "with nothing, and then batch hard in free space with 4 pictures of an identity collapses; on the sphere with 2 it "
     "does not. Offline hard mining, which the paper found to collapse for some margins, is not repeated here.",
+    live=True,
     strip=_strip,
     pictures=_pictures,
     activity="gallery size",

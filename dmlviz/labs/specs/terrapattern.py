@@ -43,7 +43,8 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
         own = [result.values for result in results if result.values and result.trial.settings["method"] == method]
         points = [(k, value) for values in own for k, value in values["precision"]]
         rows += mean_rows("precision", TITLES[method], points)
-        rows += mean_rows("by_class", TITLES[method], [(name, y) for values in own for name, y in values["by_class"]])
+        kinds = [(name, y) for values in own for name, y in values.get("by_class", ())]
+        rows += mean_rows("by_class", TITLES[method], kinds)
     return rows
 
 
@@ -109,6 +110,7 @@ LAB = Lab(
     literature_note="Terrapattern searched satellite photographs of whole cities with the features of a net that had "
     "learned 466 kinds of places; its authors print no precision. Our picture is made of small images whose kind is "
     "known, so that the answer can be counted.",
+    live=True,
     activity="places",
     playground="dmlviz.labs.playgrounds.terrapattern:answer",
     pictures=_pictures,

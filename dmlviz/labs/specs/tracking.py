@@ -152,6 +152,7 @@ LAB = Lab(
     literature_note="SiamFC follows objects of any kind in videos of 255 × 255 pixels at 86 frames a second on a GPU. "
     "Our frames have 64 × 64 pixels and the net three layers, so that frames a second cannot be compared. Real objects "
     "change far more than our digits, and real distractors are rarely as alike.",
+    live=True,
     activity="video",
     playground="dmlviz.labs.playgrounds.tracking:answer",
     pictures=_pictures,

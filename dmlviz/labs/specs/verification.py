@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from dmlviz.labs.identity_nets import NETS, compared_trials
-from dmlviz.labs.identity_rows import by_net, seed_rows
+from dmlviz.labs.identity_rows import by_net, having, seed_rows
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.verification_scores import FALSE_POSITIVE_RATES
@@ -39,14 +39,16 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
     for title, group in by_net(results).items():
-        rows += seed_rows("roc", title, FALSE_POSITIVE_RATES, group, lambda result: result.values["roc"])
+        measured = having("roc", group)
+        rows += seed_rows("roc", title, FALSE_POSITIVE_RATES, measured, lambda result: result.values["roc"])
         rows += [_score_row("accuracy", "this lab", title, "accuracy_10_fold", group)]
-        rows += [_score_row("errors", words, title, name, group) for name, words in ERRORS.items()]
+        if measured:
+            rows += [_score_row("errors", words, title, name, measured) for name, words in ERRORS.items()]
         rows += [
             FigureRow(figure="folds", series=title, x=fold + 1, y=accuracy)
             for fold, accuracy in enumerate(group[0].values["folds"]["accuracy"])
         ]
-    best = _best(results)
+    best = _best(having("histogram", results))
     if best is not None:
         histogram = best.values["histogram"]
         middles = [(a + b) / 2 for a, b in zip(histogram["edges"], histogram["edges"][1:], strict=False)]
@@ -62,7 +64,7 @@ def _score_row(figure: str, series: str, title: str, name: str, group: Sequence[
     (row,) = seed_rows(figure, series, [0], group, lambda result: [result.values[name]])
     low, high, n = row.low, row.high, row.n
     values = group[0].values
-    if len(group) == 1 and name in values["low"]:
+    if len(group) == 1 and name in values.get("low", {}):
         low, high, n = values["low"][name], values["high"][name], values["identities"]
     return FigureRow(figure=figure, series=series, x=title, y=row.y, low=low, high=high, n=n)
 
@@ -188,6 +190,7 @@ LAB = Lab(
     "the ceiling, with nets trained on half a million pictures or more. Here 750 identities with 8 views each are all "
     "there is, so a plain softmax has few pictures for each weight and falls farther behind, and losses that compare "
     "pairs directly gain more than margins on the angle.",
+    live=True,
     strip=_strip,
     pictures=_pictures,
     activity="pairs",
