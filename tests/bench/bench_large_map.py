@@ -3,9 +3,12 @@
 Wall-clock of the page, WebGL in software, which is the worst case. `python tests/bench/bench_large_map.py [POINTS]`.
 """
 
+import itertools
+import math
 import statistics
 import sys
 import threading
+import time
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -16,6 +19,7 @@ from bench_map import FLAGS, LOADED
 
 POINTS = 250_000
 FRAMES = 30
+PAN_S = 3.0
 LIMITS = {"first picture": 1000, "hover": 50, "memory": 300}  # ms, ms, MB
 
 # Milliseconds from the last byte of the data to the first picture of all points.
@@ -45,9 +49,18 @@ TIMED = """(count) => {
   });
   const { width, height } = scene.port;
   const hover = taken((i) => interaction.hover((i * 97) % width, (i * 61) % height));
-  const pan = taken((i) => scene.camera.pan(i % 2 ? 9 : -9, 4));
-  const zoom = taken((i) => scene.camera.zoom(i % 2 ? 1.25 : 1 / 1.25, width / 2, height / 2, false));
-  return { hover, pan, zoom };
+  const all = taken(() => (scene.drawn = "")); // as after a change of color
+  return { hover, "all points": all };
+}"""
+# Notes when something is drawn, and which share of the points.
+COUNT = """() => {
+  const { renderer } = map().scene, draw = renderer.draw.bind(renderer);
+  window.drawings = { times: [], shares: [] };
+  renderer.draw = (moment) => {
+    drawings.times.push(performance.now());
+    drawings.shares.push(1 / moment.every);
+    draw(moment);
+  };
 }"""
 
 
@@ -57,6 +70,22 @@ def memory(page: Page) -> float:
     session.send("HeapProfiler.collectGarbage")
     usage = session.send("Runtime.getHeapUsage")
     return sum(usage.get(name, 0) for name in ("usedSize", "embedderHeapUsedSize", "backingStorageSize")) / 1e6
+
+
+def pan(page: Page) -> tuple[list[float], float]:
+    """Drag the map with the mouse for three seconds: milliseconds from drawing to drawing, share of points drawn."""
+    box = page.locator(".overlay").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.evaluate(COUNT)
+    end = time.monotonic() + PAN_S
+    while time.monotonic() < end:
+        page.mouse.move(x + 200 * math.sin(4 * end - 4 * time.monotonic()), y)
+    page.mouse.up()
+    times, shares = page.evaluate("[drawings.times, drawings.shares]")
+    return [b - a for a, b in itertools.pairwise(times)], statistics.median(shares)
 
 
 def main() -> None:
@@ -79,6 +108,9 @@ def main() -> None:
         for what, times in page.evaluate(TIMED, FRAMES).items():
             limit = f" (at most {LIMITS[what]})" if what in LIMITS else ""
             print(f"{what:<13} {statistics.median(times):7.1f} ms, worst {max(times):7.1f} ms{limit}", flush=True)
+        between, share = pan(page)
+        spent = f"{statistics.median(between):7.1f} ms from drawing to drawing, worst {max(between):7.1f} ms"
+        print(f"pan by mouse  {spent}; one of {1 / share:.0f} points drawn")
         print(f"memory        {memory(page):7.1f} MB (at most {LIMITS['memory']})")
         browser.close()
     server.shutdown()

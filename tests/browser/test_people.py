@@ -192,6 +192,7 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     expect(card(ada, run)).to_have_count(0)
 
     # Logged in again, she has what she had.
+    ada.goto(school.url)
     ada.get_by_role("button", name="Log in").click()
     ada.get_by_role("button", name="ada", exact=True).click()
     expect(ada.get_by_test_id("stSidebar")).to_contain_text("Ada")

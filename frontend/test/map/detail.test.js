@@ -29,3 +29,21 @@ test("a few thousand points are always all drawn", () => {
   detail.note(500);
   assert.equal(detail.next(20_000, true), 1);
 });
+
+test("a drawing is measured until it is done, and while it is slow no other one is begun", (t) => {
+  let [now, busy, next] = [0, true, null];
+  t.mock.method(performance, "now", () => now);
+  globalThis.requestAnimationFrame = (look) => (next = look);
+  const detail = new Detail(() => {});
+  detail.next(MANY, true);
+  detail.measure(0, () => busy);
+  for (now = 16; now < 200; now += 16) next();
+  assert.equal(detail.slow, false, "not done yet");
+  busy = false;
+  next();
+  assert.equal(detail.slow, true);
+  assert.ok(detail.next(MANY, true) > 4);
+  detail.next(MANY, false);
+  assert.equal(detail.slow, false, "at rest everything is drawn");
+  detail.stop();
+});

@@ -21,7 +21,7 @@ interface Parts {
 
 /** Give the scene the size that its elements leave to it. */
 export function measureStage({
-  layout: { stage, root, legend, bar },
+  layout: { stage, root, legend, toolbar, bar },
   scene,
   playback,
   state,
@@ -29,6 +29,7 @@ export function measureStage({
   const { width, height } = stage.getBoundingClientRect();
   const wide = width >= WIDE_PX;
   root.classList.toggle("narrow", !wide);
+  root.classList.toggle("crowded", wide && legend.node.offsetWidth + toolbar.node.offsetWidth + 30 > width);
   const insets = wide
     ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: 30 }
     : { left: 18, right: 18, top: 50, bottom: legend.node.offsetHeight + 36 };

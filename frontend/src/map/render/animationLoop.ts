@@ -1,6 +1,6 @@
 // A clock that runs only while something changes.
 const FIRST_S = 1 / 60; // that the first frame after a rest counts for
-const LONGEST_S = 0.1; // that any frame counts for: after a stall the motion goes on, it does not jump
+export const LONGEST_S = 0.1; // that any frame counts for: after a stall the motion goes on, it does not jump
 
 export class AnimationLoop {
   private request = 0;

@@ -142,7 +142,9 @@ export class CanvasRenderer implements Renderer {
     return made;
   }
 
-  draw({ view, port, t, style, ground }: Moment): void {
+  readonly busy = false; // it draws while it is asked to
+
+  draw({ view, port, t, style, ground, every }: Moment): void {
     const { context, ratio, tween, canvas, marks, paint } = this;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
@@ -155,7 +157,7 @@ export class CanvasRenderer implements Renderer {
     let ink: number | null = null;
     const [kx, ox, oy] = [view.k * ratio, (port.width / 2) * ratio, (port.height / 2) * ratio];
     for (const layer of [1, 2]) {
-      for (let i = 0; i < tween.n; i++) {
+      for (let i = 0; i < tween.n; i += every) {
         if (marks[2 * i + 1] !== layer) continue;
         const seen = fade[2 * i] === fade[2 * i + 1] ? fade[2 * i] : tween.opacity(i, t);
         if (!seen) continue;

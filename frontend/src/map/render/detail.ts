@@ -2,15 +2,18 @@
 // of a second each time: then a pan shows every eighth or so, and all are drawn once it ends.
 
 const FEW = 20_000; // points that are always all drawn
-const SLOW_MS = 60; // from a drawing to the next frame: fewer points from here on
+const SLOW_MS = 60; // for one drawing: fewer points from here on
 const GOAL_MS = 35;
 const QUICK_MS = 20; // more points again
 const REST_MS = 120; // without motion, after which all are drawn
 const MOST = 16; // every sixteenth point at least
 
 export class Detail {
+  /** Whether the last drawing in motion took long. */
+  slow = false;
   private every = 1; // how-manieth point is drawn in motion
   private moving = false;
+  private measuring = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `rested()` is called when nothing has moved for a moment, and asks for all points. */
@@ -20,20 +23,29 @@ export class Detail {
   next(count: number, moving: boolean): number {
     clearTimeout(this.timer);
     this.moving = moving && count > FEW;
-    if (!this.moving) return 1;
+    if (!this.moving) {
+      this.slow = false;
+      return 1;
+    }
     this.timer = setTimeout(this.rested, REST_MS);
     return this.every;
   }
 
-  /** The points were drawn just now: learn from how long the browser's next frame takes. */
-  measure(): void {
-    if (!this.moving) return;
-    const began = performance.now();
-    requestAnimationFrame(() => this.note(performance.now() - began));
+  /** A drawing has begun at that time of the page: learn from how long it takes. */
+  measure(began: number, busy: () => boolean): void {
+    if (!this.moving || this.measuring) return;
+    this.measuring = true;
+    const look = () => {
+      if (busy()) return void requestAnimationFrame(look);
+      this.measuring = false;
+      this.note(performance.now() - began);
+    };
+    requestAnimationFrame(look);
   }
 
   /** A drawing in motion took so many milliseconds. */
   note(ms: number): void {
+    this.slow = ms > SLOW_MS;
     if (ms > SLOW_MS) this.every = Math.min(MOST, Math.ceil((this.every * ms) / GOAL_MS));
     else if (ms < QUICK_MS) this.every = Math.max(1, this.every - 1);
   }

@@ -5,6 +5,18 @@ import { sources } from "./shaders.ts";
 
 const UNIFORMS = ["weights", "share", "center", "scale", "radius", "halo", "opacity", "layer", "ground"] as const;
 
+const BYTES = { FLOAT: 4, UNSIGNED_BYTE: 1 };
+/** Of a point: both places, both slopes, opacities, color, shape and layer; by location in the vertex shader. */
+const ATTRIBUTES: { size: number; type: keyof typeof BYTES; normalized?: boolean }[] = [
+  { size: 2, type: "FLOAT" },
+  { size: 2, type: "FLOAT" },
+  { size: 2, type: "FLOAT" },
+  { size: 2, type: "FLOAT" },
+  { size: 2, type: "UNSIGNED_BYTE", normalized: true },
+  { size: 4, type: "UNSIGNED_BYTE", normalized: true },
+  { size: 2, type: "UNSIGNED_BYTE" },
+];
+
 interface Program {
   program: WebGLProgram;
   at: Record<(typeof UNIFORMS)[number], WebGLUniformLocation | null>;
@@ -19,8 +31,10 @@ export class GlRenderer implements Renderer {
   private buffers: WebGLBuffer[] = [];
   private ratio = 1;
   private count = 0;
+  private every = 1; // every how-manieth point the attributes are set to
   private marked = false; // whether some point has a shape of its own
   private layers: number[] | null = null;
+  private drawing: WebGLSync | null = null; // is signaled when the last drawing is done
 
   constructor(
     private canvas: HTMLCanvasElement,
@@ -39,13 +53,13 @@ export class GlRenderer implements Renderer {
 
   private build(): void {
     const { gl } = this;
+    this.every = 1;
+    this.drawing = null;
     this.discs = this.link(false);
     this.shapes = null;
     gl.bindVertexArray(gl.createVertexArray());
-    this.buffers = [0, 1, 2, 3].map((slot) => this.attribute(slot, 2, gl.FLOAT, false));
-    this.buffers.push(this.attribute(4, 2, gl.UNSIGNED_BYTE, true));
-    this.buffers.push(this.attribute(5, 4, gl.UNSIGNED_BYTE, true));
-    this.buffers.push(this.attribute(6, 2, gl.UNSIGNED_BYTE, false));
+    this.buffers = ATTRIBUTES.map(() => gl.createBuffer());
+    this.pointAttributes();
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
@@ -71,13 +85,14 @@ export class GlRenderer implements Renderer {
     return { program, at };
   }
 
-  private attribute(slot: number, size: number, type: number, normalized: boolean): WebGLBuffer {
-    const { gl } = this;
-    const buffer = gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.enableVertexAttribArray(slot);
-    gl.vertexAttribPointer(slot, size, type, normalized, 0, 0);
-    return buffer;
+  // To draw every third point only, each attribute takes steps of three points through its buffer.
+  private pointAttributes(): void {
+    const { gl, every } = this;
+    ATTRIBUTES.forEach(({ size, type, normalized = false }, slot) => {
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[slot]);
+      gl.enableVertexAttribArray(slot);
+      gl.vertexAttribPointer(slot, size, gl[type], normalized, every * size * BYTES[type], 0);
+    });
   }
 
   private upload(slot: number, data: AllowSharedBufferSource): void {
@@ -103,12 +118,16 @@ export class GlRenderer implements Renderer {
     this.ratio = ratio;
   }
 
-  draw({ view, port, t, moves, style, ground }: Moment): void {
+  draw({ view, port, t, moves, style, ground, every }: Moment): void {
     const { gl } = this;
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     if (!this.count || !this.layers) return;
+    if (every !== this.every) {
+      this.every = every;
+      this.pointAttributes();
+    }
     const { program, at } = this.marked ? (this.shapes ??= this.link(true)) : this.discs;
     gl.useProgram(program);
     gl.uniform4fv(at.weights, moves ? hermite(t) : [0, 1, 0, 0]);
@@ -121,8 +140,16 @@ export class GlRenderer implements Renderer {
     gl.uniform3f(at.ground, ground[0] / 255, ground[1] / 255, ground[2] / 255);
     for (const layer of this.layers) {
       gl.uniform1f(at.layer, layer);
-      gl.drawArrays(gl.POINTS, 0, this.count);
+      gl.drawArrays(gl.POINTS, 0, Math.ceil(this.count / every));
     }
+    gl.deleteSync(this.drawing);
+    this.drawing = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+  }
+
+  get busy(): boolean {
+    const { gl, drawing } = this;
+    return drawing !== null && gl.getSyncParameter(drawing, gl.SYNC_STATUS) === gl.UNSIGNALED;
   }
 
   destroy(): void {

@@ -4,7 +4,7 @@ import type { Port, View } from "../math/camera.ts";
 import type { Tween } from "../math/tween.ts";
 import type { PointStyle } from "./pointStyle.ts";
 
-/** One moment of a tween: at `t` of it, with `ground` behind the points. */
+/** One moment of a tween: at `t` of it, with `ground` behind the points, of which every how-manieth is drawn. */
 export interface Moment {
   view: View;
   port: Port;
@@ -12,6 +12,7 @@ export interface Moment {
   moves: boolean;
   style: PointStyle;
   ground: Rgb;
+  every: number;
 }
 
 export interface Renderer {
@@ -22,5 +23,7 @@ export interface Renderer {
   setPaint(paint: Uint8Array<ArrayBuffer>, marks: Uint8Array<ArrayBuffer>): void;
   resize(width: number, height: number, ratio: number): void;
   draw(moment: Moment): void;
+  /** Whether the last drawing is still being done, by the graphics card or by what stands in for one. */
+  readonly busy: boolean;
   destroy(): void;
 }

@@ -15,9 +15,10 @@ import {
 import { buildGrid, nearest, type Grid } from "../math/picking.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Tween } from "../math/tween.ts";
-import { AnimationLoop } from "./animationLoop.ts";
+import { AnimationLoop, LONGEST_S } from "./animationLoop.ts";
 import { CameraController } from "./cameraController.ts";
 import { createRenderer } from "./createRenderer.ts";
+import { Detail } from "./detail.ts";
 import { pointStyle, type PointStyle } from "./pointStyle.ts";
 import type { Moment, Renderer } from "./renderer.ts";
 
@@ -60,6 +61,9 @@ export class Scene {
   private ground: Rgb = [255, 255, 255];
   private ratio = 0;
   private drawn = ""; // what the points were last drawn for; empty where they are to be drawn again
+  private seenFrom: View | null = null; // when they were last drawn
+  private waited = 0; // seconds of frames that were left out
+  private detail = new Detail(() => this.invalidate());
   private loop = new AnimationLoop((seconds) => this.advance(seconds));
   private context: CanvasRenderingContext2D;
 
@@ -237,7 +241,13 @@ export class Scene {
     return this.loop.pending;
   }
 
-  private advance(seconds: number): boolean {
+  private advance(elapsed: number): boolean {
+    const seconds = Math.min(LONGEST_S, this.waited + elapsed);
+    if (this.detail.slow && this.renderer.busy) {
+      this.waited = seconds; // another drawing would only come later still
+      return true;
+    }
+    this.waited = 0;
     this.hooks.onFrame(seconds);
     let moving = false;
     if (this.clock) {
@@ -257,8 +267,12 @@ export class Scene {
     context.clearRect(0, 0, port.width, port.height);
     if (!camera.view || !this.tween || !this.painted) return;
     const moves = this.tween.moves && this.t < 1;
-    this.style = pointStyle(this.tween.visibleCount(this.t), port, camera.zoomed, this.pictured);
-    this.drawPoints({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.ground });
+    const count = this.tween.visibleCount(this.t);
+    this.style = pointStyle(count, port, camera.zoomed, this.pictured);
+    const moving = moves || (this.seenFrom !== null && camera.view !== this.seenFrom);
+    const every = this.detail.next(count, moving);
+    this.seenFrom = camera.view;
+    this.drawPoints({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.ground, every });
     const { pictured } = this;
     this.pictured = this.hooks.drawOverlay(context, this);
     if (this.pictured !== pictured) this.invalidate();
@@ -269,11 +283,14 @@ export class Scene {
     const key = JSON.stringify([moment, this.ratio]);
     if (key === this.drawn) return;
     this.drawn = key;
+    const began = performance.now();
     this.renderer.draw(moment);
+    this.detail.measure(began, () => this.renderer.busy);
   }
 
   destroy(): void {
     this.loop.stop();
+    this.detail.stop();
     this.renderer.destroy();
   }
 }

@@ -1,1 +1,0 @@
-export { compare_scores as default } from "../dmlviz.map/page-56ab84e67b6622d2.js";
