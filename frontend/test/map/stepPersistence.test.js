@@ -56,3 +56,12 @@ for (const [what, at, more] of [
     assert.deepEqual(saved, []);
   });
 }
+
+test("a frame of the run before is no step of this one", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { playback, saved, persistence } = standing(1);
+  playback.shown = { step: 590 }; // of the live run, until the first frame of its replay is there
+  persistence.schedule();
+  context.mock.timers.tick(700);
+  assert.deepEqual(saved, []);
+});

@@ -2,7 +2,7 @@
 // be dragged, or moved with Shift and the arrow keys: the library scores them anew.
 import { setAttributes, svg } from "../../charts/svg.ts";
 import { ROUTES, type MapAtRProps, type SmallSpace, type SpaceScores } from "../../protocol.ts";
-import type { ComponentArguments } from "../../lib/mount.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { h } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
@@ -24,8 +24,16 @@ const HINT =
   "Point at an image: the nearest R of it are ringed, R being how many others are of its class; a wrong one is crossed " +
   "out. Drag it, or use Shift and the arrow keys, and all scores follow.";
 
-export default function ({ parentElement, data }: ComponentArguments<MapAtRProps>): (() => void) | undefined {
-  if (parentElement.querySelector(".map-at-r-demo")) return undefined;
+export default function ({ parentElement, data }: ComponentArguments<MapAtRProps>) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => build(parent, data),
+    () => {},
+  );
+}
+
+function build(parent: ParentNode, data: MapAtRProps) {
   const status = h("p", { class: "status", "aria-live": "polite" }, HINT);
   const spaces = data.spaces.map((space) => new SpaceView(space, status));
   const root = h(
@@ -34,12 +42,12 @@ export default function ({ parentElement, data }: ComponentArguments<MapAtRProps
     h("div", "row", ...spaces.map((space) => space.root)),
     status,
   );
-  const sheet = h("style", null, style);
-  parentElement.append(sheet, root);
-  return () => {
-    spaces.forEach((space) => space.destroy());
-    sheet.remove();
-    root.remove();
+  parent.append(root);
+  return {
+    destroy: () => {
+      spaces.forEach((space) => space.destroy());
+      root.remove();
+    },
   };
 }
 

@@ -26,7 +26,7 @@ export class StepPersistence {
   schedule(): void {
     const { shown, entries, open, player } = this.playback;
     clearTimeout(this.timer);
-    if (this.pid() || open || player.playing || !shown) return;
+    if (this.pid() || open || player.playing || !shown || !entries.includes(shown)) return; // one of before is still shown
     const step = shown === entries.at(-1) ? null : shown.step;
     if (step === this.saved) return;
     this.timer = setTimeout(() => {

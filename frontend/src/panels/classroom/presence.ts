@@ -19,6 +19,7 @@ export class Presence {
   private busy = false;
   private saidAt = 0;
   private applied = 0; // number of the lead that this page has followed
+  private navigated = 0; // number of the lead whose page was opened here
   private event: ClassroomEvent | null = null;
 
   constructor(public props: ClassroomBarProps) {
@@ -26,6 +27,7 @@ export class Presence {
     this.leave = bus.on("frame", ({ run, step }) => {
       [this.run, this.step] = [run, step];
       if (this.props.teacher) void this.report();
+      else if (this.event) this.follow(this.event); // the map may not have been there when the lead came
     });
   }
 
@@ -61,12 +63,16 @@ export class Presence {
     if (this.goToTask(event)) return;
     const { lead } = event;
     if (!lead || !event.leading || !event.following || lead.number === this.applied) return;
-    this.applied = lead.number;
     if (lead.page === BOARD) return;
     const { address, pin } = moveTo(lead, this.here, event.task?.lesson === lead.query.lesson ? event.mine : null);
-    if (address !== null) return navigate(address);
+    if (address !== null) {
+      if (lead.number === this.navigated) return; // it is on its way there, or cannot be there
+      [this.navigated, this.run] = [lead.number, null];
+      return navigate(address);
+    }
     const { run } = this;
-    if (run === null) return;
+    if (run === null) return; // until the map shows its first frame
+    this.applied = lead.number;
     if (lead.step !== null && lead.step !== this.step) bus.emit("seek", { run, step: lead.step });
     if (pin !== undefined) bus.emit("pin-item", { run, item: pin });
   }
@@ -97,7 +103,7 @@ export class Presence {
 
   /** Follow again from here on, also to where the teacher has been standing. */
   rejoin(): void {
-    this.applied = 0;
+    this.applied = this.navigated = 0;
   }
 
   destroy(): void {

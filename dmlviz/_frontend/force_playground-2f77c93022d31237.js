@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-8e6fdc1b9fe05891.js";

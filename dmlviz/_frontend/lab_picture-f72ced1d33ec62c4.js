@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.map/page-553f9b1427666374.js";
