@@ -8,6 +8,7 @@ import streamlit as st
 from app.panels import navigation
 from app.panels.settings import available_dataset
 from app.payloads import query
+from app.runtime import url_state
 from app.runtime.services import Services, session_services
 from app.state.labs import LabView
 from app.widgets.components import mount
@@ -75,13 +76,17 @@ def gallery_shelf(services: Services, view: LabView) -> None:
     st.markdown("##### Your own gallery")
     config = net_config(available_dataset(services))
 
-    @fragment(run_every=REFRESH_S if _find(services, config) is None else None)
+    waits = _find(services, config) is None
+
+    @fragment(run_every=REFRESH_S if waits else None)
     def shelf() -> None:
         with error_boundary():
             now = session_services()
             run = _find(now, config)
             if run is None:
                 _train(now, config)
+            elif waits:
+                url_state.rerun()  # ends the clock, which can swallow a click
             else:
                 _gallery(now, run)
 

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import itertools
 import logging
+import secrets
 import shutil
 import socket
 import threading
@@ -75,7 +76,7 @@ class FolderFleet:
         self._machines: dict[str, MachineInfo] = {}
         self._links: dict[RemoteJob, _FolderLink] = {}
         self._jobs: dict[RemoteJob, str] = {}  # the address of each one's machine
-        self._numbers = itertools.count()
+        self._numbers = itertools.count(secrets.randbelow(10**8))  # not those of this server before it was ended
         self._change = threading.Lock()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="fleet", daemon=True)

@@ -92,7 +92,7 @@ class FolderWorker:
     def _check_alone(self) -> None:
         """Raise FleetError if another machine of this name lives."""
         others = Pulse(self.folder / "machines", benefit=False)
-        for _ in range(5 if self._beat.file.exists() else 0):
+        for _ in range(10 if self._beat.file.exists() else 0):
             if self.name in others.living():
                 raise FleetError(f"The fleet has a machine named {self.name} already; choose another with --name.")
             self._ended.wait(0.5)
@@ -127,7 +127,7 @@ class FolderWorker:
                 if name not in is_stopping and (path / name).exists():
                     is_stopping.add(name)
                     self._machine.stop(path.name, force=name == "kill")
-            return server in self._living and path.is_dir()
+            return server in self._living and (path / "order.json").exists()
 
         try:
             packed = self._machine.work(path.name, order, send, wanted)
@@ -142,7 +142,7 @@ class FolderWorker:
             with contextlib.suppress(OSError):
                 write_json(path / "error.json", {"sentence": f"Its run could not be written: {error.strerror}."})
         finally:
-            while path.is_dir() and server in self._living and not self._ended.wait(POLL_S):
+            while (path / "order.json").exists() and server in self._living and not self._ended.wait(POLL_S):
                 pass  # the same order must not be begun once more
             shutil.rmtree(path, ignore_errors=True)
             self._orders.pop(path.name, None)

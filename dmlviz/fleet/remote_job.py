@@ -122,7 +122,7 @@ class RemoteJob:
                 kind, value = self._notes.get(timeout=min(SILENCE_S, max(0.0, deadline - time.monotonic())))
             except Empty:
                 kind, value = "message", None
-            if time.monotonic() >= deadline:
+            if kind != "result" and time.monotonic() >= deadline:
                 raise MachineLostError(f"{self.machine} did not end the job in {KILL_TIMEOUT_S:.0f} seconds.")
             match kind:
                 case "message":
@@ -141,9 +141,9 @@ class RemoteJob:
                         link.stop(force=False)
                         self._events.put(WorkerEvent(self, {"stopping": True}))
                 case "kill":
-                    deadline = time.monotonic() + KILL_TIMEOUT_S
                     with contextlib.suppress(MachineLostError):
                         link.stop(force=True)
+                    deadline = time.monotonic() + KILL_TIMEOUT_S
 
     def _catch_up(self, link: Link) -> None:
         """Ask for lines that have not come; those that still cannot be had come with the packed run."""

@@ -71,7 +71,10 @@ class WorkerProcess:
         assert process.stdin is not None
         assert process.stdout is not None
         for line in process.stdout:
-            message = json.loads(line)
+            try:
+                message = json.loads(line)
+            except ValueError:  # cut off: it was killed
+                continue
             if "ready" in message:
                 self.ready.set()
             self._events.put(WorkerEvent(self, message))

@@ -92,7 +92,9 @@ def _show_training(training: Training, height: int, runs: Path, data: Path | Non
     end = time.monotonic() + START_S
     while run.tracked_indices is None and widget.error is None and time.monotonic() < end:
         time.sleep(0.02)
-    widget.contents = live_contents(export, dataset.test.labels)  # now with the tracked images
+    contents = live_contents(export, dataset.test.labels)  # now with the tracked images
+    if widget.contents["near"] is None:  # else it is over already, and the widget shows the finished run
+        widget.contents = contents
     return widget
 
 

@@ -149,6 +149,11 @@ class Runs:
                 if record := self._find(run):
                     return record
             time.sleep(0.002)
+        for _ in range(3):  # it may have begun again once more
+            with contextlib.suppress(UnreadableRunError):
+                if record := self._find(run):
+                    return record
+            time.sleep(0.002)
         return self._find(run)
 
     def is_bundled(self, run: "Run | DamagedRun") -> bool:
