@@ -1,7 +1,6 @@
 """The drawer Curves below the map: free while closed; when open, a figure of what the map shows."""
 
 import json
-import time
 from base64 import b64decode
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.figures.baselines import Baseline
 from dmlviz.jobs.job import Status
 from dmlviz.metrics.curves import recall_at_k
+from tests.waiting import until
 
 MAIN = Path(app.__file__).parent / "page.py"
 
@@ -34,7 +34,7 @@ class Page:
     """Explore with the drawer."""
 
     def __init__(self, **query):
-        self.test = AppTest.from_file(str(MAIN), default_timeout=30)
+        self.test = AppTest.from_file(str(MAIN), default_timeout=120)
         for name, value in query.items():
             self.test.query_params[name] = str(value)
         self.run()
@@ -166,9 +166,7 @@ def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tm
         return baseline_curves(run, digits, False, here.data, tmp_path)
 
     state()
-    deadline = time.monotonic() + 60
-    while state().pending and time.monotonic() < deadline:
-        time.sleep(0.1)
+    until(lambda: not state().pending)
     measured = {baseline.name: baseline.curves for baseline in state().baselines}
     flat = digits.images.reshape(len(digits), -1).astype(np.float32) / 255
     assert measured["raw pixels"]["recall_at_k"].recall.tolist() == recall_at_k(flat, digits.labels).recall.tolist()

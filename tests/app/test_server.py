@@ -27,6 +27,7 @@ from app.runtime.identity import AccessSettings
 from app.runtime.metrics import REGISTRY
 from app.runtime.services import Settings
 from app.server import build_app, options
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -246,7 +247,7 @@ def test_an_open_page_is_counted_as_long_as_it_is_open(client):
         "/_stcore/stream", ["streamlit"], headers={"Host": "localhost", "Origin": "http://localhost"}
     )
     with page:
-        assert open_sessions() == 1
+        until(lambda: open_sessions() == 1)  # the session is made after the connection
 
 
 def test_pages_and_their_files_are_counted_by_kind_and_not_by_address(client):

@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 import zipfile
 
 import numpy as np
@@ -17,6 +16,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
+from tests.waiting import until
 
 
 def pets(broken=False):
@@ -46,12 +46,8 @@ def intake(tmp_path):
 
 
 def read(intake, owner="a"):
-    for _ in range(600):
-        reading = intake.status(owner)
-        if reading.phase != "reading":
-            return reading
-        time.sleep(0.05)
-    raise AssertionError("it never ended")
+    until(lambda: intake.status(owner).phase != "reading")
+    return intake.status(owner)
 
 
 def test_a_zip_is_imported_previewed_and_saved_under_its_title(intake):

@@ -55,7 +55,7 @@ async def visit(url: str, query: str = "", cookie: str = ""):
     address = url.replace("http", "ws", 1) + "/_stcore/stream"
     cookie = {"Cookie": f"dmlviz_browser={cookie or os.urandom(16).hex()}"}
     async with connect(
-        address, subprotocols=["streamlit"], max_size=None, origin=url, additional_headers=cookie
+        address, subprotocols=["streamlit"], max_size=None, origin=url, additional_headers=cookie, open_timeout=60
     ) as socket:
         yield Visitor(socket, query)
 

@@ -114,7 +114,7 @@ class Server:
         began = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(20)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise AssertionError(f"the server did not end:\n{self.log}") from None
@@ -379,6 +379,15 @@ class Person:
                 expect(said.first).to_be_visible(timeout=1000)
                 return x, y
         raise AssertionError(f"the chart does not say {words!r} of what is under the pointer")
+
+    def click_point(self, chart: Locator, index: int, words: str, answer: Locator, says: str, trace: int = 0) -> None:
+        """Click a point of a trace until `answer` says so: the chart may be drawn anew before the click."""
+        for _ in range(6):
+            self.page.mouse.click(*self.point_at(chart, index, words, trace))
+            with contextlib.suppress(AssertionError):
+                expect(answer).to_contain_text(says, timeout=SLOW / 6)
+                return
+        raise AssertionError(f"a click on the point that says {words!r} is not answered by {says!r}")
 
     def score(self, key: str) -> str:
         return self.page.locator(f"[data-score={key}] .value").inner_text()

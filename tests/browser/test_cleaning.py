@@ -71,7 +71,8 @@ def test_wrong_labels_are_found_decided_about_and_trained_without(visit, server)
     sheet.locator(".rows").focus()
     images = [int(row.get_attribute("data-image") or -1) for row in rows.all()[:4]]
     buttons = rows.first.locator("button")
-    undecided = rows.first.evaluate(PLACES_OF_BUTTONS)
+    while not any(undecided := rows.first.evaluate(PLACES_OF_BUTTONS)):
+        page.wait_for_timeout(20)
     expect(buttons.last).to_be_hidden()
     for key in "rxc":
         page.keyboard.press(key)  # decides, and goes on to the next

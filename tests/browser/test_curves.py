@@ -47,16 +47,15 @@ def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_po
     # By themselves; each is measured by a process of its own, at low priority.
     expect(drawer).to_contain_text("raw pixels: R@1", timeout=WHILE_MEASURED_MS)
     expect(drawer).to_contain_text("untrained net: R@1", timeout=WHILE_MEASURED_MS)
-    page.mouse.click(*person.point_at(chart, 1, "among their 2 nearest"))
-    expect(drawer).to_contain_text("first neighbor of their class is the 2nd")
+    person.click_point(chart, 1, "among their 2 nearest", drawer, "first neighbor of their class is the 2nd")
     expect(page).to_have_url(re.compile("select=digits"))
     expect(page.get_by_text("Selected by a link or a curve")).to_be_visible()
 
     person.choose("Confusion")
     counts = metrics.confusion(digits_run.embeddings, digits_run.labels)[1]
     own = int(counts[0, 0])
-    page.mouse.click(*person.point_at(chart, 0, f"{own} images", trace=2))
-    expect(drawer).to_contain_text(f"{own} images of 0 whose nearest neighbor is one of them, too")
+    says = f"{own} images of 0 whose nearest neighbor is one of them, too"
+    person.click_point(chart, 0, f"{own} images", drawer, says, trace=2)
     person.map_has("selected", str(own))
 
     person.choose("All scores")

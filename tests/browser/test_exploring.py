@@ -23,6 +23,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     inspector = page.locator(".inspector")
     expect(inspector).to_have_attribute("data-selected", str(len(failing)))
     person.map_has("selected", str(len(failing)))
+    expect(page).to_have_url(re.compile("select=digits"))  # Python's answer draws the inspector anew
     thumbs = inspector.locator(".thumb")
     assert {int(thumb.get_attribute("data-item") or -1) for thumb in thumbs.all()} == failing
     with page.expect_download() as waiting:
@@ -86,6 +87,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     page.locator("[data-tool=undo]").click()
     person.map_has("points", str(len(failing)))
     assert person.of_map("mounts") == "1"
+    expect(page).to_have_url(re.compile("subset=digits"))
     page.reload()
     person.map_has("points", str(len(failing)))
     page.locator("[data-tool=whole]").click()

@@ -15,8 +15,11 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.export import RunExport
 from dmlviz.export.script import as_python
 from dmlviz.runs.store import Runs
+from tests.browser.conftest import SLOW
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
+AT_REST = "({ map: { scene } }) => !scene.pending && !scene.clock && !scene.camera.target"
 
 
 def test_an_exported_page_plays_without_server_or_network(person, chromium, digits_run, tmp_path):
@@ -31,6 +34,7 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, digi
     assert file.suffix == ".html"
 
     alone = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme="dark", offline=True)
+    alone.set_default_timeout(SLOW)
     page, said, asked = alone.new_page(), [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -47,7 +51,7 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, digi
     expect(page.locator("[data-score=precision_at_1] .value")).to_have_text(
         f"{digits_run.metrics['precision_at_1']:.3f}"
     )
-    page.wait_for_timeout(600)  # until the points have come to rest
+    until(lambda: the_map.evaluate(AT_REST), what="the points do not come to rest")
     x, y = the_map.evaluate("(root) => root.map.clientOf(7)")
     page.mouse.click(x, y)
     inspector = page.locator(".inspector")

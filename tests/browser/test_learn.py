@@ -6,6 +6,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.waiting import until
+
 pytestmark = pytest.mark.browser
 SLOW = 60_000  # milliseconds; two busy cores
 
@@ -13,8 +15,9 @@ SLOW = 60_000  # milliseconds; two busy cores
 def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.page.get_by_role("link", name="Learn", exact=True).click()
-    person.page.get_by_placeholder(re.compile("Search")).fill("Schroff triplet")
-    person.page.keyboard.press("Enter")
+    search = person.page.get_by_placeholder(re.compile("Search"))
+    search.fill("Schroff triplet")
+    search.press("Enter")
     person.page.get_by_role("link", name="Triplet · loss", exact=True).click()
     expect(person.page).to_have_url(re.compile(r"/learn\?loss=triplet$"))
 
@@ -42,8 +45,7 @@ def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_
     person.page.mouse.down()
     person.page.mouse.move(x, y, steps=4)
     person.page.mouse.up()
-    at = json.loads(plane.get_attribute("data-places"))[1]
-    assert max(map(abs, at)) < 0.05
+    until(lambda: max(map(abs, json.loads(plane.get_attribute("data-places"))[1])) < 0.05)
 
     person.press("Try these settings in Explore")
     expect(person.page).to_have_url(re.compile(r"loss=triplet.*loss\.margin=0\.35"), timeout=SLOW)
@@ -63,6 +65,7 @@ def test_a_lesson_hides_the_settings_and_answers_only_after_the_guess(person):
     commit.click()
     person.map_has("state", "finished")
     expect(panel).to_contain_text("You guessed: About 100. The run says: Millions.")
+    expect(panel.locator("td").nth(3)).to_have_text(re.compile(r"\d"))
     cells = panel.locator("td").all_inner_texts()
     assert int(cells[1].replace(",", "")) > 1_000_000
     assert float(cells[3]) < 0.6

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.runtime.logs import pseudonym
 from tests.browser.conftest import Server
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -133,8 +134,8 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     assert train(bob, school, "dataset=digits&net=mlp&steps=40&seed=3") == run
     open_runs(bob)
     card(bob, run).get_by_role("button", name="Rename").click()
-    bob.keyboard.type("Bob's own")
-    bob.keyboard.press("Enter")
+    card(bob, run).locator(".field").fill("Bob's own")
+    card(bob, run).locator(".field").press("Enter")
     expect(card(bob, run)).to_contain_text("Bob's own")
     card(bob, run).get_by_role("button", name="Delete").click()
     expect(card(bob, run)).to_have_count(0)
@@ -200,7 +201,7 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
 
     # The log names nobody, and tells them apart all the same.
     for name, role, logins in (("ada", "member", 2), ("grace", "teacher", 1)):
-        person = pseudonym(f"login:{name}@example.org")
-        assert school.log.count(f"login person={person} role={role} method=oidc") == logins
+        line = f"login person={pseudonym(f'login:{name}@example.org')} role={role} method=oidc"
+        until(lambda line=line, logins=logins: school.log.count(line) == logins)
     assert f"job kind=train run={run} owner={pseudonym('login:ada@example.org')} state=finished" in school.log
     assert "@example.org" not in school.log

@@ -6,6 +6,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import SLOW
+from tests.waiting import until
+
 pytestmark = pytest.mark.browser
 
 
@@ -69,8 +72,9 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
     assert drawn(batch.locator("canvas").first), "no point of the batch is drawn"
 
     page.get_by_role("link", name="Learn", exact=True).click()
-    page.get_by_placeholder(re.compile("Search")).fill("Margin ratio")
-    page.keyboard.press("Enter")
+    search = page.get_by_placeholder(re.compile("Search"))
+    search.fill("Margin ratio")
+    search.press("Enter")
     page.get_by_role("link", name="Margin ratio · loss", exact=True).click()
     expect(page).to_have_url(re.compile(r"/learn\?loss=margin_ratio$"))
     plot, plane = page.locator(".lossplot"), page.locator(".force-playground")
@@ -81,7 +85,7 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
     assert "all of its terms active" in reading
     plane.get_by_role("button", name=re.compile("^Positive at")).press("Shift+ArrowLeft")
     expect(plane.locator(".reading")).not_to_have_text(reading, use_inner_text=True)
-    assert drawn(plane.locator("canvas")), "the ground is not shaded"
+    until(lambda: drawn(plane.locator("canvas")), what="the ground is not shaded")
 
     person.open(f"?run={run}")
     person.press("Export")
@@ -90,6 +94,7 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
     alone = chromium.new_context(viewport={"width": 1280, "height": 720}, offline=True)
+    alone.set_default_timeout(SLOW)
     exported, errors = alone.new_page(), []
     exported.on("pageerror", lambda error: errors.append(str(error)))
     exported.goto(file.as_uri())

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from dmlviz import metrics
 from dmlviz.config import ProjectionConfig
 from dmlviz.runs.store import Runs
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -47,6 +48,7 @@ def test_a_run_is_renamed_deleted_restored_and_opened(person, runs, digits_run):
     person.map_has("run", run)
     expect(page).to_have_url(re.compile("steps=77"))  # what was set in Explore has stayed
     # The settings were not made anew: that took a third of the way back.
+    expect(train).to_be_visible()
     assert train.evaluate("button => button === window.left && button.checkVisibility()")
     page.go_back()
     expect(page.locator(".run-list")).to_have_attribute("data-shown", "1")
@@ -76,6 +78,7 @@ def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, d
 
     first.locator(".overlay").hover()
     page.mouse.wheel(0, -300)
+    until(lambda: second.evaluate("root => root.map.scene.camera.zoomed > 1.5"), what="the maps are not zoomed")
     zooms = [
         one.evaluate("root => root.map.scene.camera.target?.k ?? root.map.scene.camera.view.k")
         for one in (first, second)
@@ -102,8 +105,8 @@ def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, d
     chart = drawer.get_by_test_id("stPlotlyChart")
     expect(chart.locator(".textpoint").first).to_be_visible()
     found = int((metrics.evaluate_per_query(digits_run.embeddings, digits_run.labels).first_hit == 2).sum())
-    page.mouse.click(*person.point_at(chart, 1, "among 2", trace=2))  # on the second run's curve
-    expect(drawer).to_contain_text("first neighbor of their class is the 2nd")
+    says = "first neighbor of their class is the 2nd"
+    person.click_point(chart, 1, "among 2", drawer, says, trace=2)  # on the second run's curve
     for one in (first, second):
         expect(one).to_have_attribute("data-selected", str(found))
 
@@ -119,8 +122,7 @@ def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, d
 
     page.get_by_role("button", name="Change one setting").click()
     menu = page.get_by_test_id("stPopoverBody")
-    menu.get_by_test_id("stSelectbox").nth(1).click()
-    page.get_by_role("option", name="Contrastive", exact=True).click()
+    person.pick("Value", "Contrastive")
     menu.get_by_role("button", name="Train").click()
     expect(menu).to_be_hidden()  # it would lie on the map that is to be tracked
     expect(second).not_to_have_attribute("data-run", digits_run.id)

@@ -20,6 +20,7 @@ from dmlviz.lessons import LESSONS
 from dmlviz.nets.program import net_program
 from dmlviz.runs.embed import embed
 from dmlviz.runs.store import Runs
+from tests.browser.conftest import SLOW
 
 RUN = "476b1d8df4e46879"  # comes with the program: digits, `small`, in the plane
 
@@ -48,6 +49,7 @@ def site(tmp_path_factory):
 def page(chromium, site):
     """A page that notes every address that it asks for, and every error."""
     context = chromium.new_context(reduced_motion="reduce")
+    context.set_default_timeout(SLOW)
     page = context.new_page()
     page.asked, page.failures = [], []
     page.on("request", lambda request: page.asked.append(request.url))
@@ -168,7 +170,7 @@ def test_the_first_page_leads_to_lessons_and_labs(site, page):
     assert task.get_by_text(lesson.reveal).is_hidden()
     assert not any("/runs/" in url for url in page.asked)  # none is loaded before the guess
     task.get_by_label(lesson.guesses[0]).check()
-    assert task.get_by_text(lesson.reveal).is_visible()
+    task.get_by_text(lesson.reveal).wait_for()
     run = task.frame_locator("iframe")
     run.locator(".map[data-points='596']").wait_for()
     assert run.locator("header").is_hidden()

@@ -52,7 +52,7 @@ def test_without_a_command_the_app_is_served_on_loopback_until_ctrl_c(tmp_path):
             assert response.status == 200
     finally:
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=120)
     assert process.returncode in (0, 130)
     assert "Traceback" not in output
 

@@ -41,7 +41,7 @@ def test_a_table_is_opened_as_a_map_with_its_columns(tmp_path):
             np.testing.assert_array_equal(np.frombuffer(answer.read(), "<u2"), [0, 1] * 20)
     finally:
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=120)
     assert "Traceback" not in said + output
     run = Runs(tmp_path / "runs").get(run_id)
     assert run.title == "items"

@@ -98,7 +98,7 @@ class Crowd:
         """Ask for the page again and again; the first time, which makes the session, is not measured."""
         await visitor.run()
         measured = False
-        while time.monotonic() < self.end:
+        while not measured or time.monotonic() < self.end:
             await asyncio.sleep(min(draw.expovariate(1 / THINK_S), self.end - time.monotonic() + 0.01))
             if measured and time.monotonic() >= self.end:
                 return  # without a last question: all would ask it in the same moment

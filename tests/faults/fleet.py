@@ -87,7 +87,7 @@ class Fleet:
 
     def stop_all(self):
         for key, _ in self.jobs.running_for():
-            self.jobs.stop(*key)
+            self.jobs.stop(key.run, key.projection, trial=key.trial)
         self.until(lambda: not self.jobs.running_for(), 60)
 
     def whole(self, run):

@@ -26,25 +26,29 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=os.environ | {"PYTHONWARNINGS": "ignore"},
+            env=os.environ | {"PYTHONWARNINGS": "ignore", "DMLVIZ_NICENESS": "0"},
         )
 
     def said(self):
         """End it; what it has printed, and its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.communicate(timeout=20)[0], self.process.returncode
+        return self.process.communicate(timeout=60)[0], self.process.returncode
 
     def kill(self):
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
 
 
 def descendants(pid):
     """The processes that a process has started, and these in turn."""
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
+        try:
+            children = task.read_text().split()
+        except OSError:  # the thread has ended
+            continue
+        for child in children:
             found += [int(child), *descendants(int(child))]
     return found
 
@@ -53,5 +57,5 @@ def alive(pid):
     """Whether a process runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False

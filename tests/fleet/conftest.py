@@ -13,6 +13,7 @@ from cluster import Worker, alive, descendants, free_port
 from dmlviz.config import TrainConfig
 from dmlviz.fleet.certificates import make_certificates
 from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.jobs.job_queue import STOP_TIMEOUT_S
 from dmlviz.jobs.scheduler import JobScheduler
 
 
@@ -26,6 +27,14 @@ def short():
 def long(short):
     """One that goes on until it is stopped."""
     return short.replace(steps=500_000)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience():
+    """A machine that is asked to stop a training has a minute to answer, however busy it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STOP_TIMEOUT_S, "train", 60.0)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +79,7 @@ def jobs(cluster, until):
     until(lambda: len(jobs.fleet.machines) == len(machines))
     yield jobs
     for key, _ in jobs.running_for():
-        jobs.stop(*key)
+        jobs.stop(key.run, key.projection, trial=key.trial)
     until(lambda: not jobs.running_for())
 
 

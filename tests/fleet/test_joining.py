@@ -17,7 +17,7 @@ OTHER_VERSION = "import dmlviz.fleet.versions as v; v.__version__ = '0.0.1'\nfro
 
 def test_a_worker_of_another_version_is_refused_with_a_sentence(jobs, start_worker, until):
     worker = start_worker(jobs.fleet.address, "old", code=OTHER_VERSION)
-    worker.process.wait(30)
+    worker.process.wait(120)
     output, status = worker.said()
     assert status == 2
     assert "This machine is refused by the fleet. It has dmlviz" in output
@@ -27,7 +27,7 @@ def test_a_worker_of_another_version_is_refused_with_a_sentence(jobs, start_work
 def test_a_worker_with_other_certificates_is_refused_with_a_sentence(jobs, start_worker, tmp_path):
     make_certificates(tmp_path / "other")
     worker = start_worker(jobs.fleet.address, "stranger", certificates=tmp_path / "other")
-    worker.process.wait(30)
+    worker.process.wait(120)
     output, status = worker.said()
     assert status == 2
     assert "has other certificates than this machine" in output

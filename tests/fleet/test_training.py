@@ -104,7 +104,7 @@ def test_a_machine_that_dies_loses_no_run_it_begins_again_on_the_other(
     machines.pop(lost).kill()
     until(lambda: jobs.status(run).machine == other and jobs.status(run).phase == "running")
     assert jobs.runs.get(run).info["restarts"] == [f"{lost} was lost."]
-    until(lambda: not any(map(alive, pids)), 10)
+    until(lambda: not any(map(alive, pids)))
     machines[lost] = start_worker(jobs.fleet.address, lost)
     until(lambda: len(jobs.fleet.machines) == 2)
     jobs.stop(run)
@@ -118,7 +118,7 @@ def test_a_scheduler_that_dies_comes_back_and_the_run_begins_again(jobs, until, 
     jobs.fleet._scheduler.kill()
     until(lambda: jobs.runs.get(run).info.get("restarts"))
     until(lambda: jobs.status(run).phase == "running")
-    assert jobs.runs.get(run).info["restarts"] == ["The fleet was lost."]
+    assert jobs.runs.get(run).info["restarts"][0] == "The fleet was lost."
     assert [event["event"] for event in jobs.runs.get(run).events()].count("started") == 1
 
 
@@ -130,7 +130,7 @@ from dmlviz.fleet.dask_fleet import DaskFleet
 from dmlviz.jobs.scheduler import JobScheduler
 jobs = JobScheduler(Path(sys.argv[1]), slots=0, warm=False, fleet=DaskFleet(sys.argv[2], Path(sys.argv[3])))
 print(jobs.submit(TrainConfig.from_json(sys.argv[4])), flush=True)
-time.sleep(120)
+time.sleep(600)
 """
 
 

@@ -93,10 +93,10 @@ def test_a_study_is_done_by_the_machines_of_a_fleet(counting, until, tmp_path):
     jobs = JobScheduler(runs, slots=0, warm=False, fleet=FolderFleet(folder, server_name(runs)), on_job=reports.append)
     runner = StudyRunner(jobs, tmp_path / "studies", plan_trials)
     try:
-        until(lambda: jobs.fleet.machines, 120)
+        until(lambda: jobs.fleet.machines)
         assert jobs.all_slots == 1
         study = runner.start("counting", "quick", "digits")
-        assert runner.wait(study, 120)
+        assert runner.wait(study, 300)
         assert study.state == "finished"
         results = {result.trial.name: result for result in study.results()}
         assert [results[f"trial_{number}"].values["y"] for number in range(3)] == [0, 1, 4]
@@ -119,7 +119,7 @@ def trial_of_two_domains(name, path, **settings):
 def test_a_trial_of_a_lab_is_done_over_dask(jobs, until, tmp_path):
     record = trial_of_two_domains("pixels", tmp_path / "trial")
     key = jobs.try_out("study/trial", record, "digits")
-    until(lambda: not jobs.owners_of(key), 120)
+    until(lambda: not jobs.owners_of(key))
     assert record.end["event"] == "finished", record.end
     assert record.end["values"]
 
@@ -131,16 +131,16 @@ def test_a_trial_whose_machine_dies_is_begun_again_on_the_other(jobs, machines, 
     def machine():
         return next((worker.machine for worker, job in jobs._active.items() if job.key == key), None)
 
-    until(record.log.lines, 120)
+    until(record.log.lines)
     lost, begun = machine(), record.events()[0]["time"]
     machines.pop(lost).kill()
-    until(lambda: machine() in machines, 120)
-    until(record.log.lines, 120)
+    until(lambda: machine() in machines)
+    until(record.log.lines)
     assert record.events()[0]["event"] == "started"
     assert record.events()[0]["time"] > begun
     jobs.stop("", trial="study/lost")
-    until(lambda: not jobs.owners_of(key), 120)
+    until(lambda: not jobs.owners_of(key))
     assert record.end["event"] == "stopped"
     assert [event["event"] for event in record.events()].count("started") == 1
     machines[lost] = start_worker(jobs.fleet.address, lost)
-    until(lambda: len(jobs.fleet.machines) == 2, 120)
+    until(lambda: len(jobs.fleet.machines) == 2)

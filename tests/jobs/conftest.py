@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dmlviz.config import TrainConfig
+from dmlviz.jobs.job_queue import STOP_TIMEOUT_S
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
 
@@ -25,13 +26,21 @@ def alive(pid):
     """Whether a process runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
 @pytest.fixture(scope="session", name="alive")
 def living():
     return alive
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience():
+    """A worker that is asked to stop has a minute to answer: its priority is low, and the machine may be busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STOP_TIMEOUT_S, "train", 60.0)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +57,7 @@ def nothing_left_under_way(request, until):
     if "jobs" in request.fixturenames:
         jobs = request.getfixturevalue("jobs")
         for key, _ in jobs.running_for():
-            jobs.stop(*key)
+            jobs.stop(key.run, key.projection, trial=key.trial)
         until(lambda: not jobs.running_for())
 
 
@@ -56,4 +65,5 @@ def nothing_left_under_way(request, until):
 def finished(jobs, until, short):
     run = jobs.submit(short)
     until(lambda: jobs.status(run).phase == "finished")
+    until(lambda: not jobs.running_for())
     return jobs.runs.get(run)

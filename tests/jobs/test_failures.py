@@ -79,7 +79,7 @@ def test_a_killed_inference_worker_is_restarted(jobs, finished):
     jobs.embed(finished.id, images)
     worker = jobs.inference_worker._worker
     worker.kill()
-    worker.join(5)
+    worker.join(60)
     assert len(jobs.embed(finished.id, images)["embeddings"]) == 1
     assert jobs.inference_worker._worker is not worker
 
@@ -92,7 +92,7 @@ def test_close_leaves_no_process_and_interrupts_runs(tmp_path, until, alive, sho
     pids = [worker_of(jobs, run).pid, jobs.pool.idle_worker.pid]
     assert all(map(alive, pids))
     jobs.close()
-    assert not any(map(alive, pids))
+    until(lambda: not any(map(alive, pids)))
     assert Runs(tmp_path).get(run).state == "interrupted"
     with pytest.raises(UserError, match="shutting down"):
         jobs.submit(short)

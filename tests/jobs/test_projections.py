@@ -154,7 +154,7 @@ def test_a_reference_projection_places_query_images(jobs, finished, until):
 
 
 def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
-    config = ProjectionConfig(method="tsne", params={"iterations": 800}, seed=1)
+    config = ProjectionConfig(method="tsne", params={"iterations": 2000}, seed=1)
     projection = jobs.project(finished.id, config)
     drawing = finished.drawing(projection)
     until(lambda: any(event.get("iteration") for event in drawing.events()))
@@ -162,7 +162,7 @@ def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
     until(lambda: jobs.status(finished.id, projection).phase == "stopped")
     until(lambda: not jobs.running_for())
     iteration, positions = drawing.resume_state
-    assert 0 < iteration < 800
+    assert 0 < iteration < 2000
     assert jobs.project(finished.id, config, resume=True) == projection
     until(lambda: jobs.status(finished.id, projection).phase == "finished")
     later = drawing.events()

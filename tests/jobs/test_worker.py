@@ -67,9 +67,12 @@ def niceness(process):
     """Niceness of the thread that works, which is the busiest one."""
     threads = []
     for stat in Path(f"/proc/{process.pid}/task").glob("*/stat"):
-        fields = stat.read_text().rsplit(")", 1)[1].split()
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:  # the thread has ended
+            continue
         threads.append((int(fields[11]) + int(fields[12]), int(fields[16])))
-    return max(threads)[1]
+    return max(threads, default=(0, None))[1]
 
 
 def test_the_worker_command_needs_only_a_folder(runs):
@@ -167,16 +170,17 @@ def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only Python itself can notice the end of the parent")
 def test_a_worker_ends_with_its_parent_while_a_library_blocks_python():
     script = (
-        "import ctypes; from dmlviz.jobs.worker import Parent\n"
-        "parent = Parent(); parent.no_more_orders(); parent.tell(asleep=True)\n"
-        "ctypes.PyDLL(None).sleep(60)"  # PyDLL: sleeps without letting another Python thread run
+        "import ctypes\n"
+        "from dmlviz.jobs.worker import ParentChannel; from dmlviz.process_setup import exit_when_closed\n"
+        "parent = ParentChannel(); exit_when_closed(0); parent.send(asleep=True)\n"
+        "ctypes.PyDLL(None).sleep(600)"  # PyDLL: sleeps without letting another Python thread run
     )
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
+        assert told(process) == {"asleep": True}
         time.sleep(0.2)
         process.stdin.close()
-        ended(process)
+        assert ended(process) == -signal.SIGIO
 
 
 def write_noise_as_mnist(root, count):

@@ -59,7 +59,7 @@ def test_the_processes_that_train_for_the_app_know_the_plug_in(tmp_path):
     config = TrainConfig(loss="margin_ratio", dataset="digits", net="mlp", steps=40, num_snapshots=2)
     jobs = JobScheduler(Runs(tmp_path), slots=1)
     try:
-        run, deadline = jobs.submit(config), time.monotonic() + 120
+        run, deadline = jobs.submit(config), time.monotonic() + 300
         while jobs.running_for() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert jobs.status(run).phase == "finished", jobs.status(run)

@@ -55,7 +55,7 @@ def address(request, tmp_path) -> Iterator[str]:
         found = re.search(r"http://(127\.0\.0\.1:\d+)", line)
     yield found[1]
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
 
 
 def new_browser(address: str) -> str:
@@ -68,7 +68,7 @@ async def session(address: str, cookies: str, resume: str = "", **headers: str) 
     """The ID of the session that a page with these cookies gets; it asks to go on with the session `resume`."""
     protocols = ["streamlit", "none", *([resume] if resume else [])]
     url, sent = f"ws://{address}/_stcore/stream", {"Cookie": cookies, **headers}
-    async with connect(url, subprotocols=protocols, additional_headers=sent, max_size=None) as socket:
+    async with connect(url, subprotocols=protocols, additional_headers=sent, max_size=None, open_timeout=60) as socket:
         message = BackMsg()
         message.rerun_script.query_string = ""
         await socket.send(message.SerializeToString())

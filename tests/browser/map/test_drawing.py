@@ -133,12 +133,14 @@ def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
     }"""
     before = page.evaluate(ink)
     assert before > 3000
-    page.evaluate(
-        "window.extension = map().scene.renderer.gl.getExtension('WEBGL_lose_context'); extension.loseContext()"
-    )
-    page.wait_for_function("map().scene.renderer.gl.isContextLost()")
-    page.evaluate("setTimeout(() => extension.restoreContext(), 50)")
-    page.wait_for_function("!map().scene.renderer.gl.isContextLost()")
+    page.evaluate("""() => {
+      const { canvas, gl } = map().scene.renderer, extension = gl.getExtension("WEBGL_lose_context");
+      const restore = () => setTimeout(() => extension.restoreContext(), 50); // not before the page knows of the loss
+      canvas.addEventListener("webglcontextlost", restore, { once: true });
+      canvas.addEventListener("webglcontextrestored", () => (window.restored = true));
+      extension.loseContext();
+    }""")
+    page.wait_for_function("window.restored")
     page.wait_for_timeout(100)
     assert page.evaluate(ink) == pytest.approx(before, rel=0.01)
 
@@ -169,7 +171,7 @@ def test_changing_the_view_animates_the_points(open_map):
     }"""
     assert 0.5 < page.evaluate(on_stage) <= 1
     page.locator(".track").press("Home")
-    page.shows(frame=0)
+    page.shows(frame=0, step=1)
     page.rests()
     assert 0.5 < page.evaluate(on_stage) <= 1
     assert page.evaluate("map().marker.at(1)") is None  # the query's place belongs to the last frame
