@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dmlviz.labs.gallery_tasks import ENROLLED, EXAMPLES, FALSE_ALARMS
 from dmlviz.labs.identity_nets import compared_trials
-from dmlviz.labs.identity_rows import by_net, seed_rows
+from dmlviz.labs.identity_rows import by_net, having, seed_rows
 from dmlviz.labs.lab import FigureRow, FigureSpec, Guess, Lab, PicturePair
 from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import mean_row
@@ -52,10 +52,11 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
     for title, group in by_net(results).items():
         rows += seed_rows("open_set", title, FALSE_ALARMS, group, lambda result: result.values["identified"])
-        rows += seed_rows("growth", title, ENROLLED, group, lambda result: result.values["growth"]["at_one_percent"])
+        grown = having("growth", group)
+        rows += seed_rows("growth", title, ENROLLED, grown, lambda result: result.values["growth"]["at_one_percent"])
         for name, words in (("closed_accuracy", "everybody known"), ("at_one_percent", "1 % false alarms")):
-            for rule, rule_words in RULES.items():
-                values = [result.values[name][rule] for result in group]
+            for rule, rule_words in RULES.items() if grown else ():
+                values = [result.values[name][rule] for result in grown]
                 rows.append(mean_row("rules", f"{words}, {rule_words}", title, values))
     newcomers = [result for result in results if result.values and result.trial.settings["part"] == "newcomers"]
     for loss, title in NEWCOMER_NETS.items():
@@ -181,6 +182,7 @@ LAB = Lab(
     literature_note="Open-set results are printed for faces only, with galleries of thousands and false alarm rates of "
     "1 in 100 or 1,000; there too the open world costs far more than the closed one promises. Our identities are "
     "easier to tell apart, and our nets are worse.",
+    live=True,
     strip=_strip,
     pictures=_pictures,
     activity="gallery",
