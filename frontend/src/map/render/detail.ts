@@ -1,5 +1,5 @@
-// How many of the points are drawn while they move. Where no graphics card does the work, 250,000 of them take a quarter
-// of a second each time: then a pan shows every eighth or so, and all are drawn once it ends.
+// How many of the points are drawn while they move. Where no graphics card does the work, 250,000 of them take 100 to 200
+// milliseconds each time: then a pan shows every eighth or so, and all are drawn once it ends.
 
 const FEW = 20_000; // points that are always all drawn
 const SLOW_MS = 60; // for one drawing: fewer points from here on

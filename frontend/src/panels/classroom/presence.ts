@@ -70,6 +70,7 @@ export class Presence {
       [this.navigated, this.run] = [lead.number, null];
       return navigate(address);
     }
+    this.navigated = lead.number; // who goes elsewhere now is not taken back
     const { run } = this;
     if (run === null) return; // until the map shows its first frame
     this.applied = lead.number;

@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-8e6fdc1b9fe05891.js";

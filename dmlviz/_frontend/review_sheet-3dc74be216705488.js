@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.map/page-8e6fdc1b9fe05891.js";
