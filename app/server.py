@@ -16,7 +16,7 @@ import streamlit as st
 from app.api import events, routes
 from app.api.middleware import middleware
 from app.payloads import sprites
-from app.runtime import services
+from app.runtime import message_queue, services
 from app.runtime.logs import configure_logs
 from app.runtime.services import Settings
 from app.runtime.threads import enlarge_thread_pool
@@ -64,6 +64,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
         on_ready: Gets the address once the server answers.
     """
     services.start_services(settings)
+    message_queue.install()
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:

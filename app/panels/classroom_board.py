@@ -11,7 +11,6 @@ from app.runtime.public_address import is_loopback, public_address
 from app.runtime.services import Services
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from dmlviz.lessons import LESSONS
 
@@ -46,7 +45,7 @@ def classroom_board(services: Services, room: Classroom) -> None:
 def _queue(services: Services, room: Classroom) -> None:
     """Render who of the class trains and who waits; names only when the teacher opens the list."""
 
-    @fragment(run_every=REFRESH_S)
+    @st.fragment(run_every=REFRESH_S)
     def lines() -> None:
         with error_boundary():
             jobs = class_jobs(services, room)

@@ -9,7 +9,6 @@ from app.runtime.event_stream import LIVE_PHASES
 from app.runtime.services import Services
 from app.state.clean import CleanState, corrected_config, may_correct, scores_before_and_after, usable_runs
 from app.widgets.components import mount
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.datasets import DATASETS
@@ -65,7 +64,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
     with side:
         changed = corrected_config(run.config, corrections)
         training = changed is not None and services.jobs.status(changed.id).phase in LIVE_PHASES
-        fragment(run_every=REFRESH_S if training else None)(_again)(ui, services, run, corrections, training)
+        st.fragment(_again, run_every=REFRESH_S if training else None)(ui, services, run, corrections, training)
 
 
 def _title(run: Run) -> str:

@@ -17,7 +17,6 @@ from app.state.explore_options import CURVES, QUERIES, SCORES
 from app.state.selection import Selection
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
@@ -45,7 +44,7 @@ def curves(page: PageContext) -> None:
     """Render an expander with a figure of the run and step on the map; a fragment, so that the page is not rerun."""
     key, contexts = context_key(page), [page]
 
-    @fragment()
+    @st.fragment
     def drawer() -> None:
         with error_boundary():
             context = contexts.pop() if contexts else page_context()
@@ -82,7 +81,7 @@ def _drawer(now: PageContext) -> None:
             required=True,
         )
         live = now.run_view is not None and now.run_view.live
-        fragment(run_every=REFRESH_INTERVAL_S if live else None)(_figure)(live)
+        st.fragment(_figure, run_every=REFRESH_INTERVAL_S if live else None)(live)
 
 
 def _figure(was_live: bool) -> None:

@@ -10,7 +10,6 @@ from app.panels.curves import PLOTLY_CONFIG
 from app.runtime.services import Services
 from app.state.labs import LabView
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.labs.few_shot_tasks import EMBEDDED
@@ -39,7 +38,7 @@ def few_shot_episodes(services: Services, view: LabView) -> None:
         return
     names = DATASETS[view.study.info["dataset"]].classes
 
-    @fragment()
+    @st.fragment
     def episodes() -> None:
         with error_boundary():
             _episodes({net: folders[net] for net in NETS if net in folders}, names)

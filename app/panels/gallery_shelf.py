@@ -13,7 +13,6 @@ from app.runtime.services import Services, session_services
 from app.state.labs import LabView
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from app.widgets.pictures import picture
 from dmlviz.config import TrainConfig
@@ -78,7 +77,7 @@ def gallery_shelf(services: Services, view: LabView) -> None:
 
     waits = _find(services, config) is None
 
-    @fragment(run_every=REFRESH_S if waits else None)
+    @st.fragment(run_every=REFRESH_S if waits else None)
     def shelf() -> None:
         with error_boundary():
             now = session_services()

@@ -6,7 +6,6 @@ from app.panels.curves import PLOTLY_CONFIG
 from app.runtime.services import Services
 from app.state.labs import LabView
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from dmlviz.labs.lab import FigureSpec
 from dmlviz.labs.reid_scores import GALLERY_SIZES
 from dmlviz.labs.specs.reid import size_rows
@@ -24,7 +23,7 @@ def gallery_size(services: Services, view: LabView) -> None:
         return
     st.markdown("##### A gallery that grows")
 
-    @fragment()
+    @st.fragment
     def slider() -> None:
         with error_boundary():
             _scores(results)

@@ -7,7 +7,6 @@ from app.runtime import url_state
 from app.runtime.services import Services, session_services
 from app.state.labs import NO_GUESS, LabsState, LabView, view_lab, view_rows
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 
 REFRESH_S = 1.0  # seconds between two looks at a study that runs
@@ -22,7 +21,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
     running, guessed = view.own is not None and view.own.state == "running", bool(ui.guess)
     waiting = running and not view_rows(view)
 
-    @fragment(run_every=(FIRST_REFRESH_S if waiting else REFRESH_S) if running else None)
+    @st.fragment(run_every=(FIRST_REFRESH_S if waiting else REFRESH_S) if running else None)
     def experiment() -> None:
         """The part that changes while the study runs, and when a point is clicked."""
         with error_boundary():

@@ -6,7 +6,6 @@ from app.panels.curves import PLOTLY_CONFIG
 from app.runtime.services import Services
 from app.state.labs import LabView
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from dmlviz.labs.reality_check.claims import BASELINE_TRICKS, OWN_TRICKS, Claim, Trick, claim
 from dmlviz.labs.reality_check.contestants import BY_KEY, CONTRASTIVE, Contestant
 from dmlviz.studies.trial import TrialResult
@@ -27,7 +26,7 @@ def paper_tricks(services: Services, view: LabView) -> None:
     # The best on the level field first; last the contrastive loss, which beats itself by tricks alone.
     options = sorted(favorites, key=lambda key: (key == CONTRASTIVE.key, -favorites[key].own))
 
-    @fragment()
+    @st.fragment
     def switches() -> None:
         with error_boundary():
             _switches(results, favorites, options)

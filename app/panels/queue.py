@@ -5,7 +5,6 @@ import streamlit as st
 from app.runtime.people import Role
 from app.runtime.services import Services
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from dmlviz.jobs.job import Key
 from dmlviz.runs.run import RunNotFoundError
@@ -18,7 +17,7 @@ def queue(services: Services) -> None:
     if services.person.alone or not services.person.may(Role.TEACHER):
         return
 
-    @fragment(run_every=REFRESH_S)
+    @st.fragment(run_every=REFRESH_S)
     def table() -> None:
         with error_boundary():
             lines = queue_lines(services)

@@ -15,7 +15,6 @@ from app.state import explore
 from app.state.current_view import PageContext, context_key, page_context
 from app.state.selection import Selection
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from dmlviz.data.columns import Column
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def table_panel(page: PageContext) -> None:
         return
     key, contexts = context_key(page), [page]
 
-    @fragment()
+    @st.fragment
     def drawer() -> None:
         with error_boundary():
             context = contexts.pop() if contexts else page_context(explore.saved_state())

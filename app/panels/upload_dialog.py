@@ -9,7 +9,6 @@ from app.runtime.uploads import ImportStatus
 from app.state.explore import UIState
 from app.widgets.components import mount
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
@@ -58,7 +57,7 @@ def _dialog(ui: UIState, services: Services) -> None:
         if status is None:
             _choose_files(services)
         elif status.phase == "reading":
-            fragment(run_every=POLL_INTERVAL_S)(_show_progress)(services)
+            st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
         elif status.phase == "failed":
             st.caption(f":orange[{escape_markdown(status.reason)}]")
             st.button(

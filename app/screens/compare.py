@@ -7,7 +7,6 @@ from app.runtime import url_state
 from app.runtime.services import session_services
 from app.state import compare, explore
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 
 app_services = session_services()
@@ -29,7 +28,7 @@ else:
 
     page_pair = pair
 
-    @fragment()
+    @st.fragment
     def maps() -> None:
         """Render the part that a click on a map changes."""
         with error_boundary():
@@ -38,7 +37,7 @@ else:
 
     maps()
 
-    @fragment()
+    @st.fragment
     def curves() -> None:
         """Render the curves of both runs."""
         with error_boundary():

@@ -18,7 +18,6 @@ from app.runtime import url_state
 from app.state import explore
 from app.state.current_view import context_key, page_context
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from dmlviz.runs.damage import damage_summary
 from dmlviz.runs.damage_cache import run_damage
@@ -50,7 +49,7 @@ else:
         map_panel.progress_panel(context.ui, context.services, context.run_view)
     key, contexts = context_key(context), [context]
 
-    @fragment()
+    @st.fragment
     def map_and_inspector() -> None:
         """The part that a click on the map changes, so that nothing else is run or sent again."""
         with error_boundary():

@@ -24,6 +24,7 @@ from app.runtime import services
 from app.runtime.browser_cookie import COOKIE, BrowserCookie
 from app.runtime.hosting import Hosting
 from app.runtime.identity import AccessSettings
+from app.runtime.message_queue import MessageQueue
 from app.runtime.metrics import REGISTRY
 from app.runtime.services import Settings
 from app.server import build_app, options
@@ -248,6 +249,16 @@ def test_an_open_page_is_counted_as_long_as_it_is_open(client):
     )
     with page:
         until(lambda: open_sessions() == 1)  # the session is made after the connection
+
+
+def test_a_page_loses_no_message_of_a_fragment(client):
+    until(lambda: open_sessions() == 0)  # that of the test before ends after its connection
+    with client.websocket_connect(
+        "/_stcore/stream", ["streamlit"], headers={"Host": "localhost", "Origin": "http://localhost"}
+    ):
+        until(lambda: open_sessions() == 1)
+        (active,) = Runtime.instance()._session_mgr.list_active_sessions()
+        assert isinstance(active.session._browser_queue, MessageQueue)
 
 
 def test_pages_and_their_files_are_counted_by_kind_and_not_by_address(client):
