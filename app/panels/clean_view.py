@@ -13,7 +13,6 @@ from app.widgets.markdown import escape_markdown
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import metric_title
-from dmlviz.config import TrainConfig
 from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
@@ -96,7 +95,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
             key="clean.train",
             type="primary",
             on_click=_train,
-            args=(ui, services, changed, corrections),
+            args=(ui, services, run),
         )
     elif not after or any(value is None for value in after.values()):
         st.caption(f"Training with these corrections: {status.phase}. Look at it in Explore.")
@@ -122,8 +121,13 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _train(ui: CleanState, services: Services, config: TrainConfig, corrections: Corrections) -> None:
+def _train(ui: CleanState, services: Services, run: Run) -> None:
+    """Train with the corrections of now: the button may have been drawn before the last decision."""
     ui.note = ""
+    corrections = load_corrections(services.data, run.config.dataset)
+    config = corrected_config(run.config, corrections)
+    if config is None:  # the last correction was just taken back
+        return
     try:
         corrections.freeze(services.data)
         services.jobs.submit(config)

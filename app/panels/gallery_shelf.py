@@ -1,5 +1,6 @@
 """A gallery to play with: draw somebody three times and the net knows them, without training; or it says "unknown"."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -185,9 +186,19 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
             "Add this drawing",
             key=f"{KEY}.add",
             disabled=not new.strip(),
-            on_click=shelf.add,
-            args=(new.strip(), embedding[None], [image], len(shelf.pictures.get(new.strip(), []))),
+            on_click=_add_drawing,
+            args=(shelf, embedding, image, {name: len(images) for name, images in shelf.pictures.items()}),
         )
+
+
+def _add_drawing(shelf: Shelf, embedding: np.ndarray, image: np.ndarray, counts: Mapping[str, int]) -> None:
+    """Add a drawing by the name of now: the button may have been drawn before the last letter.
+
+    `counts` says how many pictures there were of each name when it was drawn.
+    """
+    name = st.session_state[f"{KEY}.name"].strip()
+    if name:
+        shelf.add(name, embedding[None], [image], counts.get(name, 0))
 
 
 def _closed_answer(run: Run, shelf: Shelf, embedding: np.ndarray) -> str:

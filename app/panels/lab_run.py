@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from app.runtime.services import Services
-from app.state.labs import OWN, READY_MADE, SIZES, LabsState, LabView
+from app.state.labs import OWN, READY_MADE, SIZES, LabsState, LabView, view_lab
 from app.widgets.parameters import bound_widget
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
@@ -59,7 +59,7 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
     cost = cost_in_words(view.lab, ui.size, view.dataset, services.scheduler.all_slots)
     if own is None:
         st.caption(f"About {cost} on this machine.")
-        st.button("Run", key="lab.run", type="primary", on_click=_start, args=(ui, services, view), width="stretch")
+        st.button("Run", key="lab.run", type="primary", on_click=_start, args=(ui, services), width="stretch")
         return
     state, now = own.state, study_progress(own)
     if state == "finished":
@@ -69,7 +69,7 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
             "Run again",
             key="lab.again",
             on_click=_start,
-            args=(ui, services, view, True),
+            args=(ui, services),
             width="stretch",
             help=f"About {cost}.",
         )
@@ -81,18 +81,21 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
             key="lab.anew",
             type="primary",
             on_click=_start,
-            args=(ui, services, view, True),
+            args=(ui, services),
             width="stretch",
         )
         return
     st.caption(
         f"{state.capitalize()} after {now.done} of {now.total} trials; about {format_seconds(now.seconds_left)} left."
     )
-    st.button("Go on", key="lab.resume", type="primary", on_click=_start, args=(ui, services, view), width="stretch")
+    st.button("Go on", key="lab.resume", type="primary", on_click=_start, args=(ui, services), width="stretch")
 
 
-def _start(ui: LabsState, services: Services, view: LabView, afresh: bool = False) -> None:
+def _start(ui: LabsState, services: Services) -> None:
+    """Run the study of now, one that has ended from its beginning: its button may be older than the last choice."""
     ui.note, ui.source, ui.point = "", OWN, None
+    view = view_lab(ui, services)
+    afresh = view.own is not None and view.own.state in ("finished", "failed")
     try:
         services.studies.start(view.lab.name, ui.size, view.dataset, afresh=afresh)
     except UserError as error:

@@ -28,7 +28,7 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
         config = ui.config(available_dataset(services))
     train, stop = st.columns(2)
     with train:
-        st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services, config))
+        st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
     with stop:
         live = run_view is not None and run_view.live
         st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, run_view))
@@ -60,10 +60,11 @@ def _below_data(ui: UIState, services: Services, dataset: str) -> None:
     data_sharing.data_sharing(services, dataset)
 
 
-def _train(ui: UIState, services: Services, config: TrainConfig) -> None:
+def _train(ui: UIState, services: Services) -> None:
+    """Train with the settings of now: the button may have been drawn before the last choice."""
     ui.messages.clear()
     try:
-        ui.show(services.jobs.submit(config))
+        ui.show(services.jobs.submit(ui.config(available_dataset(services))))
         services.enforce_quota()
     except UserError as error:
         ui.messages.append(str(error))

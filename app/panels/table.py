@@ -1,6 +1,7 @@
 """Below the map: the table of the test images, to search, filter and sort, and to select on the map."""
 
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from app.state.current_view import PageContext, context_key, page_context
 from app.state.selection import Selection
 from app.widgets.error_boundary import error_boundary
 from dmlviz.data.columns import Column
+from dmlviz.runs.run import Run
 
 if TYPE_CHECKING:
     import pyarrow
@@ -55,8 +57,10 @@ def _table(context: PageContext) -> None:
         st.caption("The columns of this run cannot be read.")
         return
     columns = described(run, data)
-    rows = matching_rows(with_classes(run, table), columns, _filter(run.id, columns))
-    chosen = _rows_on_page(context, table, rows)
+    _filter_widgets(run.id, columns)
+    rows = _matching_rows(run, table, columns)
+    _rows_on_page(run, table, rows)
+    chosen = _picked(run.id, rows)
     left, right = st.columns([3, 1], vertical_alignment="center")
     what = f"{len(chosen):,} picked" if len(chosen) else f"{len(rows):,} of {table.num_rows:,} rows"
     with left:
@@ -69,59 +73,83 @@ def _table(context: PageContext) -> None:
             width="stretch",
             disabled=not len(rows),
             on_click=_select,
-            args=(context, chosen if len(chosen) else rows),
+            args=(run, data),
         )
 
 
-def _filter(run: str, columns: tuple[Column, ...]) -> Filter:
+def _filter_widgets(run: str, columns: tuple[Column, ...]) -> None:
     """Render the widgets of the filter; they belong to the run, as its columns do."""
     search, name, value = st.columns([3, 2, 4])
     with search:
-        text = st.text_input("Search", key=f"table.search.{run}", placeholder="part of a text", persist_state="session")
+        st.text_input("Search", key=f"table.search.{run}", placeholder="part of a text", persist_state="session")
     by_name = {column.name: column for column in columns if column.kind != "text"}
     with name:
-        chosen = st.selectbox("Filter by", [ANY, *by_name], key=f"table.column.{run}")
-    column = by_name.get(chosen)
+        column = by_name.get(st.selectbox("Filter by", [ANY, *by_name], key=f"table.column.{run}"))
+    if column is None:
+        return
     with value:
-        if column is None:
-            return Filter(text)
         if column.kind == "category":
-            values = st.multiselect(
-                "Values", column.values, key=f"table.values.{run}.{column.name}", placeholder="all", select_all=False
-            )
-            return Filter(text, column.name, values=tuple(values))
-        if not column.low < column.high:
+            key = f"table.values.{run}.{column.name}"
+            st.multiselect("Values", column.values, key=key, placeholder="all", select_all=False)
+        elif not column.low < column.high:
             st.caption("There are no numbers." if np.isnan(column.low) else f"All numbers are {column.low:g}.")
-            return Filter(text)
-        low, high = st.slider(
-            "From and to", column.low, column.high, (column.low, column.high), key=f"table.range.{run}.{column.name}"
-        )
-        return Filter(text, column.name, low if low > column.low else -np.inf, high if high < column.high else np.inf)
+        else:
+            whole, key = (column.low, column.high), f"table.range.{run}.{column.name}"
+            st.slider("From and to", *whole, whole, key=key)
 
 
-def _rows_on_page(context: PageContext, table: "pyarrow.Table", rows: np.ndarray) -> np.ndarray:
-    """Render the rows; return the indices of those that are picked."""
-    assert context.run_view is not None
+def _filter(run: str, columns: tuple[Column, ...]) -> Filter:
+    """Return what is entered in the widgets of the filter."""
+    text = st.session_state.get(f"table.search.{run}", "")
+    name = st.session_state.get(f"table.column.{run}", ANY)
+    column = next((one for one in columns if one.name == name and one.kind != "text"), None)
+    if column is None or (column.kind != "category" and not column.low < column.high):
+        return Filter(text)
+    if column.kind == "category":
+        return Filter(text, name, values=tuple(st.session_state.get(f"table.values.{run}.{name}", ())))
+    low, high = st.session_state.get(f"table.range.{run}.{name}", (column.low, column.high))
+    return Filter(text, name, low if low > column.low else -np.inf, high if high < column.high else np.inf)
+
+
+def _matching_rows(run: Run, table: "pyarrow.Table", columns: tuple[Column, ...]) -> np.ndarray:
+    return matching_rows(with_classes(run, table), columns, _filter(run.id, columns))
+
+
+def _rows_key(run: str, rows: np.ndarray) -> str:
+    """The key of the list: with other rows, those that were picked before mean others."""
+    return f"table.rows.{run}.{zlib.crc32(rows[:MOST_ROWS].tobytes()):x}"
+
+
+def _rows_on_page(run: Run, table: "pyarrow.Table", rows: np.ndarray) -> None:
     shown = rows[:MOST_ROWS]
-    listed = with_classes(context.run_view.run, table).take(shown)
-    event = st.dataframe(
-        listed.to_pandas().set_index(shown.astype(np.int64)),
-        # With other rows, those that were picked before mean others.
-        key=f"table.rows.{context.run_view.run.id}.{zlib.crc32(shown.tobytes()):x}",
+    st.dataframe(
+        with_classes(run, table).take(shown).to_pandas().set_index(shown.astype(np.int64)),
+        key=_rows_key(run.id, rows),
         height=HEIGHT,
         on_select="rerun",
         selection_mode="multi-row",
     )
-    picked = [row for row in event.selection.rows if row < len(shown)]
-    return shown[picked]
 
 
-def _select(context: PageContext, rows: np.ndarray) -> None:
-    """Select rows on the map; one row is pinned."""
-    assert context.run_view is not None
-    ui = explore.saved_state()
+def _picked(run: str, rows: np.ndarray) -> np.ndarray:
+    """Return the rows that are picked in the list."""
+    event = st.session_state.get(_rows_key(run, rows))
+    shown = rows[:MOST_ROWS]
+    return shown[[] if event is None else [row for row in event.selection.rows if row < len(shown)]]
+
+
+def _select(run: Run, data: Path) -> None:
+    """Select on the map what is picked or found now, as the button may be older than the filter; one row is pinned."""
+    table, ui = run_columns(run, data), explore.saved_state()
+    if table is None:
+        return
+    rows = _matching_rows(run, table, described(run, data))
+    picked = _picked(run.id, rows)
+    rows = picked if len(picked) else rows
+    if not len(rows):
+        return
     if len(rows) == 1:
         ui.pinned = int(rows[0])
-    ui.selected = Selection.of(context.run_view.run.config.dataset, rows)
+    ui.selected = Selection.of(run.config.dataset, rows)
     st.session_state[inspector.KEY] = inspector.SIDES[0]
     st.session_state[PICKED] = True

@@ -99,15 +99,21 @@ def _submit_guess(ui: UIState, services: Services, progress: TaskProgress) -> No
     guess = st.session_state.get(_GUESS_KEY)
     if guess is None:
         return
-    _train(ui, services, progress)
+    _train(ui, services)
     if not ui.messages:
         ui.guess = guess
         services.classrooms.guess(services.person.id, progress.lesson.name, progress.number, guess)
 
 
-def _train(ui: UIState, services: Services, progress: TaskProgress) -> None:
-    """Show the run that gives the answer, after training it if needed; on failure note the message."""
+def _train(ui: UIState, services: Services) -> None:
+    """Show the run that gives the answer, after training it if needed; on failure note the message.
+
+    Its settings are those of now: the button may have been drawn before the last choice.
+    """
     ui.messages.clear()
+    progress = task_progress(ui, services, settings.available_dataset(services))
+    if progress is None:  # the lesson was left
+        return
     try:
         run = services.jobs.submit(progress.config)
     except UserError as error:
@@ -131,9 +137,7 @@ def _wait(context: PageContext, progress: TaskProgress) -> None:
     if needs_training or context.ui.run is None:
         instructions = progress.task.instructions or "A real run gives the answer."
         st.markdown(" ".join([*sentences, instructions]))
-        st.button(
-            "Train", type="primary", key="lesson.train", on_click=_train, args=(context.ui, context.services, progress)
-        )
+        st.button("Train", type="primary", key="lesson.train", on_click=_train, args=(context.ui, context.services))
         return
     st.markdown(" ".join([*sentences, "Training … the answer appears when it finishes."]))
 

@@ -47,6 +47,7 @@ CLASSIC_PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 MENU = 300  # pixels
+_FIELD_KEY = "change.field"
 PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in CLASSIC_PAIRS]
 
 
@@ -70,17 +71,18 @@ def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
         f"Same as {escape_markdown(run.title)}, with one setting changed. "
         "The new run appears on the right while it trains."
     )
-    name = st.selectbox("Setting", _fields(config), format_func=_title, key="change.field")
+    name = st.selectbox("Setting", _fields(config), format_func=_title, key=_FIELD_KEY)
     value = _value(config, name)
     same = value == _current_value(config, name)
     st.button(
         "Train",
         type="primary",
         width="stretch",
+        key="change.train",
         disabled=same,
         help="Unchanged." if same else None,
         on_click=_train,
-        args=(ui, services, run, name, value),
+        args=(ui, services, run),
     )
 
 
@@ -142,7 +144,7 @@ def _current_value(config: TrainConfig, name: str) -> Any:
 
 
 def _value(config: TrainConfig, name: str) -> Any:
-    current, key = _current_value(config, name), f"change.{config.id}.{name}"
+    current, key = _current_value(config, name), _value_key(config, name)
     choices = _choices(config, name)
     if choices is not None:
         options, titles = choices
@@ -179,7 +181,14 @@ def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
     return options_and_titles(list(titles[name]), titles[name]) if name in titles else None
 
 
-def _train(ui: CompareState, services: Services, run: Run, name: str, value: Any) -> None:
+def _value_key(config: TrainConfig, name: str) -> str:
+    return f"change.{config.id}.{name}"
+
+
+def _train(ui: CompareState, services: Services, run: Run) -> None:
+    """Train with the setting of now: the button may have been drawn before the last choice."""
+    name = st.session_state[_FIELD_KEY]
+    value = st.session_state.get(_value_key(run.config, name), _current_value(run.config, name))
     _start_training(ui, services, lambda: (run.id, services.jobs.submit(with_setting(run.config, name, value))))
 
 

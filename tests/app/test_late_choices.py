@@ -1,0 +1,97 @@
+"""A button does what was chosen last, also where the page was not drawn again between the choice and the click."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from streamlit.testing.v1 import AppTest
+
+import app
+from app.state import labs
+from app.state.selection import Selection
+from dmlviz.data.corrections import load_corrections
+from dmlviz.data.import_path import import_path
+from dmlviz.labs.registry import LABS
+from dmlviz.runs.import_embeddings import import_embeddings
+from dmlviz.studies.runner import StudyRunner
+
+MAIN = Path(app.__file__).parent / "page.py"
+
+
+def open_page(name="", **query):
+    page = AppTest.from_file(str(MAIN), default_timeout=60)
+    if name:
+        page.switch_page(str(MAIN.parent / "screens" / f"{name}.py"))
+    page.query_params.update(query)
+    return page.run()
+
+
+@pytest.fixture
+def trainings(here, monkeypatch):
+    """The configs of the trainings that were started."""
+    started = []
+
+    def submit(config, owner=""):
+        started.append(config)
+        here.runs.create(config)
+        return config.id
+
+    monkeypatch.setattr(here.scheduler, "submit", submit)
+    return started
+
+
+def test_a_training_has_the_settings_of_now(run, trainings):
+    page = open_page(run=run.id, dataset="digits")
+    page.session_state["ui"].set("net", "linear")
+    page.button(key="train").click().run()
+    assert [config.net for config in trainings] == ["linear"]
+
+
+def test_a_changed_copy_of_a_run_has_the_value_of_now(run, trainings):
+    page = open_page("compare", a=run.id, b=run.id)
+    page.session_state["change.field"] = "seed"
+    page.run()
+    value = f"change.{run.config.id}.seed"
+    page.session_state[value] = 76
+    page.run()
+    page.session_state[value] = 77
+    page.button(key="change.train").click().run()
+    assert trainings == [run.config.replace(seed=77)]
+
+
+def test_a_training_with_corrections_has_those_of_now(here, run, trainings):
+    def exclude(image):
+        corrections = load_corrections(here.data, "digits").decide(image, "exclude", classes=10)
+        corrections.save(here.data)
+        return corrections
+
+    exclude(3)
+    page = open_page("clean", run=run.id)
+    page.button(key="clean.train").click()
+    both = exclude(5)
+    page.run()
+    assert [config.corrections for config in trainings] == [both.revision]
+
+
+def test_a_lab_runs_on_the_data_of_now(here, run, monkeypatch):
+    started = []
+    monkeypatch.setattr(StudyRunner, "start", lambda self, lab, size, dataset, *_, **__: started.append(dataset))
+    first, *_, last = LABS["margins"].datasets
+    page = open_page("labs", lab="margins", data=first)
+    page.session_state[labs.KEY].dataset = last
+    page.button(key="lab.run").click().run()
+    assert started == [last]
+
+
+def test_the_rows_that_are_selected_are_those_of_the_filter_of_now(here, tmp_path):
+    columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "name": list("abcdefghi")}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    run = import_embeddings(here.runs, import_path(tmp_path / "t.parquet"), "t")
+    page = open_page(run=run.id)
+    page.session_state["table"] = True
+    page.run()
+    page.session_state[f"table.search.{run.id}"] = "dog"
+    page.button(key="table.select").click().run()
+    assert page.session_state["ui"].selected == Selection.of(run.config.dataset, np.array([1, 4, 7]))
