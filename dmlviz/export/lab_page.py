@@ -7,7 +7,6 @@ from markdown_it import MarkdownIt
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.export.figures import SCRIPT
 from dmlviz.labs.keep import as_command
 from dmlviz.labs.lab_study import ready_made, study_rows
 from dmlviz.labs.registry import LABS
@@ -28,23 +27,11 @@ PAGE = """<header>
 {literature}
 </main>
 <footer>{measured}</footer>
-<script src="../{script}"></script>
-<script src="figures.js"></script>"""
+<script type="module" src="figures.js"></script>"""
 
 FIGURE = """<figure>
 <div class="plot"></div>
 <script type="application/json">{json}</script></figure>"""
-
-DRAW = """for (const place of document.querySelectorAll(".plot")) {
-  const { light, dark } = JSON.parse(place.nextElementSibling.textContent);
-  const theme = matchMedia("(prefers-color-scheme: dark)");
-  const config = { displaylogo: false, responsive: true };
-  const draw = () => Plotly.react(place, { ...(theme.matches ? dark : light), config });
-  draw();
-  theme.addEventListener("change", draw);
-}
-"""
-
 
 def lab_page(name: str, site: str) -> str:
     """Return the body of the page.
@@ -81,7 +68,6 @@ def lab_page(name: str, site: str) -> str:
         figures="\n".join(figures),
         literature=MarkdownIt("commonmark", {"html": False}).render(lab.literature_note),
         measured=html.escape(measured),
-        script=SCRIPT,
     )
 
 

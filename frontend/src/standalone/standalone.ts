@@ -3,13 +3,14 @@ import type { Drawing } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
 import renderPad from "../panels/query_pad/queryPad.ts";
 import { drawnImage } from "./drawnImage.ts";
+import { keptContents } from "./keptContents.ts";
 import { QueryNet, type Answer } from "./queryNet.ts";
-import { PARTS, RunPage, type Hosts, type RunContents } from "./runPage.ts";
+import { PARTS, RunPage, type Hosts } from "./runPage.ts";
 
 const PAD_HINT = "Draw; this page embeds it and finds its neighbors.";
 const K = 10;
 
-const contents = JSON.parse(document.getElementById("kept")?.textContent ?? "") as RunContents;
+const contents = await keptContents(document);
 const description = contents.query;
 let pinned: number | null = null;
 let answer: Answer | null = null;
