@@ -10,7 +10,7 @@ from pathlib import Path
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
-from dmlviz.export.lab_page import lab_page, lab_picture
+from dmlviz.export.lab_page import lab_figures, lab_page, lab_picture
 from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.map_picture import map_picture
 from dmlviz.export.page import BUILT
@@ -105,7 +105,8 @@ def write_site(
         size = _size(new)
         if size > MAX_BYTES:
             raise UserError(
-                f"A site takes at most {MAX_BYTES // 10**6} MB; this one {size / 1e6:.1f} MB: choose fewer."
+                f"A site takes at most {MAX_BYTES // 10**6} MB; this one {size / 1e6:.1f} MB, with one frame a run: "
+                "choose fewer runs or lessons, or show the lessons on small images (--lesson-data digits)."
             )
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
@@ -122,6 +123,7 @@ def _write_labs(folder: Path, labs: dict[str, str]) -> None:
     (folder / "labs" / "plotly.bin").write_bytes(gzip.compress((BUILT / "plotly.js").read_bytes(), mtime=0))
     for name, body in labs.items():
         (folder / "labs" / f"{name}.html").write_text(_page(LABS[name].title, body), encoding="utf-8")
+        (folder / "labs" / f"{name}.bin").write_bytes(lab_figures(name))
 
 
 def _write_lessons(folder: Path, lessons: Sequence[LessonExport], title: str) -> None:

@@ -1,6 +1,11 @@
-// The figures of a lab's page in a static site, drawn by Plotly, which lies beside the page in a gzip file.
+// The figures of a lab's page in a static site. They and Plotly, which draws them, lie beside the page in gzip files.
 import { h } from "../lib/dom.ts";
 import { unzipped } from "./unpack.ts";
+
+interface Figure {
+  light: object;
+  dark: object;
+}
 
 declare const Plotly: { react(place: Element, figure: object): void };
 
@@ -15,8 +20,12 @@ async function loadPlotly(): Promise<void> {
   URL.revokeObjectURL(script.src);
 }
 
-function draw(place: Element): void {
-  const { light, dark } = JSON.parse(place.nextElementSibling?.textContent ?? "") as { light: object; dark: object };
+async function loadFigures(): Promise<Figure[]> {
+  const file = document.querySelector<HTMLElement>("main")?.dataset.figures ?? "";
+  return JSON.parse(new TextDecoder().decode(await unzipped(file))) as Figure[];
+}
+
+function draw(place: Element, { light, dark }: Figure): void {
   const theme = globalThis.matchMedia("(prefers-color-scheme: dark)");
   const config = { displaylogo: false, responsive: true };
   const show = () => Plotly.react(place, { ...(theme.matches ? dark : light), config });
@@ -24,10 +33,10 @@ function draw(place: Element): void {
   theme.addEventListener("change", show);
 }
 
-const places = document.querySelectorAll(".plot");
+const places = [...document.querySelectorAll(".plot")];
 try {
-  await loadPlotly();
-  places.forEach(draw);
+  const [figures] = await Promise.all([loadFigures(), loadPlotly()]);
+  figures.forEach((figure, i) => draw(places[i], figure));
 } catch (error) {
   for (const place of places) place.replaceChildren(h("p", "trouble", (error as Error).message));
 }
