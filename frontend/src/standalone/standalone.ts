@@ -70,8 +70,9 @@ if (padHost)
 show();
 globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 
-/** The page's own net and preparation, for whoever wants to check them. */
+/** The page's own net, preparation and files, for whoever wants to check them. */
 export { embed } from "./netProgram.ts";
+export { unpack } from "./unpack.ts";
 export const loadNet = (): Promise<QueryNet> | null => (description ? (net ??= QueryNet.load(description)) : null);
 export const prepareDrawing = (ink: Uint8Array, side: number): Uint8Array | null =>
   description ? drawnImage(ink, side, description.framing) : null;
