@@ -65,7 +65,7 @@ def lab_page(name: str, site: str) -> str:
 
 
 def lab_figures(name: str) -> bytes:
-    """Return the figures for light and for dark pages, as gzip of JSON: frontend/src/standalone/figures.ts draws them."""
+    """Return the figures, light and dark, as gzip of JSON, which frontend/src/standalone/figures.ts draws."""
     from dmlviz.labs.drawing import draw
 
     lab = LABS[name]

@@ -1,4 +1,4 @@
-"""Small files for the pages of a site: JSON and arrays in one gzip file, which `frontend/src/standalone/unpack.ts` reads.
+"""Small files for the pages of a site: JSON and arrays as gzip, which `frontend/src/standalone/unpack.ts` reads.
 
 What is stored is arranged for gzip, in two ways. Each array is stored byte plane by byte plane: all low bytes, then all
 higher ones, which vary less. Rows that change little from one to the next are stored as differences.
@@ -14,7 +14,7 @@ import numpy as np
 LEVEL = 9
 # Positions on the way are kept in steps of 1/4096 of the map's width, a quarter of a pixel; those at the end, exactly.
 FRAME_STEP = 16
-# The last byte of a float32 weight is left out: 16 bits of its fraction remain, and embeddings change by some 1e-6.
+# The last byte of a float32 weight is left out: 16 bits of its fraction remain, and embeddings of length 1 change by 5e-6 at most.
 WEIGHT_BYTES_OUT = 1
 
 
@@ -78,7 +78,7 @@ def pack_net(weights: np.ndarray, embeddings: np.ndarray) -> bytes:
 def _pack_frames(stream: dict[str, Any], parts: _Parts) -> dict[str, dict[str, int]]:
     """Add the frames, neighbors in time as one array where they have the same size; name the place of each."""
     last = _last_frame(stream["events"])
-    places = {}
+    places: dict[str, dict[str, int]] = {}
     for _, group in groupby(stream["frames"].items(), lambda named: len(named[1])):
         named = list(group)
         rows = [_rounded_frame(data) if name != last else np.frombuffer(data, "<i2") for name, data in named]
@@ -107,11 +107,13 @@ def _differences(rows: np.ndarray) -> np.ndarray:
     """Return rows of 16-bit integers as differences from the row before, small ones of either sign as small numbers."""
     before = np.vstack([np.zeros_like(rows[:1]), rows[:-1]])
     signed = (rows.view("<u2") - before.view("<u2")).view("<i2")  # modulo 65536
-    return ((signed << 1) ^ (signed >> 15)).view("<u2")
+    differences: np.ndarray = ((signed << 1) ^ (signed >> 15)).view("<u2")
+    return differences
 
 
 def _rounded(weights: np.ndarray, bytes_out: int) -> np.ndarray:
     """Return float32 numbers rounded to what remains without their low bytes."""
     last = np.uint32(1 << 8 * bytes_out)
     bits = weights.astype("<f4").view("<u4") + last // 2
-    return (bits - bits % last).view("<f4")
+    rounded: np.ndarray = (bits - bits % last).view("<f4")
+    return rounded

@@ -20,6 +20,7 @@ from dmlviz.storage.files import write_json
 
 MAX_BYTES = 12_000_000
 MARK = "dmlviz-site.json"  # says that a folder is a site, so that it may be written again
+ADVICE = "choose fewer runs or lessons, or show the lessons on small images (--lesson-data digits)"
 CARD_SCORES = ("precision_at_1", "map_at_r")
 
 FRAME = """<!doctype html>
@@ -74,7 +75,7 @@ def write_site(
         lessons: Lessons with the finished run of each task, whose page has no drawing pad.
 
     Returns:
-        Notes: which pages have no drawing pad, and why.
+        Notes: which pages have no drawing pad, and why; whether films were shortened.
 
     Raises:
         UserError: If nothing was chosen, a run is not finished, the folder holds something else, or the site would be
@@ -101,18 +102,22 @@ def write_site(
         _write_index(new, pages, lessons, list(lab_pages), title)
         names = [export.lesson.name for export in lessons]
         write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
-        write_runs(new / "runs", list(shown.values()), title, _page, MAX_BYTES - _size(new))
+        left_out = write_runs(new / "runs", list(shown.values()), title, _page, MAX_BYTES - _size(new))
         size = _size(new)
         if size > MAX_BYTES:
             raise UserError(
-                f"A site takes at most {MAX_BYTES // 10**6} MB; this one {size / 1e6:.1f} MB, with one frame a run: "
-                "choose fewer runs or lessons, or show the lessons on small images (--lesson-data digits)."
+                f"A site takes at most {MAX_BYTES / 1e6:.0f} MB; this one {size / 1e6:.1f} MB, with one frame a run: "
+                f"{ADVICE}."
             )
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return [f"{page.kept.run.title} has no drawing pad. {page.no_net}" for page in pages if page.no_net]
+    notes = [f"{page.kept.run.title} has no drawing pad. {page.no_net}" for page in pages if page.no_net]
+    if left_out:
+        limit = f"{MAX_BYTES / 1e6:.0f} MB"
+        notes.append(f"To fit into {limit}, films leave out {left_out:,} frames. To keep all: {ADVICE}.")
+    return notes
 
 
 def _write_labs(folder: Path, labs: dict[str, str]) -> None:

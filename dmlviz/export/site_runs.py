@@ -85,9 +85,7 @@ def write_images(folder: Path, pages: Iterable[RunPage]) -> None:
             Image.open(io.BytesIO(png)).save(folder / f"{dataset}-{number}.webp", lossless=True)
 
 
-def write_runs(
-    folder: Path, pages: Sequence[RunPage], site: str, as_page: Callable[[str, str], str], room: int
-) -> None:
+def write_runs(folder: Path, pages: Sequence[RunPage], site: str, as_page: Callable[[str, str], str], room: int) -> int:
     """Write the pages of the runs with their files; where there is too little room, films lose frames, evenly.
 
     Args:
@@ -96,6 +94,9 @@ def write_runs(
         site: Title of the site.
         as_page: Makes a whole page of a title and a body.
         room: How many bytes the files may take; they take more if the last frames alone do.
+
+    Returns:
+        How many frames are left out for want of room.
     """
     folder.mkdir()
     for page in pages:
@@ -105,20 +106,25 @@ def write_runs(
     records = {page.kept.run.id: RunExport(page.kept.run) for page in pages}
     records |= {page.name: replace(page.kept, sheets=None) for page in pages if page.kept.drawing}
 
-    def write(share: float) -> int:
+    def write(share: float) -> tuple[int, int]:
+        """Return the size of all files and the number of frames that they leave out."""
         left_out = {name: _write_record(folder / f"{name}.bin", export, share) for name, export in records.items()}
         for page in pages:
             body = _body(page, site, sum(left_out[name] for name in page.records))
             (folder / f"{page.name}.html").write_text(as_page(page.kept.run.title, body), encoding="utf-8")
-        return sum(file.stat().st_size for file in folder.iterdir())
+        return sum(file.stat().st_size for file in folder.iterdir()), sum(left_out.values())
 
-    whole = write(1.0)
+    whole, _ = write(1.0)
     if whole <= room:
-        return
-    films = whole - write(0.0)
-    share = 1 - (whole - room) / films if films else 0.0
-    while share > 0 and write(share) > room:
+        return 0
+    least, left_out = write(0.0)
+    share = 1 - (whole - room) / (whole - least) if whole > least else 0.0
+    while share > 0:
+        size, left_out = write(share)
+        if size <= room:
+            break
         share -= 0.02
+    return left_out
 
 
 def _write_record(file: Path, export: RunExport, share: float) -> int:
@@ -140,12 +146,11 @@ def _body(page: RunPage, site: str, left_out: int) -> str:
     kept: dict[str, Any] = {"files": files, "sprites": {"urls": images, "tile": sheets.tile if sheets else 28}}
     if page.net is not None:
         kept["query"] = page.net.description | {"url": f"{run.id}.net.bin"}
+    facts = [f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(page.kept)]
     return PAGE.format(
         site=html.escape(site),
         title=html.escape(run.title),
-        facts="".join(
-            f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in page_data(page.kept)
-        ),
+        facts="".join(facts),
         measured=html.escape(quality_note(page.kept, left_out)),
         preloads="\n".join(PRELOAD.format(file=file) for file in files),
         kept=json.dumps(kept, separators=(",", ":")).replace("<", "\\u003c"),
