@@ -14,7 +14,7 @@ import numpy as np
 LEVEL = 9
 # Positions on the way are kept in steps of 1/4096 of the map's width, a quarter of a pixel; those at the end, exactly.
 FRAME_STEP = 16
-# The last byte of a float32 weight is left out: 16 bits of its fraction remain, and the numbers of an embedding of length 1
+# The last byte of a float32 weight is left out: 16 bits of its fraction remain. The numbers of an embedding of length 1
 # change by 5e-6 at most.
 WEIGHT_BYTES_OUT = 1
 
