@@ -1,5 +1,5 @@
 // Bundles src/ into dmlviz/_frontend: one script for all components of the app, an address for each of them, and the
-// exported page, and the notebook. `node build.mjs --check` writes nothing and fails where what is committed is stale.
+// exported page, a site, and the notebook. `node build.mjs --check` writes nothing and fails where what is committed is stale.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,6 +9,8 @@ import { styleAsText } from "./styles.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const OUT = path.join(HERE, "..", "dmlviz", "_frontend");
+// The labs' pages of a site draw lines, bars and matrices: a third of Plotly does that.
+const PLOTLY = path.join(HERE, "node_modules", "plotly.js-cartesian-dist-min", "plotly-cartesian.min.js");
 
 const OPTIONS = {
   absWorkingDir: HERE,
@@ -25,7 +27,7 @@ const OPTIONS = {
 
 /** What belongs into dmlviz/_frontend: {name: text}. The same sources give the same bytes, wherever they lie. */
 async function bundles() {
-  const [page, standalone, notebook, formulas, style] = await Promise.all([
+  const [page, standalone, notebook, formulas, figures, style] = await Promise.all([
     build({ ...OPTIONS, entryPoints: ["src/page.ts"], plugins: [styleAsText] }),
     build({
       ...OPTIONS,
@@ -40,6 +42,11 @@ async function bundles() {
       define: { "import.meta.url": JSON.stringify("") }, // nor does a notebook
     }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/formulas.ts"] }),
+    build({
+      ...OPTIONS,
+      entryPoints: ["src/standalone/figures.ts"],
+      define: { "import.meta.url": JSON.stringify("") },
+    }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.css"] }),
   ]);
   const [{ exports: components }] = Object.values(page.metafile.outputs);
@@ -54,6 +61,8 @@ async function bundles() {
     ["standalone.js", standalone.outputFiles[0].text],
     ["notebook.js", notebook.outputFiles[0].text],
     ["formulas.js", formulas.outputFiles[0].text],
+    ["figures.js", figures.outputFiles[0].text],
+    ["plotly.js", readFileSync(PLOTLY, "utf8")],
     ["standalone.css", style.outputFiles[0].text],
   ]);
 }

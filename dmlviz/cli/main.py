@@ -22,7 +22,7 @@ COMMANDS = {
     "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
     "log": "Log a run in an experiment tracker: TensorBoard, MLflow, Weights & Biases.",
     "serve-model": "Answer with the nearest test images of a picture that is sent: a small REST service.",
-    "site": "Write a static site of runs and labs that any web server can host.",
+    "site": "Write a static site of runs, lessons and labs that any web server can host.",
     "doctor": "Check that this machine has what dmlviz needs.",
     "worker": "Let this machine train for a server.",
     "fleet": "List the machines that train for a server; make their certificates.",

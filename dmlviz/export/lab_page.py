@@ -1,5 +1,6 @@
 """A lab's ready-made results as a page of a static site."""
 
+import gzip
 import html
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,6 @@ from markdown_it import MarkdownIt
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.export.figures import SCRIPT
 from dmlviz.labs.keep import as_command
 from dmlviz.labs.lab_study import ready_made, study_rows
 from dmlviz.labs.registry import LABS
@@ -20,7 +20,7 @@ PAGE = """<header>
 <nav><a href="../index.html">{site}</a></nav>
 <h1>{title}</h1>
 </header>
-<main class="lab">
+<main class="lab" data-figures="{name}.bin">
 <p class="question">{question}</p>
 <details><summary>{guess}</summary><ol>{choices}</ol>{answer}</details>
 {figures}
@@ -28,22 +28,9 @@ PAGE = """<header>
 {literature}
 </main>
 <footer>{measured}</footer>
-<script src="../{script}"></script>
-<script src="figures.js"></script>"""
+<script type="module" src="figures.js"></script>"""
 
-FIGURE = """<figure>
-<div class="plot"></div>
-<script type="application/json">{json}</script></figure>"""
-
-DRAW = """for (const place of document.querySelectorAll(".plot")) {
-  const { light, dark } = JSON.parse(place.nextElementSibling.textContent);
-  const theme = matchMedia("(prefers-color-scheme: dark)");
-  const config = { displaylogo: false, responsive: true };
-  const draw = () => Plotly.react(place, { ...(theme.matches ? dark : light), config });
-  draw();
-  theme.addEventListener("change", draw);
-}
-"""
+FIGURE = '<figure><div class="plot"></div></figure>'
 
 
 def lab_page(name: str, site: str) -> str:
@@ -57,15 +44,7 @@ def lab_page(name: str, site: str) -> str:
         UserError: For an unknown lab, or one without ready-made results.
     """
     lab, study = LABS[name], _study(name)
-    from dmlviz.labs.drawing import draw
-
-    rows = [*study_rows(study), *lab.literature]
     results = study.results()
-    figures = []
-    for spec in lab.figures:
-        light, dark = (draw(spec, rows, is_dark).to_json() for is_dark in (False, True))
-        data = f'{{"light":{light},"dark":{dark}}}'.replace("<", "\\u003c")
-        figures.append(FIGURE.format(json=data))
     info = study.info
     measured = (
         f"{len(results)} trials on {DATASETS[info['dataset']].title}, {info['size']} size, on {info['machine']}. "
@@ -78,11 +57,22 @@ def lab_page(name: str, site: str) -> str:
         guess=html.escape(lab.guess.question),
         choices="".join(f"<li>{html.escape(choice)}</li>" for choice in lab.guess.options),
         answer=MarkdownIt("commonmark", {"html": False}).render(lab.guess.answer(results)),
-        figures="\n".join(figures),
+        figures="\n".join(FIGURE for _ in lab.figures),
+        name=name,
         literature=MarkdownIt("commonmark", {"html": False}).render(lab.literature_note),
         measured=html.escape(measured),
-        script=SCRIPT,
     )
+
+
+def lab_figures(name: str) -> bytes:
+    """Return the figures, light and dark, as gzip of JSON, which frontend/src/standalone/figures.ts draws."""
+    from dmlviz.labs.drawing import draw
+
+    lab = LABS[name]
+    rows = [*study_rows(_study(name)), *lab.literature]
+    figures = [[draw(spec, rows, is_dark).to_json() for is_dark in (False, True)] for spec in lab.figures]
+    pairs = ",".join(f'{{"light":{light},"dark":{dark}}}' for light, dark in figures)
+    return gzip.compress(f"[{pairs}]".encode(), mtime=0)
 
 
 def lab_picture(name: str) -> str:

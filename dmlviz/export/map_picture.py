@@ -27,9 +27,11 @@ def map_picture(coordinates: np.ndarray, labels: np.ndarray, classes: int) -> st
     scale = float((room / np.maximum(high - low, 1e-9)).min())
     places = (points - (low + high) / 2) * scale * (1, -1) + (WIDTH / 2, HEIGHT / 2)
     colors = class_colors(classes, "light")
+    # A class is one line that never leaves its points: a quarter of the bytes of a circle for each point.
     dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors[label]}"/>'
-        for (x, y), label in zip(places, classes_of, strict=True)
+        f'<path stroke="{colors[label]}" d="{"".join(f"M{x:.1f} {y:.1f}h0" for x, y in places[classes_of == label])}"/>'
+        for label in np.unique(classes_of)
     )
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="Map"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{dots}</svg>'
+    pen = 'fill="none" stroke-width="4.4" stroke-linecap="round"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box} {pen}>{dots}</svg>'

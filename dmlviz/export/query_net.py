@@ -24,8 +24,8 @@ class QueryNet:
     """
 
     description: dict[str, Any]
-    weights: bytes
-    embeddings: bytes
+    weights: np.ndarray
+    embeddings: np.ndarray
 
 
 def query_net(export: RunExport) -> QueryNet:
@@ -70,5 +70,5 @@ def query_net(export: RunExport) -> QueryNet:
         if basis is None
         else {"mean": np.asarray(basis.mean).tolist(), "components": np.asarray(basis.components).tolist()},
     }
-    weights = b"".join(np.ascontiguousarray(array, "<f4").tobytes() for array in program.arrays.values())
-    return QueryNet(description, weights, np.rint(export.embeddings / unit).astype("<i2").tobytes())
+    weights = np.concatenate([array.ravel() for array in program.arrays.values()]).astype("<f4")
+    return QueryNet(description, weights, np.rint(export.embeddings / unit).astype("<i2"))

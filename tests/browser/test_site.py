@@ -1,7 +1,7 @@
 """A static site in Chromium: its own net gives what torch gives, and a drawing finds its neighbors without a server."""
 
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -15,6 +15,7 @@ from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
 from dmlviz.export.lesson_page import LessonExport
+from dmlviz.export.page_contents import page_contents
 from dmlviz.export.site import MAX_BYTES, write_site
 from dmlviz.lessons import LESSONS
 from dmlviz.nets.program import net_program
@@ -103,6 +104,37 @@ def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page)
     page.locator("#inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
     assert page.failures == []
     assert all(url.startswith((address, "blob:", "data:")) for url in page.asked)
+
+
+FILE_IN_PAGE = """async (file) => {
+  const text = (value) =>
+    value instanceof Uint8Array ? btoa(Array.from(value, (byte) => String.fromCharCode(byte)).join("")) : value;
+  return JSON.stringify(await (await import("../script.js")).unpack(file), (_, value) => text(value));
+}"""
+
+
+def test_the_page_reads_what_the_run_holds(site, page):
+    address, folder = site
+    page.goto(f"{address}/runs/{RUN}.html")
+    read = json.loads(page.evaluate(FILE_IN_PAGE, f"{RUN}.bin"))
+    kept = page_contents(RunExport(Runs(folder.parent / "runs").get(RUN)))
+    (shown,), (stream,) = read.pop("streams"), kept.pop("streams")
+    assert kept.pop("left_out") == 0
+    assert read == kept  # classes, neighbors and distances, byte for byte
+    assert (shown["events"], list(shown["frames"])) == (stream["events"], list(stream["frames"]))
+    (replay,) = [event for event in stream["events"] if event["event"] == "replay"]
+    for name, text in stream["frames"].items():
+        positions, exact = (np.frombuffer(b64decode(one), "<i2").astype(int) for one in (shown["frames"][name], text))
+        off = 0 if name == replay["frames"][-1]["id"] else 32768 / 4096  # on the way, a fraction of a pixel
+        np.testing.assert_allclose(positions, exact, rtol=0, atol=off)
+
+
+def test_an_old_browser_gets_a_sentence(site, page):
+    address, _ = site
+    page.add_init_script("delete globalThis.DecompressionStream")
+    for place in (f"runs/{RUN}", "labs/recall"):
+        page.goto(f"{address}/{place}.html")
+        page.get_by_text("This page needs a newer browser: Chrome").first.wait_for()
 
 
 NETS_IN_PAGE = """async ([program, weights, image]) => {

@@ -62,8 +62,8 @@ def test_the_last_frame_is_where_the_points_are(text, kept):
 
 def test_neighbors_and_distances_round_trip(text, kept):
     near = kept_in(text)["near"]
-    items = np.frombuffer(b64decode(near["items"]), near["wide"]).reshape(-1, near["k"])
-    distances = np.frombuffer(b64decode(near["distances"]), "<u2").reshape(-1, near["k"]) * near["unit"]
+    items = np.frombuffer(b64decode(near["items"]), near["wide"]).reshape(near["k"], -1).T
+    distances = np.frombuffer(b64decode(near["distances"]), "<u2").reshape(near["k"], -1).T * near["unit"]
     assert np.array_equal(items, kept.neighbors[1])
     np.testing.assert_allclose(distances, kept.neighbors[0], atol=near["unit"])
 

@@ -1,6 +1,6 @@
 // A run's events, once per page: one EventSource a run, whatever the number of components that listen.
 import type { ClassroomEvent, RunEvent } from "../protocol.ts";
-import { decodeBase64 } from "./base64.ts";
+import { bytesOf, type Bytes } from "./base64.ts";
 import { serverUrl } from "./server.ts";
 import { onWake } from "./wake.ts";
 
@@ -187,7 +187,7 @@ export function createStreams({
 
     /**
      * Take a whole record that lies in the page itself, once; or, with `from`, lines of one that grows, from that number
-     * on, until "end". Lines that are known already are left out. `frames` maps hashes to base64.
+     * on, until "end". Lines that are known already are left out. `frames` maps hashes to bytes, or to base64.
      */
     feed({
       run,
@@ -195,8 +195,8 @@ export function createStreams({
       events,
       frames,
       from,
-    }: StreamName & { events: RunEvent[]; frames: Record<string, string>; from?: number }): void {
-      for (const [id, text] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, decodeBase64(text).buffer);
+    }: StreamName & { events: RunEvent[]; frames: Record<string, string | Bytes>; from?: number }): void {
+      for (const [id, packed] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, bytesOf(packed).buffer);
       const channel = channelOf(run, pid);
       for (const [i, event] of events.entries()) {
         const line = (from ?? 0) + i;

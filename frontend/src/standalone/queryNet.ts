@@ -1,13 +1,13 @@
 // The net of an exported run: embeds a drawing, finds its neighbors, and its place on the map.
-import { fetchServer } from "../lib/server.ts";
+import type { Bytes } from "../lib/base64.ts";
 import { drawnImage, type Framing } from "./drawnImage.ts";
 import { embed, nearestRows, type NetProgram } from "./netProgram.ts";
+import { unpack } from "./unpack.ts";
 
-/** What dmlviz/export/query_net.py puts into the page, and where its two files are. */
+/** What dmlviz/export/query_net.py puts into the page, and where its numbers are. */
 export interface QueryNetData {
   program: NetProgram;
-  weights_url: string;
-  embeddings_url: string;
+  url: string;
   dims: number;
   unit: number;
   mean: number;
@@ -32,11 +32,11 @@ export class QueryNet {
     private rows: Float32Array,
   ) {}
 
-  /** Fetch the weights and the embeddings of the test images; both lie beside the page. */
+  /** Fetch the weights and the embeddings of the test images; they lie beside the page. */
   static async load(data: QueryNetData): Promise<QueryNet> {
-    const [weights, steps] = await Promise.all([bytesOf(data.weights_url), bytesOf(data.embeddings_url)]);
-    const rows = Float32Array.from(new Int16Array(steps), (step) => step * data.unit);
-    return new QueryNet(data, new Float32Array(weights), rows);
+    const { weights, embeddings } = await unpack<{ weights: Bytes; embeddings: Bytes }>(data.url);
+    const rows = Float32Array.from(new Int16Array(embeddings.buffer), (step) => step * data.unit);
+    return new QueryNet(data, new Float32Array(weights.buffer), rows);
   }
 
   /** The answer to a drawing of side × side bytes of ink; null for an empty one. */
@@ -65,10 +65,4 @@ export class QueryNet {
       axis.reduce((sum, weight, i) => sum + weight * (embedding[i] - basis.mean[i]), 0),
     );
   }
-}
-
-async function bytesOf(url: string): Promise<ArrayBuffer> {
-  const answer = await fetchServer(url);
-  if (!answer.ok) throw new Error(`${url}: ${answer.status}`);
-  return answer.arrayBuffer();
 }

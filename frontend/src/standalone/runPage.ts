@@ -1,6 +1,6 @@
 // A run without a server: map, inspector, scores and curve as in the app, fed from what Python packed.
 import type { InspectorProps, RunEvent } from "../protocol.ts";
-import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
+import { decodeBase64, encodeBase64, type Bytes } from "../lib/base64.ts";
 import { stream } from "../lib/eventStream.ts";
 import renderMap from "../map/control/main.ts";
 import renderInspector from "../panels/inspector/inspector.ts";
@@ -9,7 +9,7 @@ import renderScores from "../panels/scores/scores.ts";
 import { neighborsOf, unpackNumbers, type NeighborTable, type NumberKind } from "./neighborData.ts";
 import type { Answer, QueryNetData } from "./queryNet.ts";
 
-/** What dmlviz/export/page_contents.py packs; arrays are base64 of little-endian numbers. */
+/** What dmlviz/export/page_contents.py packs; arrays are little-endian numbers, as bytes or in base64. */
 export interface RunContents {
   run: string;
   view: string;
@@ -19,10 +19,10 @@ export interface RunContents {
   n: number;
   /** What an item is, where it is no test image. */
   noun?: string;
-  labels: string;
+  labels: string | Bytes;
   tracked: number[];
   /** Null while the run is on: neighbors are those at its end. */
-  near: { k: number; wide: NumberKind; items: string; distances: string; unit: number } | null;
+  near: { k: number; wide: NumberKind; items: string | Bytes; distances: string | Bytes; unit: number } | null;
   /** The test images: in the page itself, or files beside it. */
   sprites: { pngs?: string[]; urls?: string[]; tile: number };
   /** The net, in a page that embeds drawings by itself. */
@@ -31,7 +31,7 @@ export interface RunContents {
   plain: boolean;
   /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/page.py). */
   height?: number;
-  streams: { pid: string | null; events: RunEvent[]; frames: Record<string, string> }[];
+  streams: { pid: string | null; events: RunEvent[]; frames: Record<string, string | Bytes> }[];
 }
 
 const HINT = "Click a point to see its nearest neighbors in the embedding.";

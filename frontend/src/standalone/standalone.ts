@@ -3,13 +3,14 @@ import type { Drawing } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
 import renderPad from "../panels/query_pad/queryPad.ts";
 import { drawnImage } from "./drawnImage.ts";
+import { keptContents } from "./keptContents.ts";
 import { QueryNet, type Answer } from "./queryNet.ts";
-import { PARTS, RunPage, type Hosts, type RunContents } from "./runPage.ts";
+import { PARTS, RunPage, type Hosts } from "./runPage.ts";
 
 const PAD_HINT = "Draw; this page embeds it and finds its neighbors.";
 const K = 10;
 
-const contents = JSON.parse(document.getElementById("kept")?.textContent ?? "") as RunContents;
+const contents = await keptContents(document);
 const description = contents.query;
 let pinned: number | null = null;
 let answer: Answer | null = null;
@@ -69,8 +70,9 @@ if (padHost)
 show();
 globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 
-/** The page's own net and preparation, for whoever wants to check them. */
+/** The page's own net, preparation and files, for whoever wants to check them. */
 export { embed } from "./netProgram.ts";
+export { unpack } from "./unpack.ts";
 export const loadNet = (): Promise<QueryNet> | null => (description ? (net ??= QueryNet.load(description)) : null);
 export const prepareDrawing = (ink: Uint8Array, side: number): Uint8Array | null =>
   description ? drawnImage(ink, side, description.framing) : null;

@@ -9,11 +9,15 @@ test("numbers come out as they went in", () => {
   assert.deepEqual([...unpackNumbers(packed(new Int32Array([70000, -1])), "<i4")], [70000, -1]);
 });
 
-test("neighbors are those of the item's own row, nearest first", () => {
+test("bytes are taken as they are", () => {
+  assert.deepEqual([...unpackNumbers(new Uint8Array([1, 0, 0, 1]), "<u2")], [1, 256]);
+});
+
+test("neighbors are those of the item itself, nearest first", () => {
   const near = {
     k: 2,
-    items: new Uint16Array([1, 2, 0, 2, 1, 0]),
-    distances: new Uint16Array([10, 20, 10, 40, 30, 60]),
+    items: new Uint16Array([1, 0, 1, 2, 2, 0]),
+    distances: new Uint16Array([10, 10, 30, 20, 40, 60]),
     unit: 0.5,
   };
   assert.deepEqual(neighborsOf(near, 1), [

@@ -1,0 +1,1 @@
+export { baseline_wait as default } from "../dmlviz.map/page-9b1465c33d65704b.js";

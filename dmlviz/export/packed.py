@@ -1,0 +1,120 @@
+"""Small files for the pages of a site: JSON and arrays as gzip, which `frontend/src/standalone/unpack.ts` reads.
+
+What is stored is arranged for gzip, in two ways. Each array is stored byte plane by byte plane: all low bytes, then all
+higher ones, which vary less. Rows that change little from one to the next are stored as differences.
+"""
+
+import gzip
+import json
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+LEVEL = 9
+# Positions on the way are kept in steps of 1/4096 of the map's width, a quarter of a pixel; those at the end, exactly.
+FRAME_STEP = 16
+# The last byte of a float32 weight is left out: 16 bits of its fraction remain. The numbers of an embedding of length 1
+# change by 5e-6 at most.
+WEIGHT_BYTES_OUT = 1
+
+
+class _Parts:
+    """The arrays of a file; `add` returns what stands for one in the JSON."""
+
+    def __init__(self) -> None:
+        self.described: list[dict[str, Any]] = []
+        self.data: list[bytes] = []
+
+    def add(self, array: np.ndarray, deltas: bool = False, bytes_out: int = 0) -> dict[str, int]:
+        """Add rows of little-endian numbers.
+
+        Args:
+            array: Rows × columns, or one row.
+            deltas: Whether to store each row of 16-bit integers as differences from the row before.
+            bytes_out: How many of the low bytes of each number to leave out; they are read as 0.
+        """
+        rows = np.ascontiguousarray(np.atleast_2d(array))
+        width = rows.itemsize
+        self.described.append({"columns": rows.shape[1], "width": width, "deltas": deltas, "out": bytes_out})
+        if deltas:
+            rows = _differences(rows)
+        planes = rows.reshape(-1).view(np.uint8).reshape(-1, width).T[bytes_out:]
+        self.described[-1]["size"] = planes.size
+        self.data.append(planes.tobytes())
+        return {"part": len(self.data) - 1}
+
+    def file(self, contents: dict[str, Any]) -> bytes:
+        """Return a gzip file: the length of the JSON as uint32, the JSON, and the parts one after another."""
+        text = json.dumps({"contents": contents, "parts": self.described}, separators=(",", ":")).encode()
+        length = len(text).to_bytes(4, "little")
+        return gzip.compress(b"".join([length, text, *self.data]), LEVEL, mtime=0)
+
+
+def pack_run(contents: dict[str, Any]) -> bytes:
+    """Return a file with what `run_contents` or `drawing_contents` returned."""
+    parts = _Parts()
+    packed = dict(contents)
+    if "near" in contents:
+        near = contents["near"]
+        packed["labels"] = parts.add(contents["labels"])
+        packed["near"] = near | {
+            "items": parts.add(near["items"]),
+            "distances": parts.add(near["distances"], deltas=True),  # they grow from neighbor to neighbor
+        }
+    packed["streams"] = [stream | {"frames": _pack_frames(stream, parts)} for stream in contents["streams"]]
+    return parts.file(packed)
+
+
+def pack_net(weights: np.ndarray, embeddings: np.ndarray) -> bytes:
+    """Return a file with a net's weights (float32) and the embeddings of the test images (n × d, int16)."""
+    parts = _Parts()
+    net = {
+        "weights": parts.add(_rounded(weights, WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT),
+        "embeddings": parts.add(embeddings),
+    }
+    return parts.file(net)
+
+
+def _pack_frames(stream: dict[str, Any], parts: _Parts) -> dict[str, dict[str, int]]:
+    """Add the frames, neighbors in time as one array where they have the same size; name the place of each."""
+    last = _last_frame(stream["events"])
+    places: dict[str, dict[str, int]] = {}
+    for _, group in groupby(stream["frames"].items(), lambda named: len(named[1])):
+        named = list(group)
+        rows = [_rounded_frame(data) if name != last else np.frombuffer(data, "<i2") for name, data in named]
+        part = parts.add(np.stack(rows), deltas=True)
+        places |= {name: part | {"row": row} for row, (name, _) in enumerate(named)}
+    return places
+
+
+def _last_frame(events: list[dict[str, Any]]) -> str | None:
+    """Return the ID of the frame at the end: of the replay, else of the projection."""
+    shown = [frame for event in events for frame in (event.get("frames") or [event.get("frame")]) if frame]
+    replays = [event["frames"] for event in events if event["event"] == "replay"]
+    ids = [frames[-1]["id"] for frames in replays if frames] or [frame["id"] for frame in shown]
+    return ids[-1] if ids else None
+
+
+def _rounded_frame(data: bytes) -> np.ndarray:
+    """Return int16 positions rounded to FRAME_STEP; -32768, a missing one, stays."""
+    positions = np.frombuffer(data, "<i2").astype(np.int32)
+    rounded = (positions + FRAME_STEP // 2) // FRAME_STEP * FRAME_STEP
+    largest = 32768 - FRAME_STEP
+    return np.where(positions == -32768, -32768, np.clip(rounded, -largest, largest)).astype("<i2")
+
+
+def _differences(rows: np.ndarray) -> np.ndarray:
+    """Return rows of 16-bit integers as differences from the row before, small ones of either sign as small numbers."""
+    before = np.vstack([np.zeros_like(rows[:1]), rows[:-1]])
+    signed = (rows.view("<u2") - before.view("<u2")).view("<i2")  # modulo 65536
+    differences: np.ndarray = ((signed << 1) ^ (signed >> 15)).view("<u2")
+    return differences
+
+
+def _rounded(weights: np.ndarray, bytes_out: int) -> np.ndarray:
+    """Return float32 numbers rounded to what remains without their low bytes."""
+    last = np.uint32(1 << 8 * bytes_out)
+    bits = weights.astype("<f4").view("<u4") + last // 2
+    rounded: np.ndarray = (bits - bits % last).view("<f4")
+    return rounded

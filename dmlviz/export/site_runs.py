@@ -1,0 +1,158 @@
+"""The runs of a static site: a page for each of their maps, and the files that it loads."""
+
+import html
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from dmlviz.errors import UserError
+from dmlviz.export.contents import RunExport
+from dmlviz.export.packed import pack_net, pack_run
+from dmlviz.export.page import page_data, quality_note
+from dmlviz.export.page_contents import drawing_contents, run_contents
+from dmlviz.export.query_net import QueryNet, query_net
+
+PAGE = """<header>
+<nav><a href="../index.html">{site}</a></nav>
+<h1>{title}</h1>
+<dl>{facts}</dl>
+</header>
+<main class="run" id="run">
+<section id="map"></section>
+<div class="beside">
+{pad}
+<section id="inspector"></section>
+</div>
+<section id="scores"></section>
+<section id="loss_curve"></section>
+</main>
+<footer>{measured}</footer>
+<noscript>The map needs JavaScript.</noscript>
+{preloads}
+<script type="application/json" id="kept">{kept}</script>
+<script type="module" src="../script.js"></script>"""
+
+PAD = '<section id="query" aria-label="Draw a query"></section>'
+PRELOAD = '<link rel="preload" href="{file}" as="fetch" crossorigin>'  # it comes while the script is on its way
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """A run on one of its maps.
+
+    Attributes:
+        kept: The run, the map and the test images.
+        net: What the drawing pad needs; None for a page without one.
+        no_net: Why there is no drawing pad; empty for a page that should have none.
+    """
+
+    kept: RunExport
+    net: QueryNet | None = None
+    no_net: str = ""
+
+    @classmethod
+    def with_pad(cls, export: RunExport) -> "RunPage":
+        """Return a page with a drawing pad, where that can be; raise UserError for a run that is not finished."""
+        try:
+            return cls(export, query_net(export))
+        except UserError as error:
+            _ = export.embeddings  # raises for a run that is not finished
+            return cls(export, None, str(error))
+
+    @property
+    def name(self) -> str:
+        """Name of the page's file, without its ending."""
+        return self.records[-1]
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """Names of what the page loads: the run, which pages of other maps load as well, and the projection."""
+        run, drawing = self.kept.run.id, self.kept.drawing
+        return (run,) if drawing is None else (run, f"{run}-{drawing.id}")
+
+
+def write_images(folder: Path, pages: Iterable[RunPage]) -> None:
+    """Write the test images of each data set once, without loss."""
+    folder.mkdir()
+    datasets = {page.kept.run.config.dataset: page.kept.sheets for page in pages if page.kept.sheets}
+    for dataset, sheets in datasets.items():
+        for number, png in enumerate(sheets.pngs):
+            Image.open(io.BytesIO(png)).save(folder / f"{dataset}-{number}.webp", lossless=True)
+
+
+def write_runs(folder: Path, pages: Sequence[RunPage], site: str, as_page: Callable[[str, str], str], room: int) -> int:
+    """Write the pages of the runs with their files; where there is too little room, films lose frames, evenly.
+
+    Args:
+        folder: A folder that does not exist.
+        pages: The pages.
+        site: Title of the site.
+        as_page: Makes a whole page of a title and a body.
+        room: How many bytes the files may take; they take more if the last frames alone do.
+
+    Returns:
+        How many frames are left out for want of room.
+    """
+    folder.mkdir()
+    for page in pages:
+        if page.net is not None:
+            (folder / f"{page.kept.run.id}.net.bin").write_bytes(pack_net(page.net.weights, page.net.embeddings))
+
+    records = {page.kept.run.id: RunExport(page.kept.run) for page in pages}
+    records |= {page.name: replace(page.kept, sheets=None) for page in pages if page.kept.drawing}
+
+    def write(share: float) -> tuple[int, int]:
+        """Return the size of all files and the number of frames that they leave out."""
+        left_out = {name: _write_record(folder / f"{name}.bin", export, share) for name, export in records.items()}
+        for page in pages:
+            body = _body(page, site, sum(left_out[name] for name in page.records))
+            (folder / f"{page.name}.html").write_text(as_page(page.kept.run.title, body), encoding="utf-8")
+        return sum(file.stat().st_size for file in folder.iterdir()), sum(left_out.values())
+
+    whole, _ = write(1.0)
+    if whole <= room:
+        return 0
+    least, left_out = write(0.0)
+    share = 1 - (whole - room) / (whole - least) if whole > least else 0.0
+    while share > 0:
+        size, left_out = write(share)
+        if size <= room:
+            break
+        share -= 0.02
+    return left_out
+
+
+def _write_record(file: Path, export: RunExport, share: float) -> int:
+    """Write a run or a projection with a share of its frames; return how many frames are left out."""
+    contents_of = run_contents if export.drawing is None else drawing_contents
+    contents = contents_of(export)
+    if share < 1:
+        frames = sum(len(frame) for stream in contents["streams"] for frame in stream["frames"].values())
+        contents = contents_of(export, int(share * frames))
+    left_out: int = contents.pop("left_out")
+    file.write_bytes(pack_run(contents))
+    return left_out
+
+
+def _body(page: RunPage, site: str, left_out: int) -> str:
+    run, sheets = page.kept.run, page.kept.sheets
+    files = [f"{name}.bin" for name in page.records]
+    images = [f"../images/{run.config.dataset}-{number}.webp" for number in range(len(sheets.pngs) if sheets else 0)]
+    kept: dict[str, Any] = {"files": files, "sprites": {"urls": images, "tile": sheets.tile if sheets else 28}}
+    if page.net is not None:
+        kept["query"] = page.net.description | {"url": f"{run.id}.net.bin"}
+    facts = [f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(page.kept)]
+    return PAGE.format(
+        site=html.escape(site),
+        title=html.escape(run.title),
+        facts="".join(facts),
+        measured=html.escape(quality_note(page.kept, left_out)),
+        preloads="\n".join(PRELOAD.format(file=file) for file in files),
+        kept=json.dumps(kept, separators=(",", ":")).replace("<", "\\u003c"),
+        pad=PAD if page.net is not None else "",
+    )

@@ -1,0 +1,93 @@
+"""The size of a static site: what is in it is tested in tests/browser/test_site.py."""
+
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+from plotly.offline import get_plotlyjs_version
+
+from dmlviz.errors import UserError
+from dmlviz.export import RunExport, site
+from dmlviz.export.lab_page import lab_figures
+from dmlviz.export.lesson_page import LessonExport
+from dmlviz.export.packed import pack_net, pack_run
+from dmlviz.export.page import BUILT
+from dmlviz.export.site import MAX_BYTES, write_site
+from dmlviz.lessons import LESSONS
+from dmlviz.runs.store import Runs
+
+MNIST_IMAGES = 1_550_000  # the sheet of its test images: 1.52 MB, which no test can make without MNIST
+READY_MADE = ("476b1d8df4e46879", "dc2e30bde135d469")  # digits
+
+
+@pytest.fixture
+def lesson(tmp_path):
+    store = Runs(tmp_path / "runs")
+    return LessonExport(LESSONS["why-mining"], tuple(RunExport(store.get(name)) for name in READY_MADE))
+
+
+def size_of(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def frames_in(file):
+    text = gzip.decompress(file.read_bytes())
+    contents = json.loads(text[4 : 4 + int.from_bytes(text[:4], "little")])["contents"]
+    return sum(len(stream["frames"]) for stream in contents["streams"])
+
+
+def run_like_mnist(draw):
+    """Return the sizes of a default run's files, with numbers that compress no better than real ones."""
+    n, k, tracked, dims, weights = 10_000, 10, 2_000, 64, 156_800
+
+    def film(prefix):
+        steps = draw.normal(0, 700, (60, 2 * tracked)).cumsum(axis=0)
+        return {f"{prefix}{i}": np.clip(row, -32767, 32767).astype("<i2").tobytes() for i, row in enumerate(steps)}
+
+    frames = film("replay") | {"end": draw.integers(-32767, 32767, 2 * n).astype("<i2").tobytes()} | film("live")
+    near = {
+        "items": draw.integers(0, n, (k, n)).astype("<u2"),
+        "distances": np.sort(draw.integers(0, 30_000, (k, n)), axis=0).astype("<u2"),
+    }
+    events = [{"event": "replay", "frames": [{"id": "end"}]}]
+    contents = {"labels": draw.integers(0, 10, n).astype("<u2"), "near": near}
+    run = pack_run(contents | {"streams": [{"events": events, "frames": frames}]})
+    embeddings = draw.normal(0, 8_000, (n, dims)).astype("<i2")
+    return len(run), len(pack_net(draw.normal(0, 0.05, weights), embeddings))
+
+
+def test_three_whole_runs_of_mnist_and_the_program_of_all_labs_leave_room_for_lessons():
+    run, net = run_like_mnist(np.random.default_rng(0))
+    plotly = len(gzip.compress((BUILT / "plotly.js").read_bytes()))
+    script = len((BUILT / "standalone.js").read_bytes())
+    assert 3 * (run + net) + MNIST_IMAGES + plotly + script < MAX_BYTES - 1_500_000
+
+
+def test_films_lose_frames_where_a_site_would_be_too_large(tmp_path, monkeypatch, lesson):
+    assert write_site(tmp_path / "whole", [], [], "Site", [lesson]) == []
+    names = [f"{run.run.id}" for run in lesson.runs]
+    whole = [frames_in(tmp_path / "whole" / "runs" / f"{name}.bin") for name in names]
+    monkeypatch.setattr(site, "MAX_BYTES", size_of(tmp_path / "whole") - 40_000)
+    (note,) = write_site(tmp_path / "small", [], [], "Site", [lesson])
+    assert re.fullmatch(r"To fit into \d MB, films leave out \d+ frames. To keep all: choose fewer .*", note)
+    assert size_of(tmp_path / "small") <= site.MAX_BYTES
+    for name, frames in zip(names, whole, strict=True):
+        left = frames_in(tmp_path / "small" / "runs" / f"{name}.bin")
+        assert frames / 3 < left < frames
+        page = (tmp_path / "small" / "runs" / f"{name}.html").read_text(encoding="utf-8")
+        assert re.search(r"To keep the file small, \d+ intermediate frames are left out", page)
+        assert "left out" not in (tmp_path / "whole" / "runs" / f"{name}.html").read_text(encoding="utf-8")
+    monkeypatch.setattr(site, "MAX_BYTES", 200_000)
+    with pytest.raises(UserError, match=r"one frame a run: choose fewer .* \(--lesson-data digits\)"):
+        write_site(tmp_path / "none", [], [], "Site", [lesson])
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_part_of_plotly_that_a_site_has_is_of_the_same_version_and_draws_its_figures():
+    head = (BUILT / "plotly.js").read_text(encoding="utf-8")[:200]
+    assert f"(cartesian - minified) v{get_plotlyjs_version()}" in head
+    figures = json.loads(gzip.decompress(lab_figures("reality-check")))
+    kinds = {trace["type"] for figure in figures for trace in figure["light"]["data"]}
+    assert {"scatter", "heatmap"} <= kinds <= {"scatter", "bar", "heatmap"}
