@@ -59,8 +59,6 @@ def show(
         return _show_training(thing, height, runs_folder(runs), folder)
     if isinstance(thing, Run):
         return _show_run(thing, height, folder)
-    if labels is None:
-        raise UserError("Embeddings are shown with their classes; got no labels: pass one class for each embedding.")
     return _show_embeddings(thing, labels, images, classes, height)
 
 
