@@ -13,6 +13,7 @@ PAGE = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>dmlviz</title>
 <style>{style}</style>
+<script>{theme}</script>
 </head>
 <body>
 <main{plain}>
@@ -25,6 +26,23 @@ PAGE = """<!doctype html>
 <script type="module">{script}</script>
 </body>
 </html>
+"""
+
+# The page is told whether the notebook around it is light or dark; where nothing is said, it is as the system is.
+THEME = """
+const { colors } = document.documentElement.dataset;
+if (colors) {
+  document.documentElement.style.colorScheme = colors;
+  for (const { media } of document.styleSheets[0].cssRules)
+    if (media?.mediaText.includes("prefers-color-scheme")) media.mediaText = colors === "dark" ? "all" : "not all";
+}
+"""
+TELL_COLORS = """
+for (const frame of document.querySelectorAll('.dmlviz-page[data-widget="{page_id}"] iframe')) {{
+  const colors = getComputedStyle(frame).colorScheme;
+  if (colors === "light" || colors === "dark")
+    frame.srcdoc = frame.srcdoc.replace("<html ", `<html data-colors="${{colors}}" `);
+}}
 """
 
 # The page may run its script, and reach nothing of the notebook around it. JupyterLab takes the frame out of a notebook
@@ -41,6 +59,7 @@ FRAME = (
     '<div class="dmlviz-page" data-widget="{page_id}">'
     '<iframe title="Map of embeddings" loading="lazy" sandbox="allow-scripts" srcdoc="{page}" style="{style}">'
     "Trust this notebook to see its map.</iframe></div>"
+    "<script>{colors}</script>"
 )
 BESIDE, BESIDE_PLAIN = 180, 50  # pixels that the rest of a run, and of bare embeddings, takes besides the map
 
@@ -56,10 +75,14 @@ def page_in_frame(contents: dict[str, Any], height: int, page_id: str) -> str:
     page = PAGE.format(
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
         script=(BUILT / "standalone.js").read_text(encoding="utf-8"),
+        theme=THEME,
         kept=json.dumps(contents | {"height": height}, separators=(",", ":")).replace("<", "\\u003c"),
         plain=' class="plain"' if contents["plain"] else "",
     )
     pixels = height + (BESIDE_PLAIN if contents["plain"] else BESIDE)
     return FRAME.format(
-        page_id=page_id, page=html.escape(page), style=f"width: 100%; height: {pixels}px; border: 0"
+        page_id=page_id,
+        page=html.escape(page),
+        style=f"width: 100%; height: {pixels}px; border: 0",
+        colors=TELL_COLORS.format(page_id=page_id),
     )
