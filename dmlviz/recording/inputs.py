@@ -77,7 +77,9 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
 
 def _unlabeled(classes: Sequence[Any] | None, count: int) -> tuple[np.ndarray, tuple[str, ...]]:
     if classes is not None:
-        raise UserError(f"Classes are the names of labels; got {len(classes):,} names and no labels: pass both or none.")
+        raise UserError(
+            f"Classes are the names of labels; got {len(classes):,} names and no labels: pass both or none."
+        )
     if count < 2:
         raise UserError(f"A map has 2 points or more; got {count:,}: pass more.")
     return np.zeros(count, np.int64), (UNLABELED,)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, Self
+from typing import Self
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
