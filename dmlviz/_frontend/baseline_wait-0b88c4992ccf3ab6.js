@@ -1,1 +1,0 @@
-export { baseline_wait as default } from "../dmlviz.map/page-9b1465c33d65704b.js";

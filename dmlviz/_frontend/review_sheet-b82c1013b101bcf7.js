@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.map/page-9b1465c33d65704b.js";

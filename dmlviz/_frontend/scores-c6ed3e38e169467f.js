@@ -1,1 +1,0 @@
-export { scores as default } from "../dmlviz.map/page-9b1465c33d65704b.js";
