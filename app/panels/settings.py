@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.panels import data_sharing, upload_dialog
+from app.panels import backbone_dialog, data_sharing, upload_dialog
 from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
@@ -20,6 +20,8 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
 
     With `only`, the selection of a lesson, no other settings are offered.
     """
+    if only is None:
+        backbone_dialog.take_finished(ui, services)
     default = TrainConfig.model_fields["dataset"].default
     config = ui.config(available_dataset(services))
     if not services.may_train_on(config.dataset):
@@ -56,7 +58,11 @@ def available_dataset(services: Services) -> str:
 
 
 def _below_data(ui: UIState, services: Services, dataset: str) -> None:
-    upload_dialog.upload_button(ui, services)
+    with st.container(horizontal=True, key="more-data"):
+        upload_dialog.upload_button()
+        backbone_dialog.backbone_button(services, dataset)
+    upload_dialog.upload_panel(ui, services)
+    backbone_dialog.backbone_panel(services, dataset)
     data_sharing.data_sharing(services, dataset)
 
 
