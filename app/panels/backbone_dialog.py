@@ -1,6 +1,7 @@
 """Pretrained backbone: choose the net and its weights, watch it see each image once, then train a head."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -20,6 +21,7 @@ from dmlviz.errors import UserError
 
 OPEN = "backbone-open"
 ERROR = "backbone-error"
+LAST = "backbone-choice"  # what was chosen last, for when the fields come back
 SUFFIXES = ["safetensors", "pth", "pt", "bin", "ckpt", "tar"]
 POLL_INTERVAL_S = 0.5  # seconds, while the dialog is open
 LINE_INTERVAL_S = 2.0  # seconds, in the sidebar
@@ -49,6 +51,7 @@ def backbone_panel(services: Services, dataset: str) -> None:
 def take_finished(ui: UIState, services: Services) -> None:
     """Select the new data set where a computation has finished, and close the dialog."""
     if backbone.take_finished(ui, services):
+        st.session_state.pop(LAST, None)
         _close()
 
 
@@ -74,7 +77,7 @@ def _line(services: Services, status: FeaturesStatus) -> None:
     fragment(run_every=LINE_INTERVAL_S if status.under_way else None)(line)()
 
 
-@st.dialog("Pretrained backbone", width="large", on_dismiss=_close)
+@st.dialog("Pretrained backbone", width="medium", on_dismiss=_close)
 def _dialog(services: Services, dataset: str) -> None:
     with error_boundary():
         status = services.features.status(services.person)
@@ -95,40 +98,49 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
         "its *features*, is kept as a new data set. A small net, the *head*, then learns from the features in seconds, "
         "with every loss and miner."
     )
+    last: BackboneChoice | None = st.session_state.get(LAST) or backbone.last_choice(services)
     names = list(BACKBONES)
     name = st.selectbox(
         "Backbone",
         names,
-        names.index(failed.backbone) if failed is not None and failed.backbone in names else 0,
+        0 if last is None else names.index(last.backbone),
         lambda one: f"{BACKBONES[one].title} · {BACKBONES[one].dimensions:,} features",
         key="backbone-name",
     )
     spec = BACKBONES[name]
     missing = backbone.missing_library(spec)
     st.caption(f"{spec.summary} {spec.reference}." if not missing else f"{spec.summary} :orange[{missing}]")
+    sources = backbone.sources(services, name)
     source: Source = st.radio(
         "Weights",
-        backbone.sources(services, name),
+        sources,
+        sources.index(last.source) if last is not None and last.source in sources else 0,
         format_func=SOURCES.__getitem__,
         horizontal=True,
-        key=f"backbone-source-{name}",
+        key="backbone-source",
     )
-    kept, path, file = _weights(services, name, source)
+    kept, path, file = _weights(services, name, source, "" if last is None else last.path)
     title = st.text_input(
-        "Name", key="backbone-title", max_chars=60, placeholder=f"{DATASETS[dataset].title}, {spec.title}"
+        "Name",
+        "" if last is None else last.title,
+        key="backbone-title",
+        max_chars=60,
+        placeholder=f"{DATASETS[dataset].title}, {spec.title}",
     )
     reason = st.session_state.get(ERROR) or ("" if failed is None else failed.reason)
     if reason:
         st.caption(f":orange[{escape_markdown(reason)}]")
-    if st.button("Compute features", type="primary", key="backbone-start", disabled=bool(missing)):
-        upload = None if file is None else (file.name, file.getvalue())
-        choice = BackboneChoice(
-            dataset=dataset, backbone=name, source=source, kept=kept, upload=upload, path=path, title=title
-        )
-        _do(lambda: backbone.start(services, choice))
+    with st.container(horizontal=True):
+        if st.button("Compute features", type="primary", key="backbone-start", disabled=bool(missing)):
+            choice = BackboneChoice(dataset=dataset, backbone=name, source=source, kept=kept, path=path, title=title)
+            st.session_state[LAST] = choice
+            upload = None if file is None else (file.name, file.getvalue())
+            _do(lambda: backbone.start(services, replace(choice, upload=upload)))
+        if failed is not None and st.button("Discard", key="backbone-discard"):
+            _do(lambda: services.features.discard(services.person))
 
 
-def _weights(services: Services, name: str, source: Source) -> tuple[str, str, UploadedFile | None]:
+def _weights(services: Services, name: str, source: Source, last: str) -> tuple[str, str, UploadedFile | None]:
     """Render the choice of the weights from a source; return the kept ones, a path, a file: one of them at most."""
     spec = BACKBONES[name]
     if source == "kept":
@@ -139,7 +151,7 @@ def _weights(services: Services, name: str, source: Source) -> tuple[str, str, U
         return "", "", None
     words = f"A state dict of {spec.library}'s {spec.title}, as safetensors or as torch.save writes it"
     if source == "path":
-        path = st.text_input("Path on this machine", key="backbone-path", placeholder="/data/resnet18.safetensors")
+        path = st.text_input("Path", last, key="backbone-path", placeholder="/data/resnet18.safetensors")
         st.caption(f"{words}.")
         return "", path, None
     megabytes = max_megabytes(services)
@@ -147,11 +159,13 @@ def _weights(services: Services, name: str, source: Source) -> tuple[str, str, U
         "File",
         type=SUFFIXES,
         max_upload_size=megabytes,
-        key=f"backbone-file-{name}",
+        key="backbone-file",
         label_visibility="collapsed",
     )
-    more = " For more, choose Path." if services.person.alone else ""
-    st.caption(f"{words}, up to {megabytes} MB.{more} Nothing in it is executed.")
+    more = " For more, choose File on this machine." if services.person.alone else ""
+    uploaded = services.features.uploaded(services.person)
+    here = f" {uploaded.name} is here already; another file takes its place." if uploaded is not None else ""
+    st.caption(escape_markdown(f"{words}, up to {megabytes} MB.{more} Nothing in it is executed.{here}"))
     return "", "", file
 
 

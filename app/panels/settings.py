@@ -58,7 +58,7 @@ def available_dataset(services: Services) -> str:
 
 
 def _below_data(ui: UIState, services: Services, dataset: str) -> None:
-    with st.container(horizontal=True, key="more-data"):
+    with st.container(horizontal=True, gap=None, key="more-data"):
         upload_dialog.upload_button()
         backbone_dialog.backbone_button(services, dataset)
     upload_dialog.upload_panel(ui, services)

@@ -20,6 +20,7 @@ from dmlviz.runs.ownership import Ownership
 from dmlviz.storage.files import ensure_dir
 
 COMPUTATIONS = ".computations"  # in the folder of the backbones
+UPLOADED = "uploaded"  # in the folder of a computation: the file of weights that somebody sent
 UNDER_WAY: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 
@@ -106,7 +107,7 @@ class FeatureJobs:
         weights = request.weights
         if request.upload is not None:
             name, content = request.upload
-            weights = ensure_dir(folder / "weights") / _safe_name(name)
+            weights = ensure_dir(folder / UPLOADED) / _safe_name(name)
             for earlier in weights.parent.iterdir():
                 earlier.unlink()
             weights.write_bytes(content)
@@ -166,6 +167,10 @@ class FeatureJobs:
         record = self._record(person)
         if record is not None and not self._is_busy(record):
             shutil.rmtree(record.path, ignore_errors=True)
+
+    def uploaded(self, person: Person) -> Path | None:
+        """Return the file of weights that this person uploaded last; None where there is none, or no more."""
+        return next((self._path(person) / UPLOADED).glob("*"), None)
 
     def folder_of(self, person: Person) -> Path:
         """Where a person's computation keeps its files; it need not be there."""

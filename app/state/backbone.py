@@ -17,7 +17,12 @@ from dmlviz.errors import UserError
 Source = Literal["kept", "download", "upload", "path"]
 """Where weights come from: the data folder, the library, the person's browser, a path on the server's machine."""
 
-SOURCES: dict[Source, str] = {"kept": "Used before", "download": "Download", "upload": "Upload", "path": "Path"}
+SOURCES: dict[Source, str] = {
+    "kept": "Used before",
+    "download": "Download",
+    "upload": "Upload",
+    "path": "File on this machine",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +34,7 @@ class BackboneChoice:
         backbone: Name of the backbone.
         source: Where its weights come from.
         kept: Digits of weights in the data folder.
-        upload: Name and content of a file.
+        upload: Name and content of a file; None for the one that was uploaded before.
         path: Path of a file on this machine.
         title: Title of the new data set; may be empty.
     """
@@ -91,9 +96,11 @@ def start(services: Services, choice: BackboneChoice) -> None:
         raise UserError(reason)
     weights = None
     if choice.source == "upload":
-        if choice.upload is None:
+        weights = services.features.uploaded(person)
+        if choice.upload is not None:
+            services.check_upload(len(choice.upload[1]))
+        elif weights is None:
             raise UserError(f"Choose the file with the weights of {spec.title}, or let them be downloaded.")
-        services.check_upload(len(choice.upload[1]))
     elif choice.source == "path":
         weights = Path(choice.path.strip()).expanduser()
         if not choice.path.strip() or not weights.is_file():
@@ -113,6 +120,15 @@ def start(services: Services, choice: BackboneChoice) -> None:
         title=choice.title,
     )
     services.features.start(person, request)
+
+
+def last_choice(services: Services) -> BackboneChoice | None:
+    """What this person's computation was asked for, as far as it is known after a reload of the page."""
+    status = services.features.status(services.person)
+    if status is None or status.backbone not in BACKBONES:
+        return None
+    source: Source = "download" if services.features.uploaded(services.person) is None else "upload"
+    return BackboneChoice(dataset=status.dataset, backbone=status.backbone, source=source, title=status.title)
 
 
 def go_on(services: Services) -> None:
