@@ -78,11 +78,11 @@ class _Progress:
         self._written = 0.0
 
     def __call__(self, done: int, of: int) -> None:
-        if self._stop():
-            raise _StoppedError
-        now = time.monotonic()
+        stopped, now = self._stop(), time.monotonic()
         begun, before = self._begun = self._begun or (now, done)
-        if now - self._written >= REPORT_INTERVAL_S or done == of:
+        if stopped or done == of or now - self._written >= REPORT_INTERVAL_S:
             self._written = now
             left = None if done == before else (of - done) * (now - begun) / (done - before)
             self._writer.event("progress", done=done, of=of, left=left)
+        if stopped:
+            raise _StoppedError
