@@ -22,6 +22,7 @@ from dmlviz.errors import UserError
 OPEN = "backbone-open"
 ERROR = "backbone-error"
 LAST = "backbone-choice"  # what was chosen last, for when the fields come back
+TAKEN = "backbone-taken"  # the computation whose data set this page selected last
 SUFFIXES = ["safetensors", "pth", "pt", "bin", "ckpt", "tar"]
 POLL_INTERVAL_S = 0.5  # seconds, while the dialog is open
 LINE_INTERVAL_S = 2.0  # seconds, in the sidebar
@@ -50,7 +51,9 @@ def backbone_panel(services: Services, dataset: str) -> None:
 
 def take_finished(ui: UIState, services: Services) -> None:
     """Select the new data set where a computation has finished, and close the dialog."""
-    if backbone.take_finished(ui, services):
+    taken = st.session_state.get(TAKEN, "")
+    st.session_state[TAKEN] = backbone.take_finished(ui, services, taken)
+    if st.session_state[TAKEN] != taken:
         st.session_state.pop(LAST, None)
         _close()
 
@@ -131,7 +134,9 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
     if reason:
         st.caption(f":orange[{escape_markdown(reason)}]")
     with st.container(horizontal=True):
-        if st.button("Compute features", type="primary", key="backbone-start", disabled=bool(missing)):
+        lacks_file = source == "upload" and file is None and backbone.reusable_upload(services, name) is None
+        disabled = bool(missing) or lacks_file  # so that nobody clicks while a file is still on its way
+        if st.button("Compute features", type="primary", key="backbone-start", disabled=disabled):
             choice = BackboneChoice(dataset=dataset, backbone=name, source=source, kept=kept, path=path, title=title)
             st.session_state[LAST] = choice
             upload = None if file is None else (file.name, file.getvalue())
@@ -163,7 +168,7 @@ def _weights(services: Services, name: str, source: Source, last: str) -> tuple[
         label_visibility="collapsed",
     )
     more = " For more, choose File on this machine." if services.person.alone else ""
-    uploaded = services.features.uploaded(services.person)
+    uploaded = backbone.reusable_upload(services, name)
     here = f" {uploaded.name} is here already; another file takes its place." if uploaded is not None else ""
     st.caption(escape_markdown(f"{words}, up to {megabytes} MB.{more} Nothing in it is executed.{here}"))
     return "", "", file

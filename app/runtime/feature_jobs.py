@@ -21,6 +21,8 @@ from dmlviz.storage.files import ensure_dir
 
 COMPUTATIONS = ".computations"  # in the folder of the backbones
 UPLOADED = "uploaded"  # in the folder of a computation: the file of weights that somebody sent
+TAKEN = "taken"  # in the folder of a computation: a page has selected the new data set
+TAKEN_FOR_S = 20.0  # seconds in which other pages select it too: the first may have been left in this moment
 UNDER_WAY: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 
@@ -104,6 +106,7 @@ class FeatureJobs:
                 "One person lets one backbone compute at a time: stop the computation, or wait for its end."
             )
         folder = ensure_dir(self._path(person))
+        (folder / TAKEN).unlink(missing_ok=True)
         weights = request.weights
         if request.upload is not None:
             name, content = request.upload
@@ -129,9 +132,9 @@ class FeatureJobs:
             self._submit(person, record.order)
 
     def status(self, person: Person) -> FeaturesStatus | None:
-        """How this person's computation stands; None without one."""
+        """How this person's computation stands; None without one, and when its data set has been selected."""
         record = self._record(person)
-        if record is None:
+        if record is None or (record.path / TAKEN).exists():
             return None
         try:
             order, progress = record.order, record.progress
@@ -151,16 +154,27 @@ class FeatureJobs:
         """Stop a computation; what is done stays, to go on from there."""
         self.scheduler.stop("", features=_id(person))
 
-    def take(self, person: Person) -> str:
-        """Return the name of the data set of a computation that has finished, once; empty without one."""
-        status = self.status(person)
-        if status is None or not status.result:
-            return ""
+    def take(self, person: Person) -> tuple[str, str] | None:
+        """Return the data set of a computation that has finished, for the pages that this person has open now.
+
+        Returns:
+            Its name, and a word by which a page knows whether it has selected it already; None without one.
+        """
         record = self._record(person)
-        assert record is not None
-        self._hold(record)
-        self.discard(person)
-        return status.result
+        end = None if record is None else _readable_end(record)
+        if record is None or end is None or end["event"] != "finished" or self._is_busy(record):
+            return None
+        taken = record.path / TAKEN
+        if not taken.exists():
+            self._hold(record)
+            for path in record.path.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+            taken.touch()
+        elif time.time() - taken.stat().st_mtime > TAKEN_FOR_S:
+            shutil.rmtree(record.path, ignore_errors=True)
+            return None
+        return end["dataset"], str(end["time"])
 
     def discard(self, person: Person) -> None:
         """Delete what a computation has done, unless it is under way."""
@@ -193,11 +207,12 @@ class FeatureJobs:
 
     def _hold(self, record: FeaturesRecord) -> None:
         """Let the new data set be known, and its person's."""
-        try:
-            end, order = record.end, record.order
-        except DamagedFileError:  # the page has taken it
-            return
+        end = _readable_end(record)
         if end is None or end["event"] != "finished":
+            return
+        try:
+            order = record.order
+        except DamagedFileError:  # somebody has discarded it
             return
         name = end["dataset"]
         DATASETS.add_search_path(self._data)
@@ -234,6 +249,13 @@ def job_key(person: Person) -> Key:
 def _safe_name(name: str) -> str:
     """Return the name of a file that somebody sent, without what a path or a shell could misunderstand."""
     return re.sub(r"[^\w.-]", "_", Path(name).name, flags=re.ASCII).lstrip(".-")[-80:] or "weights.pth"
+
+
+def _readable_end(record: FeaturesRecord) -> dict[str, Any] | None:
+    try:
+        return record.end
+    except DamagedFileError:
+        return None
 
 
 def _touched(record: FeaturesRecord) -> float:

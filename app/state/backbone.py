@@ -69,7 +69,7 @@ def known_weights(services: Services, backbone: str) -> dict[str, str]:
             titles.setdefault(features.weights, DATASETS[name].title)
     kept = backbone_weights.kept_weights(services.data, backbone)
     return {
-        digest: f"{digest[:6]}, of {titles[digest]}" if digest in titles else digest[:6]
+        digest: f"{titles[digest]} ({digest[:6]})" if digest in titles else digest[:6]
         for digest in kept
         if digest in titles or services.person.alone
     }
@@ -96,7 +96,7 @@ def start(services: Services, choice: BackboneChoice) -> None:
         raise UserError(reason)
     weights = None
     if choice.source == "upload":
-        weights = services.features.uploaded(person)
+        weights = reusable_upload(services, choice.backbone)
         if choice.upload is not None:
             services.check_upload(len(choice.upload[1]))
         elif weights is None:
@@ -140,12 +140,30 @@ def go_on(services: Services) -> None:
     services.features.go_on(services.person)
 
 
-def take_finished(ui: TrainingDraft, services: Services) -> str:
-    """Select the data set of a computation that has finished; return its name, empty without one."""
-    name = services.features.take(services.person)
-    if name:
-        ui.set("dataset", name)
-    return name
+def take_finished(ui: TrainingDraft, services: Services, taken: str = "") -> str:
+    """Select the data set of a computation that has finished.
+
+    Args:
+        ui: The settings of the next training.
+        services: The services as this person has them.
+        taken: What this returned last on the same page.
+
+    Returns:
+        A word for this computation; `taken` where there is no other.
+    """
+    found = services.features.take(services.person)
+    if found is None or found[1] == taken:
+        return taken
+    ui.set("dataset", found[0])
+    return found[1]
+
+
+def reusable_upload(services: Services, backbone: str) -> Path | None:
+    """The file that was uploaded before, unless this very backbone could do nothing with it."""
+    status = services.features.status(services.person)
+    if status is not None and status.phase == "failed" and status.backbone == backbone and not status.done:
+        return None
+    return services.features.uploaded(services.person)
 
 
 def heading(status: FeaturesStatus) -> str:

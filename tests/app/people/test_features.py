@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from app.runtime import services
+from app.runtime.feature_jobs import TAKEN
 from app.runtime.people import GUEST_RETENTION_S, MB, Limits, Role
 from app.state import backbone
 from app.state.backbone import BackboneChoice
@@ -78,17 +79,25 @@ def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people,
     finish(shared, queued)
     assert ada.here.may_train_on(MADE)  # also where she never comes back to the page
     assert not bob.here.may_train_on(MADE)
-    assert backbone.known_weights(ada.here, "resnet18") == {WEIGHTS: "001122, of Digits, ResNet-18"}
+    assert backbone.known_weights(ada.here, "resnet18") == {WEIGHTS: "Digits, ResNet-18 (001122)"}
     assert backbone.sources(ada.here, "resnet18") == ["kept", "download", "upload"]
     assert backbone.known_weights(bob.here, "resnet18") == {}
     with pytest.raises(UserError, match="cannot come from there"):
         backbone.start(bob.here, choice(source="kept", kept=WEIGHTS))
     assert backbone.take_finished(TrainingDraft(), bob.here) == ""
-    draft = TrainingDraft()
-    assert backbone.take_finished(draft, ada.here) == MADE
+    draft, after_a_reload, later = TrainingDraft(), TrainingDraft(), TrainingDraft()
+    taken = backbone.take_finished(draft, ada.here)
     assert draft.config("digits").dataset == MADE
     assert draft.config("digits").net == "linear"
-    assert backbone.take_finished(draft, ada.here) == ""
+    draft.set("dataset", "digits")
+    assert backbone.take_finished(draft, ada.here, taken) == taken
+    assert draft.config("mnist").dataset == "digits"
+    assert backbone.take_finished(after_a_reload, ada.here) == taken  # the page that took it may be gone
+    assert after_a_reload.config("digits").dataset == MADE
+    assert ada.here.features.status(ada.here.person) is None
+    os.utime(record.path / TAKEN, (0, 0))
+    assert backbone.take_finished(later, ada.here) == ""
+    assert later.settings == {}
     assert not record.path.exists()
 
 
