@@ -34,7 +34,7 @@ def backbone_button(services: Services, dataset: str) -> None:
         st.button("Pretrained backbone…", type="tertiary", key="backbone", on_click=_open)
 
 
-def backbone_panel(services: Services, dataset: str) -> None:
+def backbone_panel(ui: UIState, services: Services, dataset: str) -> None:
     """Render what is known of a data set of features, a line while features are computed, and the open dialog."""
     features = DATASETS[dataset].features
     if features is not None:
@@ -44,18 +44,20 @@ def backbone_panel(services: Services, dataset: str) -> None:
         )
     status = services.features.status(services.person)
     if st.session_state.get(OPEN):
-        _dialog(services, dataset)
+        _dialog(ui, services, dataset)
     elif status is not None:
         _line(services, status)
 
 
-def take_finished(ui: UIState, services: Services) -> None:
-    """Select the new data set where a computation has finished, and close the dialog."""
+def take_finished(ui: UIState, services: Services, pictures: str | None) -> bool:
+    """Select the new data set where a computation on `pictures` has finished, and close the dialog; whether it was."""
     taken = st.session_state.get(TAKEN, "")
-    st.session_state[TAKEN] = backbone.take_finished(ui, services, taken)
-    if st.session_state[TAKEN] != taken:
-        st.session_state.pop(LAST, None)
-        _close()
+    st.session_state[TAKEN] = backbone.take_finished(ui, services, pictures, taken)
+    if st.session_state[TAKEN] == taken:
+        return False
+    st.session_state.pop(LAST, None)
+    _close()
+    return True
 
 
 def _open() -> None:
@@ -72,7 +74,7 @@ def _line(services: Services, status: FeaturesStatus) -> None:
 
     def line() -> None:
         now = services.features.status(services.person)
-        if now is None or now.result or now.under_way != status.under_way:
+        if now is None or now.under_way != status.under_way:
             st.rerun()
         text = "Failed" if now.phase == "failed" else backbone.progress_text(now)
         st.caption(escape_markdown(f"{backbone.heading(now)}: {text}."))
@@ -81,13 +83,15 @@ def _line(services: Services, status: FeaturesStatus) -> None:
 
 
 @st.dialog("Pretrained backbone", width="medium", on_dismiss=_close)
-def _dialog(services: Services, dataset: str) -> None:
+def _dialog(ui: UIState, services: Services, dataset: str) -> None:
     with error_boundary():
         status = services.features.status(services.person)
         if status is None or status.phase in ("failed", "unknown"):
             _form(services, dataset, status)
         elif status.under_way:
             fragment(run_every=POLL_INTERVAL_S)(_progress)(services)
+        elif status.result:
+            _finished(ui, services, status)
         else:
             _stopped(services, status)
 
@@ -184,6 +188,15 @@ def _progress(services: Services) -> None:
     if st.button("Stop", key="backbone-stop", disabled=status.phase == "stopping"):
         services.features.stop(services.person)
         st.rerun(scope="fragment")
+
+
+def _finished(ui: UIState, services: Services, status: FeaturesStatus) -> None:
+    """Offer the new data set where another one is selected than that of the images."""
+    st.markdown(f"**{escape_markdown(backbone.heading(status))}**")
+    st.caption(f"The features of all {status.of:,} images are computed." if status.of else "The features are computed.")
+    if st.button("Use these features", type="primary", key="backbone-use"):
+        take_finished(ui, services, None)
+        st.rerun()
 
 
 def _stopped(services: Services, status: FeaturesStatus) -> None:

@@ -20,10 +20,10 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
 
     With `only`, the selection of a lesson, no other settings are offered.
     """
-    if only is None:
-        backbone_dialog.take_finished(ui, services)
     default = TrainConfig.model_fields["dataset"].default
     config = ui.config(available_dataset(services))
+    if only is None and backbone_dialog.take_finished(ui, services, config.dataset):
+        config = ui.config(available_dataset(services))
     if not services.may_train_on(config.dataset):
         ui.settings.pop("dataset", None)
         ui.messages.append("You cannot train on this data set; choose another in Data.")
@@ -62,7 +62,7 @@ def _below_data(ui: UIState, services: Services, dataset: str) -> None:
         upload_dialog.upload_button()
         backbone_dialog.backbone_button(services, dataset)
     upload_dialog.upload_panel(ui, services)
-    backbone_dialog.backbone_panel(services, dataset)
+    backbone_dialog.backbone_panel(ui, services, dataset)
     data_sharing.data_sharing(services, dataset)
 
 

@@ -154,8 +154,12 @@ class FeatureJobs:
         """Stop a computation; what is done stays, to go on from there."""
         self.scheduler.stop("", features=_id(person))
 
-    def take(self, person: Person) -> tuple[str, str] | None:
-        """Return the data set of a computation that has finished, for the pages that this person has open now.
+    def take(self, person: Person, pictures: str | None = None) -> tuple[str, str] | None:
+        """Return the data set of a computation that has finished, for a page to select.
+
+        Args:
+            person: Who asked for it.
+            pictures: The data set that the page has selected; one that was not computed from it is not returned.
 
         Returns:
             Its name, and a word by which a page knows whether it has selected it already; None without one.
@@ -165,6 +169,8 @@ class FeatureJobs:
         if record is None or end is None or end["event"] != "finished" or self._is_busy(record):
             return None
         taken = record.path / TAKEN
+        if pictures is not None and _readable_order(record).get("dataset") != pictures:
+            return None
         if not taken.exists():
             self._hold(record)
             for path in record.path.iterdir():
@@ -210,13 +216,9 @@ class FeatureJobs:
         end = _readable_end(record)
         if end is None or end["event"] != "finished":
             return
-        try:
-            order = record.order
-        except DamagedFileError:  # somebody has discarded it
-            return
-        name = end["dataset"]
+        name, order = end["dataset"], _readable_order(record)
         DATASETS.add_search_path(self._data)
-        if order["holder"]:
+        if order.get("holder"):
             self._owners.add(
                 name,
                 holder=order["holder"],
@@ -256,6 +258,13 @@ def _readable_end(record: FeaturesRecord) -> dict[str, Any] | None:
         return record.end
     except DamagedFileError:
         return None
+
+
+def _readable_order(record: FeaturesRecord) -> dict[str, Any]:
+    try:
+        return record.order
+    except DamagedFileError:
+        return {}
 
 
 def _touched(record: FeaturesRecord) -> float:

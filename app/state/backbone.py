@@ -140,18 +140,19 @@ def go_on(services: Services) -> None:
     services.features.go_on(services.person)
 
 
-def take_finished(ui: TrainingDraft, services: Services, taken: str = "") -> str:
+def take_finished(ui: TrainingDraft, services: Services, pictures: str | None, taken: str = "") -> str:
     """Select the data set of a computation that has finished.
 
     Args:
         ui: The settings of the next training.
         services: The services as this person has them.
+        pictures: The data set that is selected: features of another one do not take its place. None for any.
         taken: What this returned last on the same page.
 
     Returns:
         A word for this computation; `taken` where there is no other.
     """
-    found = services.features.take(services.person)
+    found = services.features.take(services.person, pictures)
     if found is None or found[1] == taken:
         return taken
     ui.set("dataset", found[0])
@@ -178,6 +179,8 @@ def progress_text(status: FeaturesStatus) -> str:
         return f"Waiting, {status.queue[0]} of {status.queue[1]} in the queue"
     if status.phase == "stopping":
         return "Stopping"
+    if status.result:
+        return "Ready"
     if status.under_way:
         left = "" if status.left is None or not status.left else f", {duration(status.left)} left"
         return f"{images}{left}" if images else "Reading images and weights"

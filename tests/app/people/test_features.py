@@ -84,19 +84,21 @@ def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people,
     assert backbone.known_weights(bob.here, "resnet18") == {}
     with pytest.raises(UserError, match="cannot come from there"):
         backbone.start(bob.here, choice(source="kept", kept=WEIGHTS))
-    assert backbone.take_finished(TrainingDraft(), bob.here) == ""
+    assert backbone.take_finished(TrainingDraft(), bob.here, "digits") == ""
     draft, after_a_reload, later = TrainingDraft(), TrainingDraft(), TrainingDraft()
-    taken = backbone.take_finished(draft, ada.here)
+    assert backbone.take_finished(draft, ada.here, "mnist") == ""  # where she works on something else
+    assert backbone.progress_text(ada.here.features.status(ada.here.person)) == "Ready"
+    taken = backbone.take_finished(draft, ada.here, "digits")
     assert draft.config("digits").dataset == MADE
     assert draft.config("digits").net == "linear"
     draft.set("dataset", "digits")
-    assert backbone.take_finished(draft, ada.here, taken) == taken
+    assert backbone.take_finished(draft, ada.here, "digits", taken) == taken
     assert draft.config("mnist").dataset == "digits"
-    assert backbone.take_finished(after_a_reload, ada.here) == taken  # the page that took it may be gone
+    assert backbone.take_finished(after_a_reload, ada.here, "digits") == taken  # the page that took it may be gone
     assert after_a_reload.config("digits").dataset == MADE
     assert ada.here.features.status(ada.here.person) is None
     os.utime(record.path / TAKEN, (0, 0))
-    assert backbone.take_finished(later, ada.here) == ""
+    assert backbone.take_finished(later, ada.here, "digits") == ""
     assert later.settings == {}
     assert not record.path.exists()
 
@@ -107,7 +109,7 @@ def test_weights_uploads_and_unfinished_features_take_the_space_of_who_asked(sha
     assert 2 * MB <= ada.here.used() - before < 2.1 * MB
     assert bob.here.used() == 0
     finish(shared, queued)
-    backbone.take_finished(TrainingDraft(), ada.here)
+    backbone.take_finished(TrainingDraft(), ada.here, None)
     assert 3 * MB <= ada.here.used() - before < 3.1 * MB  # the weights are kept with the data set
 
 
