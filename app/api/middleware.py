@@ -15,6 +15,7 @@ from app.api.login_log import LoginLogMiddleware
 from app.api.monitoring import RequestMonitorMiddleware
 from app.api.security import CookieMiddleware, SecurityHeadersMiddleware
 from app.api.session_binding import SessionBindingMiddleware
+from app.api.upload_limit import UploadLimitMiddleware
 from app.api.user_header import user_header
 from app.payloads.protocol.common import ROUTES
 from app.runtime.browser_cookie import COOKIE
@@ -184,5 +185,6 @@ def middleware(hosting: Hosting, host: str, access: AccessSettings) -> list[Midd
         Middleware(LoginLogMiddleware),
         Middleware(ClearCacheAtLogoutMiddleware, base_path),
         Middleware(SessionBindingMiddleware),
+        Middleware(UploadLimitMiddleware, base_path),
         Middleware(BaseAddressMiddleware, base_path),
     ]

@@ -32,7 +32,7 @@ from dmlviz.runs.quota import total_size
 LOOPBACK = ("127.0.0.1", "::1")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # headers by which a proxy says that it is one
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-JOB_KINDS: tuple[JobKind, ...] = ("train", "project", "trial")
+JOB_KINDS: tuple[JobKind, ...] = ("train", "project", "trial", "features")
 JOB_STATES: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 

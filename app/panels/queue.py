@@ -40,6 +40,8 @@ def queue_lines(services: Services) -> list[str]:
 
 
 def _title(services: Services, key: Key) -> str:
+    if key.features is not None:
+        return "Features of a data set"
     if key.trial is not None:
         return f"Lab: {key.trial}"
     try:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.panels import data_sharing, upload_dialog
+from app.panels import backbone_dialog, data_sharing, upload_dialog
 from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
@@ -22,6 +22,8 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
     """
     default = TrainConfig.model_fields["dataset"].default
     config = ui.config(available_dataset(services))
+    if only is None and backbone_dialog.take_finished(ui, services, config.dataset):
+        config = ui.config(available_dataset(services))
     if not services.may_train_on(config.dataset):
         ui.settings.pop("dataset", None)
         ui.messages.append("You cannot train on this data set; choose another in Data.")
@@ -56,7 +58,11 @@ def available_dataset(services: Services) -> str:
 
 
 def _below_data(ui: UIState, services: Services, dataset: str) -> None:
-    upload_dialog.upload_button(ui, services)
+    with st.container(horizontal=True, gap=None, key="more-data"):
+        upload_dialog.upload_button()
+        backbone_dialog.backbone_button(services, dataset)
+    upload_dialog.upload_panel(ui, services)
+    backbone_dialog.backbone_panel(ui, services, dataset)
     data_sharing.data_sharing(services, dataset)
 
 

@@ -35,9 +35,13 @@ TABLES = (
 LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more)."
 
 
-def upload_button(ui: UIState, services: Services) -> None:
-    """Render the button, and the dialog while it is open."""
+def upload_button() -> None:
+    """Render the button that opens the dialog."""
     st.button("Upload data…", type="tertiary", key="custom-data", on_click=_open)
+
+
+def upload_panel(ui: UIState, services: Services) -> None:
+    """Render the dialog while it is open."""
     if st.session_state.get(OPEN):
         _dialog(ui, services)
 
@@ -74,11 +78,11 @@ def _choose_files(services: Services) -> None:
         "Files",
         type=["zip", *(suffix.removeprefix(".") for suffix in SUFFIXES), "txt"],
         accept_multiple_files=True,
-        max_upload_size=_max_megabytes(services),
+        max_upload_size=max_megabytes(services),
         key="custom-files",
         label_visibility="collapsed",
     )
-    st.caption(LIMIT if services.person.alone else f"Max {_max_megabytes(services)} MB. Only you see it.")
+    st.caption(LIMIT if services.person.alone else f"Max {max_megabytes(services)} MB. Only you see it.")
     if files:
         try:
             services.check_upload(sum(file.size for file in files))
@@ -89,7 +93,8 @@ def _choose_files(services: Services) -> None:
         st.rerun()
 
 
-def _max_megabytes(services: Services) -> int:
+def max_megabytes(services: Services) -> int:
+    """Megabytes that this person may upload at a time."""
     return MAX_MEGABYTES if services.person.alone else max(1, services.person.limits.upload // 1_000_000)
 
 

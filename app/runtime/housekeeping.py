@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.runtime.people import GUEST_RETENTION_S
 from dmlviz.catalog import custom_datasets
+from dmlviz.data import backbone_weights
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.store import Runs
@@ -45,6 +46,7 @@ class Housekeeping:
                 with contextlib.suppress(UserError):
                     custom_datasets.remove(self.data, dataset)
                 self.data_owners.forget(dataset)
+                backbone_weights.remove_unused(self.data)
         self.run_owners.sweep(self._is_kept, TRASH_RETENTION_S)
 
     def _is_kept(self, run: str) -> bool:

@@ -9,6 +9,7 @@ from typing import IO, Any, TypeVar, cast
 
 from app.runtime.active_sessions import ActiveSessions
 from app.runtime.classrooms import Classrooms
+from app.runtime.feature_jobs import FeatureJobs
 from app.runtime.hosting import Hosting
 from app.runtime.housekeeping import Housekeeping
 from app.runtime.identity import AccessSettings, Identity
@@ -25,7 +26,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.data import data_root
+from dmlviz.data import backbone_weights, data_root
 from dmlviz.errors import UserError
 from dmlviz.fleet.folder import PREFIX
 from dmlviz.fleet.folder_fleet import FolderFleet, server_name
@@ -78,6 +79,7 @@ class Services:
         store: All runs, whoever holds them.
         scheduler: The jobs of everyone.
         intake: The uploads.
+        features: What pretrained backbones compute.
         run_owners: Who holds which run.
         data_owners: Who holds which custom data set.
         classrooms: The classes.
@@ -95,6 +97,7 @@ class Services:
     store: Runs
     scheduler: JobScheduler
     intake: UploadManager
+    features: FeatureJobs
     run_owners: Ownership
     data_owners: Ownership
     classrooms: Classrooms
@@ -183,8 +186,11 @@ class Services:
         """Bytes that this person's runs, data and studies take; what several people hold counts for each."""
         held = [self.store.folder / run for run in self.run_owners.held_by(self.person.id)]
         own = [self.data / custom_datasets.FOLDER / name for name in self.data_owners.held_by(self.person.id)]
+        own.append(self.features.folder_of(self.person))
         own += [study.path for study in self.studies.runner.studies() if study.info["owner"] == self.person.id]
-        return sum(run_size(path) for path in held if path.is_dir()) + sum(map(folder_size, own))
+        weights = {backbone_weights.weights_of(self.data, name) for name in self.data_owners.held_by(self.person.id)}
+        kept = sum(path.stat().st_size for path in weights if path is not None and path.exists())
+        return kept + sum(run_size(path) for path in held if path.is_dir()) + sum(map(folder_size, own))
 
     def hold_run(self, run: str, title: str = "") -> None:
         """Give this person an entry of a run; a ready-made one is everybody's."""
@@ -256,7 +262,12 @@ class Services:
             self.evicted.extend((title, frozenset([holder])) for holder, title in holders.items())
             self.run_owners.forget(run.id)
         housekeeping = Housekeeping(self.store, self.run_owners, self.data_owners, self.data)
-        self._ttl_cache("housekeeping", lambda: housekeeping.run(in_use), HOUSEKEEPING_INTERVAL_S)
+
+        def clean_up() -> None:
+            self.features.expire()
+            housekeeping.run(in_use)
+
+        self._ttl_cache("housekeeping", clean_up, HOUSEKEEPING_INTERVAL_S)
 
     def evicted_titles(self) -> list[str]:
         """Titles of this person's runs that were deleted to make room, the last 20."""
@@ -295,15 +306,17 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             on_job=_on_job,
             fleet=_fleet(settings),
         )
-        owner = sole_person("")
+        owner, data_folder = sole_person(""), data_root(settings.data)
+        data_owners = Ownership(data_folder / custom_datasets.FOLDER)
         _services = Services(
             settings,
             Identity(settings.access, settings.runs),
             runs,
             scheduler,
-            UploadManager(data_root(settings.data), runs),
+            UploadManager(data_folder, runs),
+            FeatureJobs(scheduler, data_folder, data_owners),
             Ownership(runs.folder),
-            Ownership(data_root(settings.data) / custom_datasets.FOLDER),
+            data_owners,
             Classrooms(runs.folder),
             runs,
             PersonalJobs(scheduler, runs, owner, lambda dataset: None, lambda run: None),

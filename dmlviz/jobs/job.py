@@ -32,24 +32,28 @@ class Status:
 
 
 class Key(NamedTuple):
-    """A training by the id of its run, a projection of that run by its own id, or a trial of a study.
+    """A training by the id of its run, a projection of that run by its own id, a trial of a study, or features.
 
-    A trial has no run: its `run` is empty, and `trial` is "STUDY/TRIAL".
+    The last two have no run: their `run` is empty, and `trial` is "STUDY/TRIAL", or `features` names the folder in
+    which they are computed.
     """
 
     run: str
     projection: str | None = None
     trial: str | None = None
+    features: str | None = None
 
     @property
     def kind(self) -> JobKind:
         """What the job does."""
+        if self.features is not None:
+            return "features"
         return "trial" if self.trial is not None else "train" if self.projection is None else "project"
 
 
 @dataclass(eq=False)
 class Job:
-    """A training, a projection or a trial from its request to its end; `on_end` is called after it."""
+    """A training, a projection, a trial or features from the request to the end; `on_end` is called after it."""
 
     key: Key
     record: EventLogDir

@@ -24,7 +24,12 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 
 MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
-STOP_TIMEOUT_S = {"train": 5.0, "project": 1.5, "trial": 1.5}  # seconds from the wish to stop to the end by force
+STOP_TIMEOUT_S = {
+    "train": 5.0,
+    "project": 1.5,
+    "trial": 1.5,
+    "features": 3.0,
+}  # seconds from the wish to stop to the end by force
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 MAX_ATTEMPTS = 3  # times that a training is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
@@ -78,21 +83,28 @@ class JobQueue:
             fleet.start(self._events, self._on_room)
 
     def stop(
-        self, run: str, projection: str | None = None, owner: str | None = None, *, trial: str | None = None
+        self,
+        run: str,
+        projection: str | None = None,
+        owner: str | None = None,
+        *,
+        trial: str | None = None,
+        features: str | None = None,
     ) -> bool:
         """Stop a job: between two batches, or at once when asked a second time.
 
         Args:
-            run: Id of the run; empty for a trial.
+            run: Id of the run; empty for a trial and for features.
             projection: Id of a projection of it; None for the training.
             owner: Who no longer wants it; a job that others asked for goes on. None stops it for everybody.
             trial: "STUDY/TRIAL" for a trial.
+            features: Name of the folder for features.
 
         Returns:
             Whether the job stops; False also if there is none.
         """
         with self._change:
-            job = self._find(Key(run, projection, trial))
+            job = self._find(Key(run, projection, trial, features))
             if job is None:
                 return False
             if owner is not None and {*job.owners} - {owner, ""}:  # "" is nobody who could miss it

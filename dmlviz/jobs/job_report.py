@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-JobKind: TypeAlias = Literal["train", "project", "trial"]
+JobKind: TypeAlias = Literal["train", "project", "trial", "features"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +13,7 @@ class JobReport:
 
     Attributes:
         kind: What the job does.
-        run: Id of the run, which is the hash of its config; empty for a trial.
+        run: Id of the run, which is the hash of its config; empty for a trial and for features.
         projection: Id of the projection, the hash of its config too; None for a training.
         trial: "STUDY/TRIAL" for a trial.
         owner: Who asked for it first.

@@ -1,4 +1,4 @@
-"""What jobs there are: trainings, projections and trials of studies, each done once for all who ask for it."""
+"""What jobs there are: trainings, projections, trials of studies and features, each done once for all who ask."""
 
 import contextlib
 import time
@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.features_record import FeaturesRecord
 from dmlviz.jobs.job import Job, JobState, Key, Status
 from dmlviz.jobs.job_queue import JobQueue
 from dmlviz.jobs.trial_record import TrialRecord
@@ -23,7 +24,7 @@ PATIENCE_S = 30.0  # seconds for its machine to be back
 
 
 class JobScheduler(JobQueue):
-    """Runs trainings, projections and trials of studies in worker processes; its arguments are those of `JobQueue`.
+    """Runs trainings, projections, trials and features in worker processes; its arguments are those of `JobQueue`.
 
     Equal requests share one job and one result.
     """
@@ -139,11 +140,37 @@ class JobScheduler(JobQueue):
         self._submit_job(key, owner, prepare)
         return key
 
+    def compute_features(
+        self, record: FeaturesRecord, owner: str = "", on_end: Callable[[], object] = lambda: None
+    ) -> Key:
+        """Start or queue the features of a data set, whose record has no events yet; what comes out stands in there.
+
+        Args:
+            record: The folder in which they are computed.
+            owner: Who asks.
+            on_end: Called, from another thread, when it has ended in whatever way.
+
+        Raises:
+            UserError: As in `submit`.
+        """
+        key = Key("", features=record.id)
+
+        def prepare() -> Job:
+            order = {"job": "features", "folder": str(record.path.resolve())}
+            return Job(key, record, order, record.order["dataset"], [owner], on_end=on_end)
+
+        self._submit_job(key, owner, prepare)
+        return key
+
+    def features_status(self, record: FeaturesRecord) -> Status:
+        """How the features of a record stand, whoever asked for them and whenever."""
+        return self._status(Key("", features=record.id), record)
+
     def status(self, run: str, projection: str | None = None) -> Status:
         """How a training (or a projection of it) stands, whoever asked for it and whenever."""
         return self._status(Key(run, projection))
 
-    def _status(self, key: Key) -> Status:
+    def _status(self, key: Key, record: EventLogDir | None = None) -> Status:
         with self._change:
             job = self._find(key)
             if job is not None and job.worker is None:
@@ -151,7 +178,7 @@ class JobScheduler(JobQueue):
                     "queued", in_turn(self._queue, self._served).index(job) + 1, len(self._queue), lost=job.lost
                 )
         try:
-            record = job.record if job is not None else self._on_disk(key)
+            record = job.record if job is not None else record or self._on_disk(key)
         except RunNotFoundError as error:
             return Status("unknown", reason=str(error))
         try:

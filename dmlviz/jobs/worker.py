@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
-from dmlviz.jobs.trial_record import ORDER_FILE
+from dmlviz.jobs import features_record, trial_record
 from dmlviz.ops.squared_distances import available_cores, use_threads
 from dmlviz.plugins import load_plugins
 from dmlviz.process_setup import exit_when_closed, limit_to_one_thread, lower_priority
@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m dmlviz.jobs.worker", description=__doc__)
     parser.add_argument(
-        "folder", nargs="?", type=Path, help="the folder of a run, of a projection in it, or of a trial"
+        "folder", nargs="?", type=Path, help="the folder of a run, of a projection in it, of a trial or features"
     )
     parser.add_argument("--wait", action="store_true", help="import everything, then wait for an order")
     parser.add_argument("--serve", action="store_true", help="stay, embed pictures and sample losses")
@@ -142,7 +142,11 @@ def _work(
             from dmlviz.runs.projection_run import run_projection
 
             background.submit(run_projection, folder, stop=stop).result()
-        elif (folder / ORDER_FILE).exists():
+        elif (folder / features_record.ORDER_FILE).exists():
+            from dmlviz.jobs.features_job import compute_features
+
+            background.submit(compute_features, folder, data_root=data_root, stop=stop).result()
+        elif (folder / trial_record.ORDER_FILE).exists():
             # By its name: the room of the labs is above this one, and only a worker that does a trial loads it.
             run_trial = import_module("dmlviz.labs.trial_worker").run_trial
             background.submit(run_trial, folder, data_root=data_root, stop=stop).result()

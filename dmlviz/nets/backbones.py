@@ -107,7 +107,7 @@ def download_weights(spec: BackboneSpec) -> Weights:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise UserError(
             f"The weights of {spec.title} could not be downloaded ({reason}): download {spec.weights} of "
-            f"{spec.library} elsewhere, and name the file with --weights."
+            f"{spec.library} elsewhere, and give that file: with --weights, or in the app by Upload."
         ) from None
     return _checked(spec, content, spec.weights)
 
@@ -176,4 +176,7 @@ def _timm() -> Any:
 def _register_operators() -> None:
     from dmlviz.nets.torchvision_operators import register_missing
 
-    register_missing()
+    try:
+        register_missing()
+    except ImportError:
+        raise UserError("Backbones need torchvision, which is not installed: pip install torchvision.") from None

@@ -19,13 +19,13 @@ from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import Features
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
+from dmlviz.data.backbone_weights import weights_file
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.nets.backbones import Backbone, digest, find_weights, read_weights, save_weights
+from dmlviz.nets.backbones import Backbone, Weights, digest, find_weights, read_weights, save_weights
 from dmlviz.storage.arrays import read_array
 from dmlviz.storage.files import ensure_dir, write_array
 
-FOLDER = "backbones"  # of the data folder: weights, and features that are being computed
-BLOCK = 64  # images whose features are written together
+BLOCK = 16  # images whose features are written together, so that little is lost when somebody stops
 VERSION = 1  # raised when the same images and weights give other features
 _LARGEST = float(np.finfo(np.float16).max)
 
@@ -37,6 +37,7 @@ def add_features(
     weights: str | Path | None = None,
     title: str = "",
     data: str | Path | None = None,
+    unfinished: Path | None = None,
     progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> str:
     """Compute what a pretrained backbone makes of each image of a data set, as a data set to train heads on.
@@ -49,7 +50,8 @@ def add_features(
         weights: file of the backbone's weights, of safetensors or torch.save; by default its library downloads them.
         title: title; by default that of the data set and of the backbone.
         data: the data folder; by default that of the app.
-        progress: called with the number of images done, and of all images.
+        unfinished: folder for the features until all are computed; by default one in the data folder.
+        progress: called before images are computed and at the end, with the number of images done, and of all.
 
     Returns:
         The name of the new data set, for `TrainConfig(dataset=…)`.
@@ -69,19 +71,17 @@ def add_features(
     content = find_weights(spec, None if weights is None else Path(weights))
     source = load(dataset, root)
     about = Features(backbone=spec.name, weights=digest(content), dimensions=spec.dimensions, mean=0.0, std=1.0)
-    kept = _weights_file(root, about)
-    if not kept.exists():
-        ensure_dir(kept.parent)
-        save_weights(content, kept)
-    name = _name(source, about)
+    name, kept = _name(source, about), weights_file(root, spec.name, about.weights)
     if custom_datasets.load_description(root, name) is not None:
+        _keep(content, kept)
         return name
-    unfinished = ensure_dir(kept.parent / f".{name}")
-    features = _compute(Backbone(spec, content), source, unfinished, progress)
+    blocks = ensure_dir((unfinished or kept.parent) / f".{name}")
+    features = _compute(Backbone(spec, content), source, blocks, progress)
+    _keep(content, kept)  # last: of a computation that somebody gives up nothing large stays behind
     of_training = features["train"].astype(np.float32)
     about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
     _save(root, name, source, features, about, title)
-    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.rmtree(blocks, ignore_errors=True)
     return name
 
 
@@ -109,11 +109,12 @@ def features_of(dataset: str, images: np.ndarray) -> np.ndarray:
 def _computed(dataset: str, pixels: bytes, shape: tuple[int, ...]) -> np.ndarray:
     declared, folder = DATASETS[dataset], DATASETS.folder(dataset)
     assert declared.features is not None
-    weights = None if folder is None else _weights_file(folder.parents[1], declared.features)
+    of = declared.features
+    weights = None if folder is None else weights_file(folder.parents[1], of.backbone, of.weights)
     if weights is None or not weights.exists():
         raise UserError(
             f"{declared.title} needs {BACKBONES[declared.features.backbone].title} for a new picture, whose weights "
-            "are not on this machine: compute the features here with dmlviz data features."
+            "are not on this machine: compute the features here, with dmlviz data features or Pretrained backbone."
         )
     image = np.frombuffer(pixels, np.uint8).reshape(1, *shape)
     features: np.ndarray = _in_half(_backbone(declared.features.backbone, weights).features(image))[0]
@@ -152,24 +153,30 @@ def _compute(
     for part, split in zip(custom_datasets.PARTS, (source.train, source.test), strict=True):
         blocks = []
         for start in range(0, len(split), BLOCK):
-            progress(done, of)
-            images = split.images[start : start + BLOCK]
-            blocks.append(_block(net, images, folder / f"{part}-{start}.npy"))
+            images, path = split.images[start : start + BLOCK], folder / f"{part}-{start}.npy"
+            block = _read_block(path, (len(images), net.spec.dimensions))
+            if block is None:
+                progress(done, of)
+                block = _in_half(net.features(images))
+                write_array(path, block)
+            blocks.append(block)
             done += len(images)
         parts[part] = np.concatenate(blocks) if blocks else np.empty((0, net.spec.dimensions), np.float16)
     progress(of, of)
     return parts
 
 
-def _block(net: Backbone, images: np.ndarray, path: Path) -> np.ndarray:
-    shape = (len(images), net.spec.dimensions)
+def _read_block(path: Path, shape: tuple[int, int]) -> np.ndarray | None:
     with contextlib.suppress(DamagedFileError):
         known = read_array(path, "f", shape)
-        if known is not None:
-            return np.array(known)
-    features = _in_half(net.features(images))
-    write_array(path, features)
-    return features
+        return None if known is None else np.array(known)
+    return None
+
+
+def _keep(weights: Weights, path: Path) -> None:
+    if not path.exists():
+        ensure_dir(path.parent)
+        save_weights(weights, path)
 
 
 def _in_half(features: np.ndarray) -> np.ndarray:
@@ -220,7 +227,3 @@ def _name(source: Dataset, about: Features) -> str:
             content.update(str(array.shape).encode())
             content.update(np.ascontiguousarray(array).data)
     return custom_datasets.PREFIX + content.hexdigest()[:16]
-
-
-def _weights_file(root: Path, about: Features) -> Path:
-    return root / FOLDER / f"{about.backbone}-{about.weights}.safetensors"

@@ -67,12 +67,12 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, digi
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
-def shapes() -> bytes:
-    """A zip of squares and bars in color, of several sizes, with a file that is none."""
+def shapes(count: int = 15) -> bytes:
+    """A zip of so many squares and bars in color, of several sizes, with a file that is none."""
     packed, rng = io.BytesIO(), np.random.default_rng(0)
     with zipfile.ZipFile(packed, "w") as archive:
         for name in ("a bar", "a square"):
-            for i in range(15):
+            for i in range(count):
                 picture = np.full((40 + 2 * i, 60, 3), rng.integers(150, 256, 3), np.uint8)
                 picture[8:32, 20 : 26 if name == "a bar" else 44] = rng.integers(0, 100, 3)
                 file = io.BytesIO()

@@ -1,0 +1,192 @@
+"""Pretrained backbones on a server that people share: whose the features are, and what one may use."""
+
+import os
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.runtime import services
+from app.runtime.feature_jobs import TAKEN
+from app.runtime.people import GUEST_RETENTION_S, MB, Limits, Role
+from app.state import backbone
+from app.state.backbone import BackboneChoice
+from app.state.training_form import TrainingDraft
+from dmlviz import data
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.dataset_spec import Features
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.backbone_weights import weights_file
+from dmlviz.errors import UserError
+from dmlviz.jobs.features_record import ORDER_FILE, FeaturesRecord
+from dmlviz.runs.record_writer import RecordWriter
+
+MADE = "custom-00000000fea75e75"
+WEIGHTS = "00112233445566aa"
+
+
+@pytest.fixture(autouse=True)
+def queued(shared, monkeypatch):
+    """No worker is started; this holds what one would get: who asked, the record, what is called at the end."""
+    asked = []
+    monkeypatch.setattr(
+        shared.scheduler, "compute_features", lambda record, owner, on_end: asked.append((owner, record, on_end))
+    )
+    return asked
+
+
+def choice(dataset="digits", **more):
+    return BackboneChoice(**{"dataset": dataset, "backbone": "resnet18", "source": "upload"} | more)
+
+
+def upload(size=10):
+    return choice(upload=("my resnet.pth", bytes(size)), title=" My   title ")
+
+
+def finish(shared, queued, temporary_name=MADE):
+    """What a worker does for the last one who asked, and what follows."""
+    _, record, on_end = queued[-1]
+    digits = DATASETS["digits"]
+    features = Features(backbone="resnet18", weights=WEIGHTS, dimensions=512, mean=0, std=1)
+    spec = replace(digits, name=temporary_name, title="Digits, ResNet-18", features=features)
+    arrays = {f"{part}_images": np.zeros((2, 8, 8), np.uint8) for part in custom_datasets.PARTS}
+    labels = {f"{part}_labels": np.arange(2) for part in custom_datasets.PARTS}
+    vectors = {f"{part}_features": np.zeros((2, 512), np.float16) for part in custom_datasets.PARTS}
+    weights = weights_file(shared.data, "resnet18", WEIGHTS)
+    weights.write_bytes(bytes(3 * MB))
+    custom_datasets.save(shared.data, temporary_name, spec.to_dict(), arrays | labels | vectors)
+    with RecordWriter(record) as writer:
+        writer.event("finished", dataset=temporary_name)
+    on_end()
+
+
+def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people, ada, bob, queued):
+    backbone.start(ada.here, upload())
+    owner, record, _ = queued[-1]
+    assert owner == ada.id
+    assert record.order | {"weights": ""} == {
+        "dataset": "digits",
+        "backbone": "resnet18",
+        "weights": "",
+        "title": "My title",
+        "holder": ada.id,
+        "holder_name": ada.here.person.name,
+        "temporary": False,
+    }
+    assert record.order["weights"].endswith("/uploaded/my_resnet.pth")
+    assert bob.here.features.status(bob.here.person) is None
+    finish(shared, queued)
+    assert ada.here.may_train_on(MADE)  # also where she never comes back to the page
+    assert not bob.here.may_train_on(MADE)
+    assert backbone.known_weights(ada.here, "resnet18") == {WEIGHTS: "Digits, ResNet-18 (001122)"}
+    assert backbone.sources(ada.here, "resnet18") == ["kept", "download", "upload"]
+    assert backbone.known_weights(bob.here, "resnet18") == {}
+    with pytest.raises(UserError, match="cannot come from there"):
+        backbone.start(bob.here, choice(source="kept", kept=WEIGHTS))
+    assert backbone.take_finished(TrainingDraft(), bob.here, "digits") == ""
+    draft, after_a_reload, later = TrainingDraft(), TrainingDraft(), TrainingDraft()
+    assert backbone.take_finished(draft, ada.here, "mnist") == ""  # where she works on something else
+    assert backbone.progress_text(ada.here.features.status(ada.here.person)) == "Ready"
+    taken = backbone.take_finished(draft, ada.here, "digits")
+    assert draft.config("digits").dataset == MADE
+    assert draft.config("digits").net == "linear"
+    draft.set("dataset", "digits")
+    assert backbone.take_finished(draft, ada.here, "digits", taken) == taken
+    assert draft.config("mnist").dataset == "digits"
+    assert backbone.take_finished(after_a_reload, ada.here, "digits") == taken  # the page that took it may be gone
+    assert after_a_reload.config("digits").dataset == MADE
+    assert ada.here.features.status(ada.here.person) is None
+    os.utime(record.path / TAKEN, (0, 0))
+    assert backbone.take_finished(later, ada.here, "digits") == ""
+    assert later.settings == {}
+    assert not record.path.exists()
+
+
+def test_weights_uploads_and_unfinished_features_take_the_space_of_who_asked(shared, people, ada, bob, queued):
+    before = ada.here.used()
+    backbone.start(ada.here, upload(2 * MB))
+    assert 2 * MB <= ada.here.used() - before < 2.1 * MB
+    assert bob.here.used() == 0
+    finish(shared, queued)
+    backbone.take_finished(TrainingDraft(), ada.here, None)
+    assert 3 * MB <= ada.here.used() - before < 3.1 * MB  # the weights are kept with the data set
+
+
+def test_nobody_computes_with_what_they_may_not_have(shared, people, ada, bob, adas_data, queued, tmp_path):
+    with pytest.raises(UserError, match="not yours"):
+        backbone.start(bob.here, choice(adas_data, source="download"))
+    file = tmp_path / "weights.pth"
+    file.write_bytes(b"x")
+    with pytest.raises(UserError, match="cannot come from there"):
+        backbone.start(bob.here, choice(source="path", path=str(file)))
+    with pytest.raises(UserError, match="Choose the file"):
+        backbone.start(bob.here, choice())
+    assert queued == []
+
+
+def test_limits_hold_for_backbones_as_for_uploads_and_trainings(shared, people, ada, queued):
+    set_limits, teacher = shared.identity.set_limits, people["teacher"].here.person
+    set_limits(teacher, Role.MEMBER, Limits(disk=MB, jobs=1, upload=MB))
+    with pytest.raises(UserError, match="You may upload"):
+        backbone.start(ada.here, upload(2 * MB))
+    backbone.start(ada.here, upload(MB))
+    with pytest.raises(UserError, match="delete some"):
+        backbone.go_on(ada.here)
+    set_limits(teacher, Role.MEMBER, Limits(disk=5 * MB, jobs=0, upload=MB))
+    with pytest.raises(UserError, match="not start jobs"):
+        backbone.go_on(ada.here)
+    assert len(queued) == 1
+    set_limits(teacher, Role.MEMBER, Limits(disk=5 * MB, jobs=1, upload=MB))
+    backbone.go_on(ada.here)
+    backbone.start(ada.here, choice())  # with the file that was uploaded before
+    assert [record.order["weights"] for _, record, _ in queued] == 3 * [queued[0][1].order["weights"]]
+
+
+def test_what_a_guest_leaves_behind_is_deleted_after_a_day(shared, people, ada, queued):
+    for person in (ada, people["guest"]):
+        backbone.start(person.here, upload())
+    kept, left = (record for _, record, _ in queued)
+    shared.features.expire()
+    assert left.path.exists()
+    long_ago = time.time() - GUEST_RETENTION_S - 10
+    for record in (kept, left):
+        os.utime(record.path / ORDER_FILE, (long_ago, long_ago))
+    shared.features.expire()
+    assert kept.path.exists()
+    assert not left.path.exists()
+
+
+def test_a_computation_outlasts_the_server_and_says_where_it_stopped(shared, people, ada, queued):
+    backbone.start(ada.here, upload())
+    with RecordWriter(FeaturesRecord(queued[0][1].path)) as writer:
+        writer.event("started")
+        writer.event("progress", done=32, of=1797, left=120.0)
+        status = ada.here.features.status(ada.here.person)
+        assert status.phase == "running"
+        assert backbone.progress_text(status) == "32 of 1,797 images, 2 min left"
+        assert backbone.heading(status) == "ResNet-18 on Digits 8 × 8"
+    again = services.start_services(shared.settings, warm=False)  # as after a crash
+    status = again.features.status(ada.here.person)
+    assert (status.phase, status.done, status.of) == ("interrupted", 32, 1797)
+    assert backbone.progress_text(status) == "Stopped at 32 of 1,797 images"
+    again.features.discard(ada.here.person)
+    assert again.features.status(ada.here.person) is None
+
+
+def test_a_file_above_the_limit_is_refused_before_it_is_read(people):
+    guest, length = people["guest"], 22 * MB
+    path = "/_stcore/upload_file/some-session/some-file"
+    assert guest.client.put(path, content=b"x", headers={"content-length": str(length)}).status_code == 413
+    assert guest.client.put(path, content=iter([b"x"])).status_code == 411
+    assert guest.client.put(path, content=b"x").status_code == 404  # Streamlit's route is not here
+    member = people["ada"].client.put(path, content=b"x", headers={"content-length": str(length)})
+    assert member.status_code == 404
+
+
+def test_data_sets_on_disk_are_images_for_a_backbone_and_features_are_not(shared, people, ada, queued):
+    backbone.start(ada.here, upload())
+    finish(shared, queued)
+    assert backbone.takes_backbone("digits")
+    assert not backbone.takes_backbone(MADE)
+    assert data.load(MADE, shared.data).train.features.shape == (2, 512)

@@ -1,0 +1,155 @@
+"""Features computed by a worker: stopped, continued, finished; and files that hold no weights of the backbone."""
+
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from dmlviz import data
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.backbone_weights import kept_weights, remove_unused, weights_of
+from dmlviz.errors import DamagedFileError
+from dmlviz.jobs import features_job
+from dmlviz.jobs.features_job import compute_features
+from dmlviz.jobs.features_record import FeaturesRecord
+from dmlviz.nets import features as features_module
+
+PICTURES = "custom-00000000fea70e55"
+
+
+class MeanPixel:
+    """A backbone that says of each image its mean; it counts the images that it sees."""
+
+    seen = 0
+
+    def __init__(self, spec, weights):
+        self.spec = spec
+
+    def features(self, images):
+        MeanPixel.seen += len(images)
+        return np.repeat(images.reshape(len(images), -1).mean(axis=1)[:, None], self.spec.dimensions, axis=1)
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A data folder with 12 images to train on and 4 to test on."""
+    spec = DatasetSpec(name=PICTURES, title="Squares", summary="", classes=("a", "b"), size=8, mean=0.5, std=0.5)
+    images, labels = np.random.default_rng(0).integers(0, 256, (16, 8, 8), np.uint8), np.arange(16) % 2
+    parts = {"train_images": images[:12], "train_labels": labels[:12], "test_images": images[12:]}
+    custom_datasets.save(tmp_path, PICTURES, spec.to_dict(), parts | {"test_labels": labels[12:]})
+    DATASETS.add_search_path(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Blocks of 4 images, a net that only takes means, and no wait between two words on the progress."""
+    MeanPixel.seen = 0
+    monkeypatch.setattr(features_module, "BLOCK", 4)
+    monkeypatch.setattr(features_module, "Backbone", MeanPixel)
+    monkeypatch.setattr(features_module, "find_weights", lambda spec, path: {"one": torch.ones(2)})
+    monkeypatch.setattr(features_job, "REPORT_INTERVAL_S", 0.0)
+
+
+def order(root, weights=None, **more):
+    asked = {"dataset": PICTURES, "backbone": "resnet18", "weights": None if weights is None else str(weights)}
+    return FeaturesRecord.create(root / "order", asked | {"title": "Seen"} | more)
+
+
+def test_features_are_computed_with_progress_and_become_a_data_set(root, quick):
+    record = order(root)
+    compute_features(record.path, data_root=root)
+    events = record.events()
+    assert [event["event"] for event in events] == ["started", *["progress"] * 5, "finished"]
+    assert [event["done"] for event in events[1:-1]] == [0, 4, 8, 12, 16]
+    assert {event["of"] for event in events[1:-1]} == {16}
+    assert events[1]["left"] is None
+    assert events[4]["left"] > 0
+    assert record.progress == events[-2]
+    made = record.end["dataset"]
+    assert DATASETS[made].title == "Seen"
+    assert DATASETS[made].features.dimensions == 512
+    images = data.load(PICTURES, root).test.images
+    np.testing.assert_allclose(data.load(made, root).test.features[:, 0], images.mean(axis=(1, 2)), rtol=1e-3)
+
+
+def test_what_was_stopped_goes_on_from_there_and_nothing_is_listed_before_the_end(root, quick):
+    record = order(root)
+    compute_features(record.path, data_root=root, stop=lambda: MeanPixel.seen >= 8)
+    assert record.end["event"] == "stopped"
+    assert record.progress["done"] == 8
+    assert list(custom_datasets.list_names(root)) == [PICTURES]
+    assert kept_weights(root, "resnet18") == []
+    again = order(root)
+    compute_features(again.path, data_root=root)
+    assert again.events()[1]["done"] == 8
+    assert MeanPixel.seen == 16
+    assert again.end["event"] == "finished"
+
+
+def test_weights_stay_as_long_as_a_data_set_needs_them(root, quick):
+    record = order(root)
+    compute_features(record.path, data_root=root)
+    made = record.end["dataset"]
+    file = weights_of(root, made)
+    assert file.exists()
+    assert kept_weights(root, "resnet18") == [DATASETS[made].features.weights]
+    assert weights_of(root, PICTURES) is None
+    long_ago = file.stat().st_mtime - 1e6
+    os.utime(file, (long_ago, long_ago))
+    remove_unused(root)
+    assert file.exists()
+    custom_datasets.remove(root, made)
+    remove_unused(root)
+    assert not file.exists()
+
+
+class Code:
+    """What a pickle with code holds: it makes a folder when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def test_a_file_without_the_weights_of_the_backbone_is_one_sentence(root, monkeypatch):
+    (root / "text.pth").write_text("no weights")
+    torch.save({"conv1.weight": torch.zeros(64, 3, 7, 7), "more": torch.zeros(1)}, root / "other.pth")
+    (root / "cut.pth").write_bytes((root / "other.pth").read_bytes()[:9000])
+    (root / "code.pth").write_bytes(pickle.dumps(Code(str(root / "executed"))))
+    torch.save({"conv1.weight": Code(str(root / "executed"))}, root / "zipped.pth")
+    for name, words in {
+        "text.pth": "could not be read",
+        "other.pth": "choose the backbone that the file belongs to",
+        "cut.pth": "could not be read",
+        "code.pth": "could not be read",
+        "zipped.pth": "could not be read",
+        "none.pth": "There is no file",
+    }.items():
+        record = order(root, root / name)
+        compute_features(record.path, data_root=root)
+        assert record.end["event"] == "failed"
+        assert words in record.end["reason"]
+        assert name in record.end["reason"]
+        assert "Internal error" not in record.end["reason"]
+    assert not (root / "executed").exists()
+    assert kept_weights(root, "resnet18") == []
+
+    monkeypatch.setattr(features_job, "MAX_UNPACKED_BYTES", 10_000)
+    with zipfile.ZipFile(root / "bomb.pth", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data/0", bytes(1_000_000))
+    record = order(root, root / "bomb.pth")
+    compute_features(record.path, data_root=root)
+    assert "bomb.pth unpacks to" in record.end["reason"]
+
+
+def test_an_order_that_cannot_be_read_is_said(tmp_path):
+    with pytest.raises(DamagedFileError, match="names no data set"):
+        _ = FeaturesRecord(tmp_path).order
