@@ -44,9 +44,12 @@ PANELS = {
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
         *("use_labels", "views", "augmentation"),
     ),
-    "Net": ("net", "embedding_dim", "normalize", "projection_dim"),
+    "Net": ("net", "embedding_dim", "normalize", "projection_dim", "unfrozen_blocks"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
-    "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
+    "Optimizer": (
+        *("optimizer", "learning_rate", "loss_learning_rate", "backbone_rate", "schedule", "momentum", "weight_decay"),
+        "mixed_precision",
+    ),
     "Length and seed": ("steps", "max_seconds", "seed"),
     "Evaluation during training": ("validation_fraction", "eval_subset_size", "num_snapshots"),
 }

@@ -26,15 +26,18 @@ def write_onnx(export: RunExport, file: IO[bytes]) -> None:
     import torch
 
     from dmlviz.nets.byte_images import from_bytes
+    from dmlviz.nets.models import EmbeddingNet
     from dmlviz.runs.embed import trained_net
 
     spec = DATASETS[export.run.config.dataset]
     if spec.features is not None:
+        begins = "begins with" if export.run.config.unfrozen_blocks else "takes features of"
         raise UserError(
-            f"An ONNX file takes images as bytes; the net of {export.run.title} takes features of a backbone: export "
-            "its weights instead."
+            f"An ONNX file holds a whole net; that of {export.run.title} {begins} a backbone: export its weights instead."
         )
-    net = from_bytes(trained_net(export.run), spec.mean, spec.std)
+    trained = trained_net(export.run)
+    assert isinstance(trained, EmbeddingNet)  # it has no backbone
+    net = from_bytes(trained, spec.mean, spec.std)
     images = torch.zeros((2, spec.channels, spec.size, spec.size), dtype=torch.uint8)
     program = torch.onnx.export(
         net,

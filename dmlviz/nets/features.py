@@ -21,6 +21,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.backbones import Backbone, digest, find_weights, read_weights, save_weights
+from dmlviz.ops.device import default_device
 from dmlviz.storage.arrays import read_array
 from dmlviz.storage.files import ensure_dir, write_array
 
@@ -77,7 +78,7 @@ def add_features(
     if custom_datasets.load_description(root, name) is not None:
         return name
     unfinished = ensure_dir(kept.parent / f".{name}")
-    features = _compute(Backbone(spec, content), source, unfinished, progress)
+    features = _compute(Backbone(spec, content).to(default_device()), source, unfinished, progress)
     of_training = features["train"].astype(np.float32)
     about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
     _save(root, name, source, features, about, title)
@@ -107,17 +108,37 @@ def features_of(dataset: str, images: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=64)  # a picture is embedded with each checkpoint of a run
 def _computed(dataset: str, pixels: bytes, shape: tuple[int, ...]) -> np.ndarray:
+    name, weights = _found(dataset, "A new picture")
+    image = np.frombuffer(pixels, np.uint8).reshape(1, *shape)
+    features: np.ndarray = _in_half(_backbone(name, weights).features(image))[0]
+    return features
+
+
+def backbone_of(dataset: str, purpose: str) -> Backbone:
+    """Return the backbone of a data set of features, anew, with the weights that made the features.
+
+    Args:
+        dataset: name of the data set.
+        purpose: what needs it, as the error begins.
+
+    Raises:
+        UserError: If its weights are not on this machine.
+    """
+    name, weights = _found(dataset, purpose)
+    return Backbone(BACKBONES[name], read_weights(BACKBONES[name], weights))
+
+
+def _found(dataset: str, purpose: str) -> tuple[str, Path]:
+    """Return the name of a data set's backbone and the file of its weights; raise UserError if that is not here."""
     declared, folder = DATASETS[dataset], DATASETS.folder(dataset)
     assert declared.features is not None
     weights = None if folder is None else _weights_file(folder.parents[1], declared.features)
     if weights is None or not weights.exists():
         raise UserError(
-            f"{declared.title} needs {BACKBONES[declared.features.backbone].title} for a new picture, whose weights "
-            "are not on this machine: compute the features here with dmlviz data features."
+            f"{purpose} needs the weights of {BACKBONES[declared.features.backbone].title}, which are not on this "
+            f"machine: compute the features of {declared.title} here, with dmlviz data features."
         )
-    image = np.frombuffer(pixels, np.uint8).reshape(1, *shape)
-    features: np.ndarray = _in_half(_backbone(declared.features.backbone, weights).features(image))[0]
-    return features
+    return declared.features.backbone, weights
 
 
 @lru_cache(maxsize=2)

@@ -1,5 +1,8 @@
 """Images, or their features, on a device with their labels, normalized when they are needed."""
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -10,23 +13,24 @@ from dmlviz.training.augmentation import Augmentation
 
 
 class LabeledImages:
-    """Some images of a split: uint8 on the device, normalized on access.
+    """The images of a split, or some of them: uint8 on the device, normalized on access.
 
-    `images[indices]` is float, n × channels × height × width, as a net takes it. Features of a backbone count as images
-    of one pixel, with a channel for each dimension.
+    `images[indices]` is n × channels × height × width, as a net takes it: float, or uint8 for a net that normalizes
+    them itself. Features of a backbone count as images of one pixel, with a channel for each dimension.
 
     Args:
         split: the images and their labels.
-        rows: indices of those that are meant; all when None.
         data: the data set, for channels, mean and standard deviation.
         device: where the pixels lie.
+        as_bytes: whether a net takes the pixels themselves, and not features, even if there are some.
     """
 
-    def __init__(self, split: Split, rows: np.ndarray | None, data: Dataset, device: torch.device) -> None:
-        self.rows = np.arange(len(split)) if rows is None else rows
-        self.labels = split.labels[self.rows]
+    def __init__(self, split: Split, data: Dataset, device: torch.device, as_bytes: bool = False) -> None:
+        self.rows = np.arange(len(split))
+        self.labels = split.labels
         self._rows = torch.from_numpy(self.rows).to(device)
-        features = None if split.features is None else DATASETS[data.name].features
+        self._as_bytes = as_bytes
+        features = None if split.features is None or as_bytes else DATASETS[data.name].features
         if split.features is not None and features is not None:
             self._pixels = torch.from_numpy(split.features)[:, None, None].to(device)
             self._mean, self._std = features.mean, features.std
@@ -36,6 +40,13 @@ class LabeledImages:
         self._pixels = torch.from_numpy(split.images).reshape(shape).to(device)
         self._mean = 255 * data.mean
         self._std = 255 * data.std
+
+    def select(self, rows: np.ndarray) -> Self:
+        """Return the images at some rows; their pixels are shared."""
+        selected = copy(self)
+        selected.rows, selected.labels = self.rows[rows], self.labels[rows]
+        selected._rows = torch.from_numpy(selected.rows).to(self._pixels.device)
+        return selected
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -50,5 +61,7 @@ class LabeledImages:
         return self._normalized(pixels), pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels
 
     def _normalized(self, pixels: Tensor) -> Tensor:
+        if self._as_bytes:
+            return pixels.permute(0, 3, 1, 2)
         # Stored as n × h × w × c, so the permuted view is channels_last without a second copy.
         return pixels.float().sub_(self._mean).div_(self._std).permute(0, 3, 1, 2)
