@@ -31,9 +31,10 @@ def write_onnx(export: RunExport, file: IO[bytes]) -> None:
 
     spec = DATASETS[export.run.config.dataset]
     if spec.features is not None:
-        begins = "begins with" if export.run.config.unfrozen_blocks else "takes features of"
+        takes = "begins with" if export.run.config.unfrozen_blocks else "takes features of"
         raise UserError(
-            f"An ONNX file holds a whole net; that of {export.run.title} {begins} a backbone: export its weights instead."
+            f"An ONNX file takes images as bytes; the net of {export.run.title} {takes} a backbone: export its weights "
+            "instead."
         )
     trained = trained_net(export.run)
     assert isinstance(trained, EmbeddingNet)  # it has no backbone

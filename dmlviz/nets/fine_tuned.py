@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Self
 
+import numpy as np
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.nets import build
-from dmlviz.nets.backbones import Backbone
+from dmlviz.nets.backbones import Backbone, as_pixels
 from dmlviz.nets.features import backbone_of
 from dmlviz.nets.models import EmbeddingNet
 
@@ -52,6 +53,13 @@ class FineTunedNet(nn.Module):
         features = (self.backbone(pixels).float() - self.mean) / self.std
         embeddings: Tensor = self.head(features[:, :, None, None])
         return embeddings
+
+    @torch.inference_mode()
+    def embed(self, images: np.ndarray) -> np.ndarray:
+        """Return the embeddings (n × d, float32) of images: uint8, n × h × w or n × h × w × 3."""
+        device, size = self.backbone.mean.device, self.backbone.chunk
+        parts = (as_pixels(images[at : at + size]).to(device) for at in range(0, len(images), size))
+        return np.concatenate([self(part).cpu().numpy() for part in parts])
 
     def train(self, mode: bool = True) -> Self:
         """Put the head into training mode, or all into evaluation mode."""

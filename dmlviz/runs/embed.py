@@ -18,7 +18,6 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
-from dmlviz.nets.backbones import as_pixels
 from dmlviz.nets.features import features_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
 from dmlviz.ops.device import default_device
@@ -85,13 +84,11 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
         got = " × ".join(map(str, images.shape[1:3]))
         raise UserError(f"Expected images of {size} pixels; got {got}.")
     net = trained_net(run, step)
+    if isinstance(net, FineTunedNet):
+        return net.embed(images)
     with torch.inference_mode():
-        if not isinstance(net, FineTunedNet):
-            embeddings: np.ndarray = net(_net_input(declared, images)).numpy()
-            return embeddings
-        device, size = net.backbone.mean.device, net.backbone.chunk
-        parts = (as_pixels(images[at : at + size]).to(device) for at in range(0, len(images), size))
-        return np.concatenate([net(part).cpu().numpy() for part in parts])
+        embeddings: np.ndarray = net(_net_input(declared, images)).numpy()
+    return embeddings
 
 
 def _net_input(declared: DatasetSpec, images: np.ndarray) -> Tensor:

@@ -1,10 +1,15 @@
 """How exactly a net computes: with 32-bit numbers, or in mixed precision."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+
+from dmlviz.ops.pairwise import gradients_may_overflow
+
+FIRST_SCALE = 1024.0  # torch begins with 65,536, which the first gradients of a loss of embeddings often exceed
 
 
 class Precision:
@@ -20,18 +25,26 @@ class Precision:
         self._device = device
         self._type = (half or _half_type(device)) if mixed else torch.float32
         # Gradients too small for float16 are scaled on their way; bfloat16 has the range of float32.
-        self._scaler = torch.amp.GradScaler(device.type) if self._type == torch.float16 else None
+        self._scaler = (
+            torch.amp.GradScaler(device.type, init_scale=FIRST_SCALE) if self._type == torch.float16 else None
+        )
 
     @property
     def name(self) -> str:
-        """ "float32", "bfloat16" or "float16"."""
+        """The type of the net's numbers: float32, bfloat16 or float16."""
         return str(self._type).removeprefix("torch.")
 
     def autocast(self) -> AbstractContextManager[object]:
         """Return the context for a forward pass."""
         if self._type == torch.float32:
             return nullcontext()
-        return torch.autocast(self._device.type, dtype=self._type)
+        return self._half()
+
+    @contextmanager
+    def _half(self) -> Iterator[None]:
+        overflow = nullcontext() if self._scaler is None else gradients_may_overflow()
+        with torch.autocast(self._device.type, dtype=self._type), overflow:
+            yield
 
     @property
     def gradient_scale(self) -> float:

@@ -23,7 +23,6 @@ from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
 from dmlviz.nets.projection_head import projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
-from dmlviz.ops.pairwise import upcast_half
 from dmlviz.ops.reductions import masked_mean
 from dmlviz.ops.squared_distances import granted_threads
 from dmlviz.ops.stopping import stop_check
@@ -149,7 +148,7 @@ class Trainer:
         labels = self.labels[indices] if self.config.use_labels else indices
         with self.precision.autocast():
             embeddings = self.trained(inputs)
-        batch = LabeledBatch(upcast_half(embeddings), labels)
+        batch = LabeledBatch(embeddings.float(), labels)
         tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(batch, tuples)
         with torch.no_grad():

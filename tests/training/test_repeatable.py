@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from dmlviz.data import Dataset
+from dmlviz.nets.fine_tuned import CHUNK
 from dmlviz.ops.squared_distances import use_threads
 from dmlviz.training.events import Event
 from dmlviz.training.loop import train, warm_up
-from dmlviz.nets.fine_tuned import CHUNK
 from dmlviz.training.trainer import Trainer
 
 
