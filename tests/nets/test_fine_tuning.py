@@ -227,6 +227,7 @@ def test_with_unfrozen_blocks_images_are_augmented_and_views_made(folder, datase
 def test_settings_that_do_not_go_with_the_data_are_refused_in_a_sentence(folder):
     _, name = folder
     assert blocks_of(DATASETS[name]) == 4
+    assert not blocks_of(DATASETS["digits"])
     with pytest.raises(UserError, match="has 4 blocks; got unfrozen_blocks = 5: use 4 or fewer"):
         TrainConfig(dataset=name, unfrozen_blocks=5)
     with pytest.raises(UserError, match="and Digits 8 × 8 has none; got unfrozen_blocks = 1"):
