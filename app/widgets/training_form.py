@@ -150,19 +150,18 @@ class _Form:
     def backbone(self) -> None:
         """Render what is trained of the backbone of a data set of features, and how exactly the net computes."""
         config, features = self.config, DATASETS[self.config.dataset].features
+        if blocks := blocks_of(DATASETS[config.dataset]):
+            self.number("unfrozen_blocks", "Unfrozen blocks", min_value=0, max_value=blocks, step=1, help=_BLOCKS_HELP)
         left, right = st.columns(2)
-        if features is not None and (blocks := blocks_of(DATASETS[config.dataset])):
+        if config.unfrozen_blocks:
             with left:
-                self.number(
-                    "unfrozen_blocks", "Unfrozen blocks", min_value=0, max_value=blocks, step=1, help=_BLOCKS_HELP
-                )
+                self.number("backbone_rate", "Backbone rate", min_value=1e-6, max_value=10.0, step=0.01, format="%g")
         if config.unfrozen_blocks or config.mixed_precision:
             with right:
                 self.pick(
                     "mixed_precision", "Precision", list(PRECISIONS), PRECISIONS.__getitem__, help=_PRECISION_HELP
                 )
-        if features is not None and config.unfrozen_blocks:
-            self.number("backbone_rate", "Backbone rate", min_value=1e-6, max_value=10.0, step=0.01, format="%g")
+        if config.unfrozen_blocks and features is not None:
             images, ms = config.effective_batch_size * config.views, BACKBONES[features.backbone].training_ms
             st.caption(
                 f"Without a GPU about {ms:g} ms of one core for each image: {images * ms / 1000:.1f} s for a step of "
