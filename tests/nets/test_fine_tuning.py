@@ -19,6 +19,7 @@ from dmlviz.export.contents import RunExport
 from dmlviz.export.onnx_file import write_onnx
 from dmlviz.export.query_net import query_net
 from dmlviz.export.weights import loading
+from dmlviz.jobs.job import LEISURE, Job, Key
 from dmlviz.nets.backbones import Backbone
 from dmlviz.nets.features import backbone_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
@@ -176,6 +177,15 @@ def test_a_run_keeps_what_was_trained_once_and_everything_embeds_with_it(run, da
     assert found["neighbors"][0]["item"] == 5
 
 
+def test_a_step_of_a_large_net_has_time_to_end_when_its_training_is_stopped(run):
+    usual, large = TrainConfig(dataset="digits"), run.config
+    jobs = [
+        Job(Key(run.id), Runs(run.path.parent).create(config), {"job": "train"}, config.dataset, [""])
+        for config in (usual, large.replace(seed=1))
+    ]
+    assert [job.leisure for job in jobs] == [1, LEISURE]
+
+
 def test_the_loading_code_works_and_whole_nets_are_not_exported(run, dataset, monkeypatch):
     export = RunExport(run, None)
     monkeypatch.chdir(run.path)
@@ -234,6 +244,9 @@ def test_settings_that_do_not_go_with_the_data_are_refused_in_a_sentence(folder)
         TrainConfig(dataset="digits", unfrozen_blocks=1)
     with pytest.raises(UserError, match="or unfreeze blocks"):
         TrainConfig(dataset=name, augmentation={"rotate": 15.0})
+    frozen = TrainConfig(dataset=name)
+    assert len({frozen.replace(unfrozen_blocks=count).id for count in range(5)}) == 5
+    assert "unfrozen_blocks" not in frozen.to_json()
     config = TrainConfig(dataset=name, unfrozen_blocks=4, backbone_rate=0.5, augmentation={"rotate": 15.0})
     digits = config.replace(dataset="digits", net="mlp")
     assert (digits.unfrozen_blocks, digits.backbone_rate, digits.augmentation) == (0, 0.01, {"rotate": 15.0})
