@@ -10,13 +10,14 @@ from app.runtime.url_state import note_event
 from app.state.explore import UIState
 from app.widgets.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
-from dmlviz.catalog.backbones import BACKBONES, blocks_of
+from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.config import TrainConfig
+from dmlviz.config.notes import cost_note
 
 DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
@@ -149,7 +150,7 @@ class _Form:
 
     def backbone(self) -> None:
         """Render what is trained of the backbone of a data set of features, and how exactly the net computes."""
-        config, features = self.config, DATASETS[self.config.dataset].features
+        config = self.config
         if blocks := blocks_of(DATASETS[config.dataset]):
             self.number("unfrozen_blocks", "Unfrozen blocks", min_value=0, max_value=blocks, step=1, help=_BLOCKS_HELP)
         left, right = st.columns(2)
@@ -161,12 +162,8 @@ class _Form:
                 self.pick(
                     "mixed_precision", "Precision", list(PRECISIONS), PRECISIONS.__getitem__, help=_PRECISION_HELP
                 )
-        if config.unfrozen_blocks and features is not None:
-            images, ms = config.effective_batch_size * config.views, BACKBONES[features.backbone].training_ms
-            st.caption(
-                f"Without a GPU about {ms:g} ms of one core for each image: {images * ms / 1000:.1f} s for a step of "
-                f"{images}, and nearly as long for as many images of a snapshot."
-            )
+        if config.unfrozen_blocks:
+            st.caption(cost_note(config))
 
     def batches(self) -> None:
         """Render the batch sampler."""

@@ -20,6 +20,7 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
+from dmlviz.config.notes import cost_note
 from dmlviz.data import data_root
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
@@ -165,6 +166,8 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
             match event:
                 case Started():
                     console.print(_image_counts(event))
+                    if event.device == "cpu" and (cost := cost_note(config)):
+                        console.print(cost)
                     images = "validation" if event.validation_images else "test"
                 case Snapshot():
                     scores = f"{_scores(event.metrics, LIVE_SCORES)} ({images})"

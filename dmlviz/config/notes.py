@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from dmlviz.catalog.backbones import BACKBONES
+from dmlviz.catalog.datasets import DATASETS
+
 if TYPE_CHECKING:
     from dmlviz.config.training import TrainConfig
 
@@ -25,3 +28,15 @@ def views_note(config: "TrainConfig") -> str:
         blocks = "The last block" if config.unfrozen_blocks == 1 else f"The last {config.unfrozen_blocks} blocks"
         notes.append(f"{blocks} of the backbone trained, too, at {config.backbone_rate:g} × the learning rate.")
     return " ".join(notes)
+
+
+def cost_note(config: "TrainConfig") -> str:
+    """Return a sentence on the time that a training with unfrozen blocks takes without a GPU; empty for others."""
+    features = DATASETS[config.dataset].features
+    if not config.unfrozen_blocks or features is None:
+        return ""
+    images, ms = config.effective_batch_size * config.views, BACKBONES[features.backbone].training_ms
+    return (
+        f"Without a GPU about {ms:g} ms of one core for each image: {images * ms / 1000:.1f} s for a step of {images}, "
+        "and nearly as long for as many images of a snapshot."
+    )

@@ -14,6 +14,7 @@ from app.state.training_form import TrainingDraft
 from dmlviz import TrainConfig, add_features, data
 from dmlviz.catalog.backbones import BACKBONES, blocks_of
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config.notes import cost_note
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.onnx_file import write_onnx
@@ -253,6 +254,9 @@ def test_settings_that_do_not_go_with_the_data_are_refused_in_a_sentence(folder)
     assert digits.replace(dataset=name).augmentation == {}
     assert config.replace(loss="triplet").unfrozen_blocks == 4
     assert "last 4 blocks of the backbone trained, too, at 0.5 ×" in config.views_note
+    images = config.effective_batch_size
+    assert f"40 ms of one core for each image: {0.04 * images:.1f} s for a step of {images}" in cost_note(config)
+    assert cost_note(frozen) == ""
 
 
 def test_the_form_keeps_settings_that_go_together(folder):
