@@ -1,5 +1,6 @@
 """Unfrozen blocks of a pretrained backbone, and mixed precision: from the settings to a run and its queries."""
 
+import io
 import re
 from base64 import b64encode
 from dataclasses import replace
@@ -17,18 +18,20 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config.notes import cost_note
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export.contents import RunExport
-from dmlviz.export.onnx_file import write_onnx
+from dmlviz.export.onnx_file import save_net
 from dmlviz.export.query_net import query_net
 from dmlviz.export.weights import loading
 from dmlviz.jobs.job import LEISURE, Job, Key
+from dmlviz.nets import build
 from dmlviz.nets.backbones import Backbone
+from dmlviz.nets.byte_images import behind_backbone
 from dmlviz.nets.features import backbone_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
 from dmlviz.nets.torchvision_operators import register_missing
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check
-from dmlviz.runs.embed import embed, embed_untrained, handle_request
+from dmlviz.runs.embed import embed, embed_untrained, handle_request, trained_net
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
@@ -187,7 +190,7 @@ def test_a_step_of_a_large_net_has_time_to_end_when_its_training_is_stopped(run)
     assert [job.leisure for job in jobs] == [1, LEISURE]
 
 
-def test_the_loading_code_works_and_whole_nets_are_not_exported(run, dataset, monkeypatch):
+def test_the_loading_code_works_and_a_page_does_not_hold_the_net(run, dataset, monkeypatch):
     export = RunExport(run, None)
     monkeypatch.chdir(run.path)
     names = {"images": torch.from_numpy(dataset.test.images).permute(0, 3, 1, 2)}
@@ -195,8 +198,34 @@ def test_the_loading_code_works_and_whole_nets_are_not_exported(run, dataset, mo
     np.testing.assert_allclose(names["embeddings"].detach().numpy(), run.embeddings, atol=1e-5)
     with pytest.raises(UserError, match="needs its backbone"):
         query_net(export)
-    with pytest.raises(UserError, match="begins with a backbone"):
-        write_onnx(export, None)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # torch's exporter warns of what it does itself
+def test_an_onnx_file_scales_pixels_as_the_backbone_does(run, dataset):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    net, file = behind_backbone(trained_net(run), run.config.dataset), io.BytesIO()
+    images = torch.from_numpy(dataset.test.images[:3]).permute(0, 3, 1, 2)
+    with torch.inference_mode():
+        np.testing.assert_allclose(net(images), run.embeddings[:3], atol=1e-5)
+        body = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 5, 5), torch.nn.Flatten(), torch.nn.LazyLinear(512))
+        body(torch.zeros(1, 3, 32, 32))
+    net.backbone.body = body  # ResNet-18 would take five seconds to write
+    save_net(net, images[:2], file)
+    given = onnxruntime.InferenceSession(file.getvalue()).run(None, {"images": images.numpy()})[0]
+    with torch.inference_mode():
+        np.testing.assert_allclose(given, net(images), atol=1e-5)
+
+
+def test_a_head_on_features_is_exported_behind_its_backbone(folder, dataset):
+    head = build("mlp", embedding_dim=4, features=512, seed=0).eval()
+    net = behind_backbone(head, folder[1])
+    features = DATASETS[folder[1]].features
+    given = (torch.from_numpy(dataset.test.features.astype(np.float32)) - features.mean) / features.std
+    with torch.inference_mode():
+        expected = head(given[:, :, None, None])
+        embeddings = net(torch.from_numpy(dataset.test.images).permute(0, 3, 1, 2))
+    np.testing.assert_allclose(embeddings, expected, atol=5e-3)
 
 
 def test_an_imported_run_embeds_where_the_backbone_is_and_says_so_where_it_is_not(run, folder, dataset, tmp_path):
