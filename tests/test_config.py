@@ -65,8 +65,11 @@ def test_every_field_changes_the_id() -> None:
         "use_labels": False,
         "views": 3,
         "augmentation": {"crop": 0.2},
+        "backbone_rate": 0.5,
+        "mixed_precision": True,
     }
-    assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"}
+    elsewhere = {"unfrozen_blocks"}  # of a data set of features: tests/nets/test_fine_tuning.py
+    assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"} - elsewhere
     ids = [config.replace(**{name: value}).id for name, value in changes.items()]
     assert len({config.id, *ids}) == len(ids) + 1
 

@@ -20,6 +20,7 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
+from dmlviz.config.notes import cost_note
 from dmlviz.data import data_root
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
@@ -44,9 +45,12 @@ PANELS = {
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
         *("use_labels", "views", "augmentation"),
     ),
-    "Net": ("net", "embedding_dim", "normalize", "projection_dim"),
+    "Net": ("net", "embedding_dim", "normalize", "projection_dim", "unfrozen_blocks"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
-    "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
+    "Optimizer": (
+        *("optimizer", "learning_rate", "loss_learning_rate", "backbone_rate", "schedule", "momentum", "weight_decay"),
+        "mixed_precision",
+    ),
     "Length and seed": ("steps", "max_seconds", "seed"),
     "Evaluation during training": ("validation_fraction", "eval_subset_size", "num_snapshots"),
 }
@@ -162,6 +166,8 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
             match event:
                 case Started():
                     console.print(_image_counts(event))
+                    if event.device == "cpu" and (cost := cost_note(config)):
+                        console.print(cost)
                     images = "validation" if event.validation_images else "test"
                 case Snapshot():
                     scores = f"{_scores(event.metrics, LIVE_SCORES)} ({images})"

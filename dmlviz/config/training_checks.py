@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.nets import nets_for
@@ -45,10 +46,22 @@ def check_features(config: "TrainConfig") -> None:
             f"{data.title} holds features of a backbone, which a head learns from; got the net {config.net}: choose "
             f"{' or '.join(nets_for(data))}."
         )
-    if data.features is not None and config.augmentation:
+    blocks = blocks_of(data)
+    if config.unfrozen_blocks > blocks:
+        if data.features is None:
+            raise UserError(
+                f"Blocks are unfrozen of the backbone of a data set of features, and {data.title} has none; got "
+                f"unfrozen_blocks = {config.unfrozen_blocks}: use 0, or compute features with dmlviz data features."
+            )
+        raise UserError(
+            f"The backbone of {data.title} has {blocks} blocks; got unfrozen_blocks = {config.unfrozen_blocks}: use "
+            f"{blocks} or fewer."
+        )
+    if data.features is not None and config.augmentation and not config.unfrozen_blocks:
         raise UserError(
             f"The features of {data.title} were computed once, so its images cannot be augmented; got the "
-            f"augmentation {', '.join(config.augmentation)}: use none, and train with labels."
+            f"augmentation {', '.join(config.augmentation)}: use none, and train with labels, or unfreeze blocks of "
+            "the backbone."
         )
 
 

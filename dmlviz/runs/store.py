@@ -30,7 +30,13 @@ MAX_TAGS = 12
 MAX_RESTARTS = 10
 MAX_REPLACEMENT_S = 0.2  # that a reader waits for the new folder of a run that begins again
 OLD_PREFIX = ".old-"  # of folders that hold what is replaced or deleted
-OF_ONE_TRAINING = ("device", "threads", "timings", "machine")  # fields of run.json that are written as a net trains
+OF_ONE_TRAINING = (
+    "device",
+    "threads",
+    "precision",
+    "timings",
+    "machine",
+)  # fields of run.json that are written as a net trains
 BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
 

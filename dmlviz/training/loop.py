@@ -12,6 +12,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
 from dmlviz.data.corrections import corrected
+from dmlviz.ops.device import default_device
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
@@ -76,11 +77,12 @@ def _events(
     data = load(config.dataset, root) if data is None else data
     data = corrected(data, config.corrections, data_root(root))
     clock = _Clock()
-    trainer = Trainer(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
+    trainer = Trainer(config, data, torch.device(device) if device else default_device())
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)
     snapshots, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
     with_train_scores = set(sorted(snapshots)[::TRAIN_SCORES_EVERY])
-    checkpoints = checkpoint_steps(sorted(snapshots), sum(parameter.numel() for parameter in trainer.net.parameters()))
+    trained = [parameter.numel() for parameter in trainer.net.parameters() if parameter.requires_grad]
+    checkpoints = checkpoint_steps(sorted(snapshots), sum(trained))
     yield Started(
         steps=config.steps,
         tracked_indices=tracked,
@@ -89,6 +91,7 @@ def _events(
         scored_indices=trainer.validation_images.rows[trainer.scored],
         test_images=len(data.test),
         device=str(trainer.device),
+        precision=trainer.precision.name,
         threads=torch.get_num_threads(),
     )
     step, reason = 0, ""
@@ -135,11 +138,11 @@ def _events(
         yield Stopping(step=step)
     try:
         with stoppable(stop if reason != STOPPED_BY_USER else None):
-            embeddings = trainer.embed(trainer.test_images)
+            embeddings = trainer.embed(trainer.test_images, exact=True)
     except WorkStoppedError:
         reason = STOPPED_BY_USER
         yield Stopping(step=step)
-        embeddings = trainer.embed(trainer.test_images)
+        embeddings = trainer.embed(trainer.test_images, exact=True)
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
         return
