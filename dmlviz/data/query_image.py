@@ -107,8 +107,8 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     """Crop, scale and center an image as the images of a data set are.
 
     An image that could be one of them is taken as it is: of exactly their size, on their background. So a test image
-    lands on itself. For a custom data set, a color image (h × w × 3) is letterboxed like its images, which leaves one of
-    their size as it is; a gray one counts as a drawing.
+    lands on itself. For a custom data set, a color image (h × w × 3) is letterboxed like its images, which leaves one
+    of their size as it is; a gray one counts as a drawing.
 
     Args:
         picture: uint8, h × w or h × w × 3.
@@ -158,6 +158,25 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
         image = 255 - image
         steps.append(PreparationStep("dark on light", image))
     return PreparedImage(image=image, steps=tuple(steps))
+
+
+def describe_preparation(dataset: str) -> str:
+    """Say what `prepare` does to an uploaded picture for this data set."""
+    spec = DATASETS[dataset]
+    square = f"{spec.size} × {spec.size}"
+    if is_custom(dataset) or spec.channels == 3:
+        gray = "" if spec.channels == 3 else " All become gray."
+        return f"A picture of {square} pixels is taken as it is; others are fitted, on the color of their border.{gray}"
+    framing = spec.framing or Framing(box=round(0.8 * spec.size))
+    if framing.block_counts:
+        scaled = f"made upright, stretched to 32 × 32 and counted in blocks to {square}"
+    else:
+        scaled = f"scaled to {framing.box} × {framing.box} and centered"
+    light, dark = ("dark", "light") if spec.dark_on_light else ("light", "dark")
+    return (
+        f"A gray picture of exactly {square} pixels on a {dark} ground, as the test images are, is taken as it is. Any "
+        f"other is made gray, {light} on {dark}, cropped to what stands out from its background, {scaled}."
+    )
 
 
 def _in_form(picture: np.ndarray, background: float, inverted: bool, spec: DatasetSpec) -> bool:
