@@ -123,10 +123,11 @@ class SearchService:
 
     def _png(self, item: str) -> bytes:
         images = data.load(self.run.config.dataset, self.data_root).test.images
-        if not item.isascii() or not item.isdigit() or int(item[:9]) >= len(images):
+        number = _number(item)
+        if number is None or number >= len(images):
             raise UserError(f"Test images are numbered 0 to {len(images) - 1}; got {item[:40]}.")
         file = io.BytesIO()
-        Image.fromarray(images[int(item)]).save(file, "PNG")
+        Image.fromarray(images[number]).save(file, "PNG")
         return file.getvalue()
 
     def _refusal(self, request: Request) -> Response | None:
@@ -153,9 +154,14 @@ class SearchService:
 
 def _count(request: Request) -> int:
     text = request.query_params.get("k", str(USUAL_NEIGHBORS))
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MAX_NEIGHBORS:
+    number = _number(text)
+    if number is None or not 1 <= number <= MAX_NEIGHBORS:
         raise UserError(f"k is a number of neighbors, 1 to {MAX_NEIGHBORS}; got {text[:40]!r}.")
-    return int(text)
+    return number
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _error(status: HTTPStatus, words: str) -> Response:

@@ -90,6 +90,7 @@ def test_a_request_without_a_picture_is_told_how_to_send_one(client, body, heade
         ("/neighbors", png(np.full((9, 9), 255, np.uint8)), "blank"),
         ("/neighbors?k=0", vertical_line(), "1 to 1000"),
         ("/neighbors?k=many", vertical_line(), "1 to 1000"),
+        ("/neighbors?k=0000000019999", vertical_line(), "1 to 1000"),
     ],
 )
 def test_a_bad_question_gets_one_sentence(client, path, body, words):
@@ -139,7 +140,7 @@ def test_a_fault_of_the_service_is_json(service, monkeypatch):
 def test_a_test_image_is_sent_as_png(client):
     answer = client.get("/images/3.png", headers=TOKEN)
     assert Image.open(io.BytesIO(answer.content)).size == (8, 8)
-    for other in ("99999", "-1", "9" * 5000, "٣"):
+    for other in ("99999", "-1", "9" * 5000, "0" * 5000, "٣"):
         answer = client.get(f"/images/{other}.png", headers=TOKEN)
         assert answer.status_code == 404
         assert "numbered 0 to 595" in answer.json()["error"]
