@@ -21,8 +21,9 @@ PAGE = """<!doctype html>
 <style>
 body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 44em; margin: 2em auto; padding: 0 1em; }}
 pre {{ padding: .8em 1em; border-radius: 8px; background: color-mix(in srgb, currentColor 8%, transparent);
-  overflow-x: auto; }}
+  white-space: pre-wrap; overflow-wrap: anywhere; }}
 code {{ font-family: ui-monospace, monospace; font-size: 13px; }}
+h2 code {{ font-size: 16px; }}
 </style>
 </head>
 <body>
