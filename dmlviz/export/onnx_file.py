@@ -1,6 +1,7 @@
 """Export of the trained net as an ONNX file that takes images as bytes."""
 
 import tempfile
+import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -54,15 +55,17 @@ def save_net(net: "nn.Module", images: "Tensor", file: IO[bytes]) -> None:
     """
     import torch
 
-    program = torch.onnx.export(
-        net,
-        (images,),
-        dynamo=True,
-        input_names=["images"],
-        output_names=["embeddings"],
-        dynamic_shapes=({0: torch.export.Dim("n")},),
-        verbose=False,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # PyTorch's exporter about PyTorch
+        program = torch.onnx.export(
+            net,
+            (images,),
+            dynamo=True,
+            input_names=["images"],
+            output_names=["embeddings"],
+            dynamic_shapes=({0: torch.export.Dim("n")},),
+            verbose=False,
+        )
     assert program is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.onnx"
