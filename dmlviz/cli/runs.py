@@ -107,7 +107,7 @@ def _print_list(store: Runs) -> None:
     for run in readable:
         config = run.config
         scores = [run.score(key) for key in SCORES]
-        warning = damage_summary(run_damage(run, store.damage_cache))
+        warning = damage_summary(run, run_damage(run, store.damage_cache))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,
