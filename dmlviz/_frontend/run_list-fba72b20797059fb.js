@@ -1,0 +1,1 @@
+export { run_list as default } from "../dmlviz.map/page-d3ae70353a45580d.js";
