@@ -38,3 +38,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"dmlviz.figures.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'dmlviz.figures' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__]
