@@ -118,7 +118,7 @@ def test_two_views_make_supcon_the_loss_of_simclr() -> None:
         ({"use_labels": False, "views": 1}, "use 2 or more"),
         ({"use_labels": False, "sampler": "balanced"}, "by class labels"),
         ({"use_labels": False, "loss": "arcface"}, "compares images with classes"),
-        ({"use_labels": False, "loss": "weighted_sum"}, "compares images with classes"),
+        ({"use_labels": False, "loss": "weighted_sum"}, "^softmax in weighted_sum compares images with classes"),
         ({"loss": "arcface", "projection_dim": 8}, "no projection head"),
         ({"augmentation": {"turn": 3}}, "no parameter 'turn'; its parameters are crop"),
         ({"augmentation": {"rotate": 999}}, "rotate lies between 0 and 180"),
