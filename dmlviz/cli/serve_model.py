@@ -30,6 +30,6 @@ def serve_model(
     from dmlviz.search_api.service import SearchService
 
     token = token or secrets.token_urlsafe(16)
-    service = SearchService(Runs(runs_folder(runs)).get(run), token, data_root(data))
+    service = SearchService(Runs(runs_folder(runs)).find(run), token, data_root(data))
     print(f"http://{host}:{port}/ answers; callers send the header Authorization: Bearer {token}", flush=True)
     uvicorn.run(service.app, host=host, port=port, log_level="warning")

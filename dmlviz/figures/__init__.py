@@ -1,6 +1,6 @@
 """Plotly figures of a run or of arrays, for notebooks, files and the page.
 
-Every function takes a run (`Runs(folder).get(id)`), or embeddings (n × d) with class IDs (n). Plotly is imported with
+Every function takes a run (`Runs().find(title)`), or embeddings (n × d) with class IDs (n). Plotly is imported with
 the first function used.
 """
 
