@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.map/page-d3ae70353a45580d.js";

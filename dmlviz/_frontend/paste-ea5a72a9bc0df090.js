@@ -1,1 +1,0 @@
-export { paste as default } from "../dmlviz.map/page-d3ae70353a45580d.js";

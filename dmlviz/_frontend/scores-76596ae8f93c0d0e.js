@@ -1,0 +1,1 @@
+export { scores as default } from "../dmlviz.map/page-be57ca1d27acedf9.js";

@@ -1,0 +1,1 @@
+export { tracker as default } from "../dmlviz.map/page-be57ca1d27acedf9.js";
