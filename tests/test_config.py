@@ -191,6 +191,10 @@ def test_held_out_classes_are_a_set_and_reduce_classes_per_batch() -> None:
             "nt_xent needs at least 4 images per batch; got 3",
         ),
         (
+            {"loss": "nt_xent", "use_labels": False, "batch_size": 2},
+            "nt_xent needs at least 4 different images per batch; got 2",
+        ),
+        (
             {"loss": "contrastive", "embedding_dim": 1, "normalize": True},
             "A normalized 1-D embedding has only two points",
         ),

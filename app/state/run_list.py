@@ -151,7 +151,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "tested": _tested(run) if scores else None,
         "state": status.phase,
         "machine": status.machine or run.info.get("machine", ""),
-        "damage": damage_summary(damage),
+        "damage": damage_summary(run, damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
         "bytes": run_size(run.path),

@@ -179,7 +179,7 @@ class _Form:
 
     def views(self) -> None:
         """Render whether labels are used, the views of each image, and the strengths of the augmentation."""
-        left, right = st.columns(2)
+        left, right = st.columns([3, 2])  # "Unused" needs more than half of the sidebar
         with left:
             self.pick("use_labels", "Labels", list(LABELS), LABELS.__getitem__, help=_LABELS_HELP)
         with right:

@@ -37,7 +37,7 @@ def serve_model(
     from dmlviz.search_api.service import SearchService
 
     token = secrets.token_urlsafe(16) if token is None else token
-    service = SearchService(Runs(runs_folder(runs)).get(run), token, data_root(data))
+    service = SearchService(Runs(runs_folder(runs)).find(run), token, data_root(data))
     with bound_socket(host, port) as bound:
         bound.listen()  # from here on a caller waits instead of being refused
         address, port = bound.getsockname()[:2]

@@ -104,10 +104,11 @@ def check_views(config: "TrainConfig", loss: LossSpec) -> None:
     if sampler.by_class or sampler.tuple_kind:
         raise UserError(f"{sampler.name} makes batches by class labels; got use_labels = false: use another sampler.")
     parts = [LOSSES[name] for name, _ in loss.parts(config.loss_params).values()] or [loss]
-    if any(part.needs_classes or part.compares == "classes" for part in parts):
+    of_classes = [part.name for part in parts if part.needs_classes or part.compares == "classes"]
+    if of_classes:
+        name = loss.name if of_classes[0] == loss.name else f"{of_classes[0]} in {loss.name}"
         raise UserError(
-            f"{loss.name} compares images with classes; got use_labels = false: use a loss that compares images with "
-            "images."
+            f"{name} compares images with classes; got use_labels = false: use a loss that compares images with images."
         )
 
 
@@ -123,7 +124,8 @@ def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
         )
     if not SAMPLERS[config.sampler].by_class:
         if loss.needs_pairs and images < 4:
-            raise UserError(f"{loss.name} needs at least 4 images per batch; got {images}: use batch_size ≥ 4.")
+            different = "different images" if config.views > 1 else "images"
+            raise UserError(f"{loss.name} needs at least 4 {different} per batch; got {images}: use batch_size ≥ 4.")
         return
     classes, seen, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
     if classes > seen:

@@ -61,7 +61,8 @@ def run_id(config: TrainConfig, recording: str = "", holder: str = "") -> str:
 
 def run_not_found(run: str) -> RunNotFoundError:
     """Return the error for a run that does not exist, or that somebody may not see: they look the same."""
-    return RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+    reason = "; it may have been deleted" if is_run_id(run) else ": a run is named by its ID, 16 hexadecimal digits"
+    return RunNotFoundError(f"There is no run {str(run)[:40]!r}{reason}.")
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,12 @@ class Runs:
     """The runs of a folder, and the ready-made ones, which are read-only.
 
     Args:
-        folder: the runs folder; need not exist.
+        folder: the runs folder; need not exist. By default that of the app: see `runs_folder`.
         bundled: the folder of the ready-made runs.
     """
 
-    def __init__(self, folder: Path, bundled: Path = BUNDLED_RUNS) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | Path | None = None, bundled: Path = BUNDLED_RUNS) -> None:
+        self.folder = runs_folder() if folder is None else Path(folder)
         self.bundled = Path(bundled)
 
     @property
@@ -138,6 +139,23 @@ class Runs:
         if record is None:
             raise run_not_found(run)
         return record
+
+    def find(self, name: str) -> Run:
+        """Return the run with this ID, or else the only one with this title.
+
+        Raises:
+            RunNotFoundError: if there is none.
+            UserError: if several runs have this title.
+        """
+        named = [] if is_run_id(name) else [run for run in self.list() if run.title == name]
+        if len(named) > 1:
+            ids = ", ".join(run.id for run in named)
+            raise UserError(f"{len(named)} runs are called {one_line(name, 40)!r}: give the ID of one: {ids}.")
+        if not named and not is_run_id(name):
+            raise RunNotFoundError(
+                f"There is no run {str(name)[:40]!r}: give the ID or the title of one, `dmlviz runs` lists them."
+            )
+        return named[0] if named else self.get(name)
 
     def _find(self, run: str) -> Run | None:
         for folder in (self.folder, self.bundled):

@@ -119,7 +119,11 @@ class Finished(Embedded):
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped(Finished):
-    """Finished before the last step; `reason` is the user's stop or max_seconds."""
+    """Finished before the last step; `reason` is the user's stop or max_seconds.
+
+    After a user's stop fewer test images search all others, and what takes long is not computed: the full ranking,
+    verification, and the probes of a training without labels, which are NaN.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

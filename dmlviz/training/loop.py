@@ -12,6 +12,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
 from dmlviz.data.corrections import corrected
+from dmlviz.metrics.probes import PROBES
 from dmlviz.ops.device import default_device
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.training.batch_record import recorded_steps
@@ -198,13 +199,15 @@ def _final_scores(trainer: Trainer, embeddings: np.ndarray, rows: np.ndarray | N
     """Score the test images, validation images and training images at the end.
 
     After Stop a user waits: only the test images at `rows` search all others then, no more validation images are scored
-    than at a snapshot, and the slowest metrics, which no page shows, are left out. `dmlviz evaluate` computes all.
+    than at a snapshot, and the slowest metrics, which no page shows, are left out: `dmlviz evaluate` computes them. The
+    probes of a training without labels embed all training images, so that they are NaN after Stop.
     """
     labels, in_full = trainer.test_images.labels, rows is None
+    scores = trainer.scores(embeddings, labels, full_ranking=in_full, verification=in_full, rows=rows)
+    if not trainer.config.use_labels:  # what was learned without labels is read out with labels
+        scores |= trainer.probe_scores(embeddings, labels) if in_full else dict.fromkeys(PROBES, math.nan)
     return {
-        # What was learned without labels is read out with labels, at the end.
-        "metrics": trainer.scores(embeddings, labels, full_ranking=in_full, verification=in_full, rows=rows)
-        | ({} if trainer.config.use_labels else trainer.probe_scores(embeddings, labels)),
+        "metrics": scores,
         "validation_metrics": _scores_of(trainer, trainer.validation_images, None if in_full else trainer.scored),
         "train_metrics": _scores_of(trainer, trainer.train_images, trainer.train_scored),
     }

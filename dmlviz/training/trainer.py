@@ -249,13 +249,18 @@ class Trainer:
     def probe_scores(self, embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         """Return what kNN and a linear probe make of embedded images, by embeddings of training images.
 
+        No training image is of a held-out class, so that images of these are left out, and each score is also one of
+        the seen classes.
+
         Args:
             embeddings: embeddings (n × d) of images to classify.
             labels: their class IDs (n).
         """
+        known = np.isin(labels, self.config.train_classes)
         train, validation = (self._probed(images) for images in (self.train_images, self.validation_images))
         assert train is not None
-        return probe_scores(embeddings, labels, train, validation)
+        scores = probe_scores(embeddings[known], labels[known], train, validation)
+        return scores | ({f"seen/{key}": scores[key] for key in scores} if self.config.held_out_classes else {})
 
     def _probed(self, images: LabeledImages) -> tuple[np.ndarray, np.ndarray] | None:
         """Return embeddings and labels of some images, of each class in proportion; None where there are none."""
