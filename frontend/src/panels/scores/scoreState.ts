@@ -81,7 +81,7 @@ export const SCORES = [
   { key: SOME_RUNS[1], label: "kNN, train", title: "Accuracy of a vote among the nearest training images" },
   {
     key: SOME_RUNS[2],
-    label: "Linear probe",
+    label: "Linear",
     title: "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
   },
 ];
@@ -192,7 +192,7 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     const which = some ? `${grouped(queries + without)} of the` : "all";
     const validation = some ? (readings.scored ?? 0) : readings.validation;
     const held = Object.keys(readings.finalValidation).length ? `; val.: ${grouped(validation)} held out` : "";
-    return `On ${which} ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
+    return `On ${which} ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${gapNote(readings, step)}${voteNote(final.metrics)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first snapshot";
@@ -200,6 +200,10 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
   const which = `${all}${count(readings.scored)} ${readings.validation ? "validation" : "test"} images`;
   return `On ${which} (each vs. the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
 }
+
+/** What two scores of much the same name compare. */
+const voteNote = (metrics: Record<string, number>): string =>
+  metrics[SOME_RUNS[1]] === undefined ? "" : "; kNN: vote of the other test images; kNN, train: of training images";
 
 const when = ({ step }: Reading): string => (step === 0 ? "before training" : `after ${steps(step)}`);
 
