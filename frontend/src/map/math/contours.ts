@@ -3,9 +3,10 @@
 import { contours as isolines } from "d3-contour";
 import type { Point } from "./camera.ts";
 
-const SIDE = 256; // cells along the longer side of the map
-const BANDWIDTHS = [0.008, 0.045] as const; // least and greatest, of the longer side of the map
+const SIDE = 320; // cells along the longer side of the map
+const BANDWIDTHS = [0.01, 0.1] as const; // least and greatest, of the longer side of the map
 const MARGIN = 3; // bandwidths beyond the points
+const SCOTT = 0.8; // of Scott's bandwidth, which is for one normal distribution: classes have parts
 /** Fewer points than that have no outline, and no part of one holds fewer. */
 export const MIN_POINTS = 5;
 // How many points a group must have for how many outlines, each with the shares of the group that they hold.
@@ -87,7 +88,7 @@ function outlinesOfGroup(
       : (places[2 * items[j >> 1]] - grid.left) / grid.cell,
   );
   const [least, most] = BANDWIDTHS.map((share) => (share * extent) / grid.cell);
-  const bandwidth = Math.min(most, Math.max(least, scottsBandwidth(at)));
+  const bandwidth = Math.min(most, Math.max(least, SCOTT * scottsBandwidth(at)));
   const density = densityOf(at, grid, bandwidth);
   const own = new Float32Array(items.length);
   for (let j = 0; j < own.length; j++) own[j] = density[cellOf(at, j, grid)];
@@ -100,7 +101,7 @@ function outlinesOfGroup(
     const rings = parts.flat().map((ring) => {
       return ring.map(([x, y]): Point => [grid.left + x * grid.cell, grid.bottom + y * grid.cell]);
     });
-    return rings.length ? [{ group, share, density: level / bandwidth ** 2, rings }] : [];
+    return rings.length ? [{ group, share, density: level, rings }] : [];
   });
 }
 
@@ -119,33 +120,37 @@ const median = (values: Float32Array) => values.sort()[values.length >> 1];
 const cellOf = (at: Float32Array, j: number, { width, height }: Grid) =>
   Math.min(width - 1, Math.floor(at[2 * j])) + width * Math.min(height - 1, Math.floor(at[2 * j + 1]));
 
-/** Points counted by cell, and blurred along both axes; only around the points. */
+/** Points a cell, blurred: three running means along each axis come near a Gaussian, at a cost without its width. */
 function densityOf(at: Float32Array, grid: Grid, bandwidth: number): Float32Array {
   const { width, height } = grid;
-  const counts = new Float32Array(width * height);
-  for (let j = 0; j < at.length / 2; j++) counts[cellOf(at, j, grid)]++;
-  const reach = Math.ceil(MARGIN * bandwidth);
-  const kernel = Float32Array.from({ length: 2 * reach + 1 }, (_, d) =>
-    Math.exp(-0.5 * ((d - reach) / bandwidth) ** 2),
-  );
-  let [x0, y0, x1, y1] = extentOf(at, [range(at.length / 2)]).map(Math.floor);
-  [x0, y0] = [Math.max(0, x0 - reach), Math.max(0, y0 - reach)];
-  [x1, y1] = [Math.min(width - 1, x1 + reach), Math.min(height - 1, y1 + reach)];
-  const spread = (from: Float32Array, stride: number, place: "x" | "y") => {
-    const to = new Float32Array(from.length);
-    for (let y = y0; y <= y1; y++) {
-      for (let x = x0; x <= x1; x++) {
-        const value = from[x + width * y];
-        if (!value) continue;
-        const [here, last] = place === "x" ? [x, width - 1] : [y, height - 1];
-        const low = Math.max(-reach, -here);
-        const high = Math.min(reach, last - here);
-        for (let d = low; d <= high; d++) to[x + width * y + d * stride] += value * kernel[d + reach];
-      }
+  let density = new Float32Array(width * height);
+  for (let j = 0; j < at.length / 2; j++) density[cellOf(at, j, grid)]++;
+  const reach = Math.max(1, Math.round((Math.sqrt(1 + 4 * bandwidth ** 2) - 1) / 2)); // whose variance is the Gaussian's
+  for (let pass = 0; pass < 3; pass++) {
+    density = runningMeans(density, [width, 1], [height, width], reach);
+    density = runningMeans(density, [height, width], [width, 1], reach);
+  }
+  return density;
+}
+
+/** Means of 2 · reach + 1 neighbors along one axis, for all of the other; of both their length and their stride. */
+function runningMeans(
+  values: Float32Array,
+  [length, stride]: [number, number],
+  [lines, step]: [number, number],
+  reach: number,
+): Float32Array<ArrayBuffer> {
+  const means = new Float32Array(values.length);
+  const size = 2 * reach + 1;
+  for (let line = 0; line < lines; line++) {
+    let sum = 0;
+    for (let i = -reach; i < length; i++) {
+      if (i + reach < length) sum += values[line * step + (i + reach) * stride];
+      if (i - reach > 0) sum -= values[line * step + (i - reach - 1) * stride];
+      if (i >= 0) means[line * step + i * stride] = Math.max(0, sum) / size;
     }
-    return to;
-  };
-  return spread(spread(counts, 1, "x"), width, "y");
+  }
+  return means;
 }
 
 function* range(n: number): Generator<number> {
