@@ -15,7 +15,7 @@ from dmlviz.export.contents import RunExport, SpriteSheets
 from dmlviz.export.page_contents import live_contents, page_contents
 from dmlviz.notebook.widget import HEIGHT, MapWidget
 from dmlviz.recording.dataset import recorded_dataset
-from dmlviz.recording.inputs import read_embeddings, read_labels
+from dmlviz.recording.inputs import read_embeddings, read_labels, to_numpy
 from dmlviz.recording.pictures import to_pictures
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs.run import Run
@@ -41,7 +41,8 @@ def show(
     Args:
         thing: embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
             the background and kept as a run.
-        labels: class of each embedding (n): whole numbers or texts. Only with embeddings.
+        labels: class of each embedding (n): whole numbers or texts; None for a map without classes. Only with
+            embeddings.
         images: the images (n), as `dmlviz.record` takes them. Only with embeddings.
         classes: class names, by label. Only with embeddings.
         height: height of the map in pixels.
@@ -52,15 +53,13 @@ def show(
         The widget, which a notebook shows at the end of a cell. Its `pinned` and `selected` can be read and set.
 
     Raises:
-        UserError: for embeddings without labels, a run without embeddings, or a training that has begun.
+        UserError: for embeddings of a wrong shape, a run without embeddings, or a training that has begun.
     """
     folder = None if data is None else Path(data)
     if isinstance(thing, Training):
         return _show_training(thing, height, runs_folder(runs), folder)
     if isinstance(thing, Run):
         return _show_run(thing, height, folder)
-    if labels is None:
-        raise UserError("Embeddings are shown with their classes; got no labels: pass one class for each embedding.")
     return _show_embeddings(thing, labels, images, classes, height)
 
 
@@ -101,7 +100,11 @@ def _show_training(training: Training, height: int, runs: Path, data: Path | Non
 def _show_embeddings(
     embeddings: Any, labels: Any, images: Any, classes: Sequence[Any] | None, height: int
 ) -> MapWidget:
-    ids, names = read_labels(labels, classes)
+    shape = np.shape(to_numpy(embeddings))
+    if len(shape) != 2:
+        got = f"an array of shape {shape}" if shape else type(embeddings).__name__
+        raise UserError(f"dmlviz.show takes embeddings as n × d numbers, a run, or a training; got {got}: pass one.")
+    ids, names = read_labels(labels, classes, len(embeddings))
     points = read_embeddings(embeddings, 0, len(ids), None)
     pictures = None if images is None else to_pictures(images, len(ids))
     spec = recorded_dataset("Embeddings", pictures, ids, names)

@@ -13,6 +13,7 @@ PAGE = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>dmlviz</title>
 <style>{style}</style>
+<script>{theme}</script>
 </head>
 <body>
 <main{plain}>
@@ -27,27 +28,61 @@ PAGE = """<!doctype html>
 </html>
 """
 
+# The page is told whether the notebook around it is light or dark; where nothing is said, it is as the system is.
+THEME = """
+const { colors } = document.documentElement.dataset;
+if (colors) {
+  document.documentElement.style.colorScheme = colors;
+  for (const { media } of document.styleSheets[0].cssRules)
+    if (media?.mediaText.includes("prefers-color-scheme")) media.mediaText = colors === "dark" ? "all" : "not all";
+}
+"""
+TELL_COLORS = """
+for (const frame of document.querySelectorAll('.dmlviz-page[data-widget="{page_id}"] iframe')) {{
+  const colors = getComputedStyle(frame).colorScheme;
+  if (colors === "light" || colors === "dark")
+    frame.srcdoc = frame.srcdoc.replace("<html ", `<html data-colors="${{colors}}" `);
+}}
+"""
+
 # The page may run its script, and reach nothing of the notebook around it. JupyterLab takes the frame out of a notebook
-# that is not trusted, and leaves the words.
+# that is not trusted, and leaves the words. The widget hides the page as soon as it is drawn, and a lazy frame that was
+# never seen was never loaded, so the page waits. Where the widget's own output above stays empty ("Loading widget …"),
+# it is the page that hides it.
 FRAME = (
-    '<iframe title="Map of embeddings" sandbox="allow-scripts" srcdoc="{page}" style="{style}">'
-    "Trust this notebook to see its map.</iframe>"
+    "<style>"
+    ".dmlviz-page {{ animation: dmlviz-wait 1s linear }}"
+    "@keyframes dmlviz-wait {{ 0%, 99% {{ display: none }} }}"
+    ":is(.jp-OutputArea-child, .output_area):not(:has(.dmlviz-map))"
+    ":has(+ :is(.jp-OutputArea-child, .output_area) .dmlviz-page) {{ display: none }}"
+    "</style>"
+    '<div class="dmlviz-page" data-widget="{page_id}">'
+    '<iframe title="Map of embeddings" loading="lazy" sandbox="allow-scripts" srcdoc="{page}" style="{style}">'
+    "Trust this notebook to see its map.</iframe></div>"
+    "<script>{colors}</script>"
 )
 BESIDE, BESIDE_PLAIN = 180, 50  # pixels that the rest of a run, and of bare embeddings, takes besides the map
 
 
-def page_in_frame(contents: dict[str, Any], height: int) -> str:
+def page_in_frame(contents: dict[str, Any], height: int, page_id: str) -> str:
     """Return HTML that plays a finished run without a kernel, a server or a network.
 
     Args:
         contents: as `dmlviz.export.page_contents.page_contents` returns them.
         height: height of the map in pixels.
+        page_id: by which the widget finds its page.
     """
     page = PAGE.format(
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
         script=(BUILT / "standalone.js").read_text(encoding="utf-8"),
+        theme=THEME,
         kept=json.dumps(contents | {"height": height}, separators=(",", ":")).replace("<", "\\u003c"),
         plain=' class="plain"' if contents["plain"] else "",
     )
     pixels = height + (BESIDE_PLAIN if contents["plain"] else BESIDE)
-    return FRAME.format(page=html.escape(page), style=f"width: 100%; height: {pixels}px; border: 0")
+    return FRAME.format(
+        page_id=page_id,
+        page=html.escape(page),
+        style=f"width: 100%; height: {pixels}px; border: 0",
+        colors=TELL_COLORS.format(page_id=page_id),
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from dmlviz.integrations.requirement import missing
 from dmlviz.notebook.page import page_in_frame
@@ -15,6 +16,7 @@ from dmlviz.storage.files import LogFollower
 try:
     import anywidget
     import traitlets
+    from IPython.display import DisplayHandle, display
 except ImportError:
     raise missing("anywidget", "notebook") from None
 
@@ -25,12 +27,11 @@ HEIGHT = 460  # pixels
 class MapWidget(anywidget.AnyWidget):
     """A run in a notebook: map, replay, neighbors, scores, loss curve.
 
-    All that it shows is part of its state, which a notebook can be saved with.
-
     Attributes:
         pinned: index of the image whose neighbors are shown; None for none. Set it, or observe it.
         selected: indices of the selected images, ascending. Set it, or observe it.
         height: height of the map in pixels.
+        page_id: by which it finds the page that a notebook shows in its place without a kernel.
         run: the run; None where embeddings were given without one.
         error: what ended the work in the background, if anything did.
     """
@@ -40,11 +41,13 @@ class MapWidget(anywidget.AnyWidget):
     pinned = traitlets.Int(None, allow_none=True).tag(sync=True)
     selected = traitlets.List(traitlets.Int()).tag(sync=True)
     height = traitlets.Int(HEIGHT).tag(sync=True)
+    page_id = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, contents: dict[str, Any], run: Run | None = None, height: int = HEIGHT) -> None:
-        super().__init__(contents=contents, height=height)
+        super().__init__(contents=contents, height=height, page_id=uuid4().hex)
         self.run = run
         self.error: Exception | None = None
+        self._pages: list[DisplayHandle] = []
         self._sent: list[dict[str, Any]] = []
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -67,12 +70,24 @@ class MapWidget(anywidget.AnyWidget):
             )
         return items
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget, and a page that plays the run for hosts without widgets or without its saved state."""
-        bundle = super()._repr_mimebundle_(**options)
-        if bundle is not None and self.contents["near"] is not None:  # the run is over
-            bundle[0]["text/html"] = page_in_frame(self.contents, self.height)
-        return bundle
+    def __repr__(self) -> str:
+        return f"MapWidget(n={self.contents['n']:,})"
+
+    def _ipython_display_(self) -> None:
+        """Show the widget, and below it a page that plays what is over where no kernel brings the widget to life.
+
+        One output with both would not do: whoever knows widgets shows the widget, even if it stays empty.
+        """
+        bundle = self._repr_mimebundle_()
+        if bundle is None:
+            return
+        data, metadata = bundle
+        display(data, metadata=metadata, raw=True)
+        self._pages.append(display(self._page(), raw=True, display_id=True))
+
+    def _page(self) -> dict[str, str]:
+        is_over = self.contents["near"] is not None
+        return {"text/html": page_in_frame(self.contents, self.height, self.page_id) if is_over else ""}
 
     def follow(self, finished: Callable[[Run], dict[str, Any]], work: Callable[[], object] | None = None) -> None:
         """Send what a run that is on writes, until it ends; then keep all of it in the state.
@@ -124,6 +139,8 @@ class MapWidget(anywidget.AnyWidget):
         self.run = Run(run.path)
         if self.run.embedded:
             self.contents = finished(self.run)
+            for page in self._pages:
+                page.update(self._page(), raw=True)
 
     def _send_events(self, run: Run, first: int, events: list[dict[str, Any]]) -> None:
         frames = [frame for event in events for frame in (event.get("frames") or [event.get("frame")]) if frame]

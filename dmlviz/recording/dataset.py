@@ -29,10 +29,11 @@ def recorded_dataset(
         side, channels = images.shape[1], 1 if images.ndim == 3 else 3
         mean, std = float(images.mean() / 255), max(float(images.std() / 255), 1e-2)
     what = "embeddings" if images is None else f"pictures, {side} × {side},"
+    of = f"of {len(classes):,} classes" if len(classes) > 1 else "without labels"
     return DatasetSpec(
         name=custom_datasets.PREFIX + digest.hexdigest()[:16],
         title=title,
-        summary=f"Recorded from another program: {len(labels):,} {what} of {len(classes):,} classes.",
+        summary=f"Recorded from another program: {len(labels):,} {what} {of}.",
         classes=classes,
         size=side,
         channels=channels,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.data.embedding_file import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.storage.run_schema.fields import MAX_STEPS
 from dmlviz.storage.text import one_line
@@ -24,19 +25,28 @@ def to_numpy(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def read_labels(labels: Any, classes: Sequence[Any] | None) -> tuple[np.ndarray, tuple[str, ...]]:
+def count_of(values: Any) -> int:
+    """Return how many rows there are in embeddings or images; 0 for what has none."""
+    shape = np.shape(values) if not hasattr(values, "shape") else values.shape
+    return int(shape[0]) if len(shape) else 0
+
+
+def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return class IDs from 0 and the names of the classes.
 
     Args:
-        labels: n whole numbers or texts.
+        labels: n whole numbers or texts; None for images without labels, which are of one class, `UNLABELED`.
         classes: the class names, by label; by default the labels that occur, in ascending order.
+        count: the number of images, n, where there are no labels.
 
     Returns:
         Class IDs (n, int64) and names.
 
     Raises:
-        UserError: for anything else, or fewer than 2 classes.
+        UserError: for anything else, or labels of fewer than 2 classes.
     """
+    if labels is None:
+        return _unlabeled(classes, count)
     array = to_numpy(labels)
     if array.ndim != 1 or len(array) < 2:
         raise UserError(
@@ -65,6 +75,16 @@ def read_labels(labels: Any, classes: Sequence[Any] | None) -> tuple[np.ndarray,
     return ids.astype(np.int64), tuple(one_line(text, MAX_CLASS_NAME) or "unnamed" for text in texts)
 
 
+def _unlabeled(classes: Sequence[Any] | None, count: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    if classes is not None:
+        raise UserError(
+            f"Classes are the names of labels; got {len(classes):,} names and no labels: pass both or none."
+        )
+    if count < 2:
+        raise UserError(f"A map has 2 points or more; got {count:,}: pass more.")
+    return np.zeros(count, np.int64), (UNLABELED,)
+
+
 def _range(labels: np.ndarray) -> str:
     return f"{labels.min()} to {labels.max()}" if labels.dtype.kind in "iub" else "texts"
 
@@ -84,7 +104,7 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
     array = to_numpy(embeddings)
     if array.ndim != 2 or len(array) != count:
         raise UserError(
-            f"A snapshot holds one embedding for each of the {count:,} labels, as {count:,} × d numbers; got shape "
+            f"A snapshot holds one embedding for each of the {count:,} images, as {count:,} × d numbers; got shape "
             f"{array.shape} at step {step:,}: embed the same images every time."
         )
     if array.dtype.kind not in "fiub":

@@ -21,7 +21,7 @@ def to_pictures(images: Any, count: int) -> np.ndarray:
 
     Args:
         images: uint8, bool or floats, a PyTorch tensor or an array: see LAYOUTS.
-        count: the number of labels.
+        count: the number of labels, or of embeddings without labels.
 
     Returns:
         n × s × s or n × s × s × 3.
@@ -31,7 +31,9 @@ def to_pictures(images: Any, count: int) -> np.ndarray:
     """
     array = to_numpy(images)
     if len(array.shape) == 0 or len(array) != count:
-        raise UserError(f"There is one image for each label; got images of shape {array.shape} and {count:,} labels.")
+        raise UserError(
+            f"There is one image for each label or point; got {count:,}, and images of shape {array.shape}."
+        )
     array = _channels_last(array, prefer_first=hasattr(images, "detach"))
     if 0 in array.shape:
         raise UserError(f"Images have at least one pixel; got shape {array.shape}.")

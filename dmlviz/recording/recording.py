@@ -14,7 +14,7 @@ import numpy as np
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.recording.dataset import recorded_dataset, save_images
-from dmlviz.recording.inputs import check_number, check_step, read_embeddings, read_labels
+from dmlviz.recording.inputs import check_number, check_step, count_of, read_embeddings, read_labels
 from dmlviz.recording.pictures import to_pictures
 from dmlviz.recording.run_writer import RunPlan
 from dmlviz.recording.writer_handle import WriterHandle
@@ -38,7 +38,7 @@ class Recording:
         self,
         title: str,
         *,
-        labels: Any,
+        labels: Any = None,
         images: Any = None,
         classes: Sequence[Any] | None = None,
         steps: int | None = None,
@@ -49,7 +49,9 @@ class Recording:
         if not one_line(title):
             raise UserError("A recording needs a title; got an empty one: name the run.")
         self.recording_id = secrets.token_hex(8)
-        self._labels, names = read_labels(labels, classes)
+        if labels is None and images is None:
+            raise UserError("A recording needs labels or images, to know what is embedded; got neither: pass either.")
+        self._labels, names = read_labels(labels, classes, count_of(images))
         pictures = None if images is None else to_pictures(images, len(self._labels))
         spec = recorded_dataset(one_line(dataset) or "Recorded data", pictures, self._labels, names)
         self._runs = Runs(runs_folder(runs).absolute())
@@ -159,7 +161,7 @@ class Recording:
 def record(
     title: str,
     *,
-    labels: Any,
+    labels: Any = None,
     images: Any = None,
     classes: Sequence[Any] | None = None,
     steps: int | None = None,
@@ -175,9 +177,10 @@ def record(
 
     Args:
         title: title of the run.
-        labels: class of each image (n): whole numbers or texts.
+        labels: class of each image (n): whole numbers or texts. None for images without labels: a map without classes,
+            with neighbors and quality, and without scores.
         images: the images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
-            PyTorch or NumPy; kept at no more than 64 × 64 pixels. None for points only.
+            PyTorch or NumPy; kept at no more than 64 × 64 pixels. None for points only, which need labels.
         classes: class names, by label; by default the labels themselves.
         steps: steps of the whole training, for the progress bar; None if unknown.
         dataset: title of the images. Runs of the same images and labels can be compared.

@@ -44,7 +44,7 @@ class RunWriter:
 
     Args:
         plan: what is known before.
-        labels: class IDs of all images (n).
+        labels: class IDs of all images (n); all 0 without labels, where nothing is scored.
         first: embeddings of the first snapshot (n × d), from which dimensions and norms are known.
 
     Raises:
@@ -55,6 +55,7 @@ class RunWriter:
     def __init__(self, plan: RunPlan, labels: np.ndarray, first: np.ndarray) -> None:
         DATASETS.register(plan.dataset)
         self.labels = labels
+        self.labeled = len(plan.dataset["classes"]) > 1
         self.tracked = stratified_subset(labels, MAX_TRACKED)
         self.last: tuple[int, np.ndarray] | None = None  # the newest snapshot, of all images
         self.run = Runs(plan.runs).create(_config(plan, first, len(self.tracked)), plan.title, plan.recording)
@@ -85,7 +86,7 @@ class RunWriter:
         self.last = step, embeddings
         tracked = embeddings[self.tracked]
         scores = {}
-        if scored:  # without the slow metrics
+        if scored and self.labeled:  # without the slow metrics
             scores = metrics.evaluate(
                 tracked, self.labels[self.tracked], clustering=False, full_ranking=False, verification=False
             )
@@ -114,7 +115,7 @@ class RunWriter:
             kind(
                 step=step,
                 embeddings=embeddings,
-                metrics=metrics.evaluate(embeddings, self.labels) if scored else {},
+                metrics=metrics.evaluate(embeddings, self.labels) if scored and self.labeled else {},
                 net_weights={},
                 cpu_seconds=cpu_seconds,
                 seconds=seconds,

@@ -102,7 +102,7 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
         expected += ["embeddings", "metrics", "basis"]
     files = {"metrics": "metrics.json", "basis": "basis.npz"}
     for name in expected:
-        if parts[name] is None or (name == "metrics" and parts[name] == {}):
+        if parts[name] is None or (name == "metrics" and not (run.path / files[name]).exists()):
             yield DamagedFileError(run.path / files.get(name, f"{name}.npy"), MISSING)
     if (run.path / LOSS_WEIGHTS).exists():
         yield from _damage_of(_check_safetensors, run.path / LOSS_WEIGHTS)

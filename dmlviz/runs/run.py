@@ -58,6 +58,9 @@ class Run(NeighborSearch):
         super().__init__(path)
         self.info: dict[str, Any] = read_info(self.path / "run.json", RUN)
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
     @cached_property
     def config(self) -> TrainConfig:
         """The settings; a custom data set is registered from the description in run.json."""

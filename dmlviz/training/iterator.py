@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, Self
+from typing import Self
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
@@ -44,11 +44,11 @@ class Training(Iterator[Event]):
         self._begun = True
         self.close()
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
+    def _ipython_display_(self) -> None:
         """Show the map where a notebook asks for more than text."""
         if self._begun or not _in_notebook():
-            return {"text/plain": repr(self)}
-        return import_module("dmlviz.notebook").show(self)._repr_mimebundle_(**options)  # a room above
+            raise NotImplementedError  # upon which IPython shows the text
+        import_module("dmlviz.notebook").show(self)._ipython_display_()  # a room above
 
 
 def _in_notebook() -> bool:

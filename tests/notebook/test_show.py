@@ -4,18 +4,21 @@ import base64
 import html
 import json
 import re
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
 
 pytest.importorskip("anywidget")
 
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 from traitlets import TraitError
+from traitlets.config import Config
 
 import dmlviz
 from dmlviz import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.notebook.widget import MapWidget
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
@@ -59,6 +62,12 @@ def test_embeddings_are_shown_with_their_neighbors_and_images():
     assert (contents["noun"], bare["noun"]) == ("image", "point")
 
 
+def test_labels_are_optional():
+    contents = dmlviz.show(vectors()).contents
+    assert (contents["n"], contents["classes"], contents["noun"]) == (40, ["no label"], "point")
+    assert contents["near"]["k"] == dmlviz.show(vectors(), LABELS).contents["near"]["k"]
+
+
 def test_pinned_and_selected_can_be_read_set_and_observed():
     widget = dmlviz.show(vectors(), LABELS)
     seen = []
@@ -73,15 +82,43 @@ def test_pinned_and_selected_can_be_read_set_and_observed():
         widget.selected = [3, -1]
 
 
-def test_where_there_are_no_widgets_a_page_plays_what_is_over(run):
-    data, _ = run.show(height=300)._repr_mimebundle_()
-    assert {"application/vnd.jupyter.widget-view+json", "text/html"} <= data.keys()
+@pytest.fixture
+def cell():
+    """What a cell of a notebook displays, as dictionaries with `data`, `transient` and `update`."""
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    with capture_output() as captured:
+        yield captured._outputs
+    shell.clear_instance()
+
+
+def kept_in(data):
+    """The contents that the page of an output plays."""
     (page,) = re.findall(r'srcdoc="([^"]*)"', data["text/html"])
-    kept = re.search(r'<script type="application/json" id="kept">(.*?)</script>', html.unescape(page))[1]
-    assert json.loads(kept) == run.show().contents | {"height": 300}
     assert not re.search(r'(src|href)="', html.unescape(page))  # nothing is fetched
-    contents = run.show().contents | {"near": None}  # as while it is trained
-    assert "text/html" not in MapWidget(contents)._repr_mimebundle_()[0]
+    kept = re.search(r'<script type="application/json" id="kept">(.*?)</script>', html.unescape(page))[1]
+    return json.loads(kept)
+
+
+def test_below_the_widget_lies_a_page_that_plays_without_it(run, cell):
+    widget = run.show(height=300)
+    widget._ipython_display_()
+    above, below = (output["data"] for output in cell)
+    assert above == {"application/vnd.jupyter.widget-view+json": ANY, "text/plain": "MapWidget(n=596)"}
+    assert list(below) == ["text/html"]  # a widget in the same output would win where there is no kernel for it
+    assert f'data-widget="{widget.page_id}"' in below["text/html"]
+    assert widget.page_id != run.show().page_id
+    assert kept_in(below) == widget.contents | {"height": 300}
+
+
+def test_the_page_of_a_training_comes_when_it_is_over(cell, tmp_path):
+    widget = dmlviz.show(dmlviz.train(CONFIG.replace(steps=300)), runs=tmp_path)
+    was_over = widget.contents["near"] is not None
+    widget._ipython_display_()
+    assert was_over or cell[1]["data"] == {"text/html": ""}
+    assert widget.wait().error is None
+    last = cell[-1]
+    assert last["transient"] == cell[1]["transient"]  # the same output
+    assert kept_in(last["data"])["near"] == widget.contents["near"]
 
 
 def test_a_finished_run_is_shown_and_drawn(run):
@@ -126,14 +163,17 @@ def test_a_training_stays_an_iterator():
     training = dmlviz.train(CONFIG)
     assert iter(training) is training
     assert type(next(training)).__name__ == "Started"
-    assert training._repr_mimebundle_() == {"text/plain": repr(training)}
+    with pytest.raises(NotImplementedError):  # IPython then shows the text
+        training._ipython_display_()
     training.close()
     assert [*training] == []
 
 
 def test_what_cannot_be_shown_is_told(tmp_path):
-    with pytest.raises(UserError, match="got no labels"):
-        dmlviz.show(vectors())
+    with pytest.raises(UserError, match=r"n × d numbers, a run, or a training; got an array of shape \(6,\)"):
+        dmlviz.show(vectors()[0])
+    with pytest.raises(UserError, match="got 2 names and no labels"):
+        dmlviz.show(vectors(), classes=["a", "b"])
     with pytest.raises(UserError, match=r"got shape \(30, 6\)"):
         dmlviz.show(vectors()[:30], LABELS)
     with pytest.raises(UserError, match="has no embeddings yet"):

@@ -49,7 +49,7 @@ def test_embeddings_are_copied_as_float32():
 @pytest.mark.parametrize(
     ("embeddings", "message"),
     [
-        (np.zeros((2, 4)), r"each of the 3 labels, as 3 × d numbers; got shape \(2, 4\) at step 9"),
+        (np.zeros((2, 4)), r"each of the 3 images, as 3 × d numbers; got shape \(2, 4\) at step 9"),
         (np.zeros((3, 5)), "the same number of dimensions; got 5 at step 9 after 4"),
         (np.full((3, 4), np.nan), "NaN or infinity in 3 of 3 rows at step 9"),
         (np.full((3, 4), 1e300), "NaN or infinity in 3 of 3 rows"),

@@ -75,6 +75,19 @@ def test_its_images_are_a_data_set_on_which_nothing_is_trained(recorded, tmp_pat
         recording.run.config.replace(steps=10)
 
 
+def test_labels_are_optional_where_there_are_images(recorded, tmp_path):
+    _, shown, images = recorded
+    with record("walk", images=images, runs=tmp_path / "runs", data=tmp_path) as recording:
+        for step in (0, 1):
+            recording.snapshot(step, shown[step], loss=1.0)
+    run = recording.run
+    assert (run.state, run.snapshot_steps, run.metrics) == ("finished", [0, 1], {})
+    assert load(run.config.dataset, tmp_path).classes == ("no label",)
+    assert [*check(run, thorough=True)] == []
+    with pytest.raises(UserError, match="needs labels or images"):
+        record("walk", runs=tmp_path / "runs")
+
+
 def test_it_can_be_passed_on_and_stays_apart_from_others_of_the_same_images(recorded, tmp_path):
     recording, shown, _ = recorded
     run, runs = recording.run, Runs(tmp_path)

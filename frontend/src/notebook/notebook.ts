@@ -1,19 +1,20 @@
 // The map in a notebook, as an anywidget (https://anywidget.dev): Jupyter, Colab, VS Code, marimo. What the widget is
-// told and tells is in dmlviz/notebook/widget.py. All that it shows lies in its state, so that it plays without a kernel.
+// told and tells is in dmlviz/notebook/widget.py. All that it shows lies in its state.
 import type { RunEvent } from "../protocol.ts";
 import { packBits, unpackBits } from "../lib/bitmask.ts";
 import { h } from "../lib/dom.ts";
 import { stream } from "../lib/eventStream.ts";
 import { luminance, readTheme } from "../lib/theme.ts";
 import { PARTS, RunPage, type Hosts, type RunContents } from "../standalone/runPage.ts";
-import { keepIn, type Manager } from "./keptState.ts";
 import style from "./notebook.css";
+import { hidePages } from "./restingPage.ts";
 
 interface State {
   contents: RunContents;
   pinned: number | null;
   selected: number[];
   height: number;
+  page_id: string;
 }
 
 /** What anywidget gives: the state that Python shares, and messages from there. */
@@ -24,7 +25,6 @@ interface Model {
   on(name: string, listener: (message: News) => void): void;
   off(name: string, listener: (message: News) => void): void;
   send(content: unknown): void;
-  widget_manager?: Partial<Manager>;
 }
 
 /** New lines of a run's log, from line `from` on, with the frames that they name. */
@@ -44,15 +44,12 @@ function initialize({ model }: { model: Model }): () => void {
   } catch {
     // without a kernel, the state tells everything
   }
-  const keep = keepIn(model.widget_manager);
-  model.on("change:contents", keep); // they change when a training is over
-  return () => {
-    model.off("msg:custom", take);
-    model.off("change:contents", keep);
-  };
+  return () => model.off("msg:custom", take);
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+  el.classList.add("dmlviz-map"); // by which the page below knows that there is a widget
+  const showPages = hidePages(model.get("page_id"));
   const root = el.attachShadow({ mode: "open" });
   const sections = Object.fromEntries(PARTS.map((name) => [name, h("section", `part-${name}`)]));
   const main = h("main", null, ...PARTS.map((name) => sections[name]));
@@ -98,6 +95,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   for (const name of ["pinned", "selected", "height"]) model.on(`change:${name}`, show);
   build();
   return () => {
+    showPages();
     theme.disconnect();
     model.off("change:contents", build);
     for (const name of ["pinned", "selected", "height"]) model.off(`change:${name}`, show);

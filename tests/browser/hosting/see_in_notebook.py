@@ -3,8 +3,8 @@
 PYTHON is that of an environment with dmlviz[notebook], jupyterlab and nbconvert; pictures go into FOLDER. In Chromium
 it runs the cells of a notebook: a map of embeddings, on which images are selected by hand and read in Python, and
 pinned in Python and seen on the map; and a training that moves its map. Then the saved notebook is opened again in a
-new JupyterLab, whose kernel knows nothing of it: both maps play. Last, nbconvert runs the notebook and makes a page of
-it, which plays without a kernel and without a network. Run by hand: it is no part of the tests.
+new JupyterLab, with a kernel that knows nothing of it, and with none: both maps play, a click shows neighbors. Last,
+nbconvert makes a page of it, which plays without a network. Run by hand: it is no part of the tests.
 """
 
 import json
@@ -101,45 +101,50 @@ def with_a_kernel(page: Page, folder: Path) -> None:
 
 
 def save(page: Page, file: Path) -> None:
-    """Save the notebook as a person does, and wait until the file holds both maps."""
+    """Save the notebook as a person does; the file holds the contents of each map once."""
     page.keyboard.press("Control+s")
     expect(page.locator(".lm-TabBar-tab.jp-mod-current.jp-mod-dirty")).to_have_count(0)
-    state = json.loads(file.read_text())["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
-    maps = [model for model in state.values() if "contents" in model["state"]]
-    assert len(maps) == 2, [*state]
-    print(f"saved: {file.stat().st_size / 1e6:.1f} MB, {len(state)} models")
+    saved = json.loads(file.read_text())
+    assert "widgets" not in saved["metadata"]
+    pages = [output for cell in saved["cells"] for output in cell["outputs"] if "text/html" in output.get("data", ())]
+    assert len(pages) == 2, [*saved]
+    print(f"saved: {file.stat().st_size / 1e6:.1f} MB")
 
 
-def opened_again(page: Page, folder: Path) -> None:
-    """Look at the maps of the saved notebook, whose cells no kernel has run, and play one."""
-    page.get_by_text("| Idle").wait_for()
-    the_map = page.locator(".jp-CodeCell").nth(0).locator(".map")
-    expect(the_map).to_have_attribute("data-points", "500")
-    expect(the_map).to_have_attribute("data-pinned", "7")
-    training = page.locator(".jp-CodeCell").nth(3).locator(".map")
+def shown_below(where: Page, number: int) -> Locator:
+    """The map on the page below a widget."""
+    return where.frame_locator(f".dmlviz-page iframe >> nth={number}").locator(".map")
+
+
+def opened_again(page: Page, picture: Path) -> None:
+    """Look at the maps of the saved notebook, whose cells no kernel has run; click on one, and play the other."""
+    first, training = shown_below(page, 0), shown_below(page, 1)
+    expect(first).to_have_attribute("data-points", "500")
+    expect(page.get_by_text(re.compile("Loading widget|model not found")).filter(visible=True)).to_have_count(0)
+    first.locator(".overlay").focus()
+    page.keyboard.press("ArrowRight")
+    expect(first).to_have_attribute("data-pinned", re.compile(r"\d+"))
     training.scroll_into_view_if_needed()
     play(training)
-    page.screenshot(path=folder / "reopened.png")
-    print("opened again, with a new kernel: both maps, the image is pinned, the training plays")
+    page.screenshot(path=picture)
 
 
-def by_nbconvert(browser: Browser, python: str, file: Path, folder: Path) -> None:
-    """Make a page of a notebook that was run without keeping the state of widgets; look at it without a network."""
+def without_a_kernel(page: Page, address: str, file: Path, picture: Path) -> None:
+    """Open the notebook where there is no such kernel, and choose No Kernel."""
     saved = json.loads(file.read_text())
-    code = CELLS["train"].replace("dmlviz.train(config)", "dmlviz.show(dmlviz.train(config)).wait()")
-    saved["cells"].append({**saved["cells"][0], "id": "run", "source": code})
-    plain = file.with_name("plain.ipynb")
-    plain.write_text(json.dumps(saved | {"metadata": {}}))
-    command = [python, "-m", "nbconvert", "--to", "html", "--execute", "--ExecutePreprocessor.store_widget_state=False"]
-    subprocess.run([*command, str(plain)], check=True, cwd=file.parent)
+    saved["metadata"] = {"kernelspec": {"name": "gone", "display_name": "Gone", "language": "gone"}}
+    file.write_text(json.dumps(saved))
+    page.goto(address)
+    page.locator(".jp-Dialog").get_by_role("button", name="No Kernel").click()
+    opened_again(page, picture)
+
+
+def by_nbconvert(browser: Browser, python: str, file: Path, picture: Path) -> None:
+    """Make a page of the notebook, and look at it without a network."""
+    subprocess.run([python, "-m", "nbconvert", "--to", "html", str(file)], check=True, cwd=file.parent)
     page = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True).new_page()
-    page.goto(plain.with_suffix(".html").as_uri())
-    first, last = page.frame_locator("iframe >> nth=0"), page.frame_locator("iframe >> nth=-1")
-    expect(first.locator(".map")).to_have_attribute("data-points", "500")
-    last.locator(".map").scroll_into_view_if_needed()
-    play(last.locator(".map"))
-    page.screenshot(path=folder / "nbconvert.png")
-    print("as a page of nbconvert, without a network: both maps, the training plays")
+    page.goto(file.with_suffix(".html").as_uri())
+    opened_again(page, picture)
 
 
 def play(the_map: Locator) -> None:
@@ -169,7 +174,11 @@ def main() -> None:
                 page.goto(f"{address}?token={TOKEN}")
                 expect(page.locator(".jp-CodeCell")).to_have_count(len(CELLS))
                 if is_saved:
-                    opened_again(page, pictures)
+                    page.get_by_text("| Idle").wait_for()
+                    opened_again(page, pictures / "reopened.png")
+                    print("opened again, with a new kernel: both maps, a click, the training plays")
+                    without_a_kernel(page, address, file, pictures / "no_kernel.png")
+                    print("opened again, with No Kernel: both maps, a click, the training plays")
                 else:
                     with_a_kernel(page, pictures)
                     save(page, file)
@@ -180,7 +189,8 @@ def main() -> None:
                 page.goto("about:blank")
                 process.terminate()
                 process.wait(20)
-        by_nbconvert(browser, python, file, pictures)
+        by_nbconvert(browser, python, file, pictures / "nbconvert.png")
+        print("as a page of nbconvert, without a network: both maps, a click, the training plays")
 
 
 if __name__ == "__main__":

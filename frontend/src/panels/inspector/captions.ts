@@ -26,7 +26,7 @@ const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map
 
 /** How many of the neighbors agree, with the image's class or, for a query, with each other. */
 export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): string {
-  if (!neighbors.length) return "";
+  if (!neighbors.length || Object.keys(classes ?? {}).length === 1) return ""; // the one class is that of no labels
   const label = subject.label ?? vote?.label;
   const agreeing = neighbors.filter((neighbor) => neighbor.label === label).length;
   return `${agreeing} of ${neighbors.length} neighbors are of class ${classOf({ classes }, label)}`;

@@ -1,0 +1,1 @@
+export { batch_explorer as default } from "../dmlviz.map/page-7111a85d3e86a6c2.js";

@@ -1,1 +1,0 @@
-export { map as default } from "../dmlviz.map/page-9d5891297144db3c.js";

@@ -1,0 +1,1 @@
+export { map_at_r_demo as default } from "../dmlviz.map/page-7111a85d3e86a6c2.js";

@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.map/page-7111a85d3e86a6c2.js";
