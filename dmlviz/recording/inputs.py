@@ -15,6 +15,10 @@ MAX_DIMENSIONS = 4096
 MAX_CLASS_NAME = 100  # characters
 
 
+class NotFiniteError(UserError):
+    """Embeddings that hold NaN or infinity."""
+
+
 def to_numpy(values: Any) -> np.ndarray:
     """Return a PyTorch tensor, on any device and of any type, or whatever NumPy takes, as an array."""
     if hasattr(values, "detach"):
@@ -123,7 +127,7 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
         copy = np.array(array, np.float32, order="C")
     if not np.isfinite(copy).all():
         bad = int((~np.isfinite(copy).all(axis=1)).sum())
-        raise UserError(
+        raise NotFiniteError(
             f"Embeddings are finite; got NaN or infinity in {bad:,} of {count:,} rows at step {step:,}: lower the "
             "learning rate, or normalize the embeddings."
         )
