@@ -51,6 +51,7 @@ class Recording:
         images: Any = None,
         classes: Sequence[Any] | None = None,
         steps: int | None = None,
+        side: int | None = None,
         dataset: str = "Recorded data",
         runs: str | Path | None = None,
         data: str | Path | None = None,
@@ -62,7 +63,7 @@ class Recording:
         if labels is None and images is None:
             raise UserError("A recording needs labels or images, to know what is embedded; got neither: pass either.")
         self._labels, names = read_labels(labels, classes, count_of(images))
-        pictures = None if images is None else to_pictures(images, len(self._labels))
+        pictures = None if images is None else to_pictures(images, len(self._labels), side)
         spec = recorded_dataset(one_line(dataset) or "Recorded data", pictures, self._labels, names)
         total = None if steps is None else check_step(steps, None)
         self._runs = Runs(runs_folder(runs).absolute())
@@ -204,6 +205,7 @@ def record(
     images: Any = None,
     classes: Sequence[Any] | None = None,
     steps: int | None = None,
+    side: int | None = None,
     dataset: str = "Recorded data",
     runs: str | Path | None = None,
     data: str | Path | None = None,
@@ -220,9 +222,10 @@ def record(
         labels: class of each image (n): whole numbers or texts. None for images without labels: a map without classes,
             with neighbors and quality, and without scores.
         images: the images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
-            PyTorch or NumPy; kept at no more than 64 × 64 pixels. None for points only, which need labels.
+            PyTorch or NumPy, or a list of Pillow's images. None for points only, which need labels.
         classes: class names, by label; by default the labels themselves.
         steps: steps of the whole training, for the progress bar; None if unknown.
+        side: largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
         dataset: title of the images. Runs of the same images and labels can be compared.
         runs: the runs folder; by default that of the app.
         data: the data folder, for the images; by default that of the app.
@@ -246,5 +249,13 @@ def record(
         [0, 1, 2]
     """
     return Recording(
-        title, labels=labels, images=images, classes=classes, steps=steps, dataset=dataset, runs=runs, data=data
+        title,
+        labels=labels,
+        images=images,
+        classes=classes,
+        steps=steps,
+        side=side,
+        dataset=dataset,
+        runs=runs,
+        data=data,
     )

@@ -91,6 +91,8 @@ def test_labels_are_optional_where_there_are_images(recorded, tmp_path):
     assert [*check(run, thorough=True)] == []
     with pytest.raises(UserError, match="needs labels or images"):
         record("walk", runs=tmp_path / "runs")
+    with pytest.raises(UserError, match="needs a title; got None"):
+        record(None, labels=LABELS)
 
 
 def test_it_can_be_passed_on_and_stays_apart_from_others_of_the_same_images(recorded, tmp_path):
