@@ -104,6 +104,11 @@ class Probe:
     def _embeddings(self, net: nn.Module) -> Tensor:
         """Return the embeddings (n × d, float32) of the images, on the CPU."""
         first = next(net.parameters(), None)
+        if is_sharded(net):
+            raise UserError(
+                "This net's weights are spread over processes, and one of them cannot embed alone: gather embeddings, "
+                "and record them with dmlviz.record."
+            )
         modes = {module: module.training for module in net.modules()}
         net.eval()
         try:
@@ -171,6 +176,13 @@ def at_least_one(name: str, value: int) -> int:
     if value < 1:
         raise UserError(f"{name} is at least 1; got {value}: choose a larger one.")
     return value
+
+
+def is_sharded(net: nn.Module) -> bool:
+    """Whether processes hold parts of the weights (FSDP, ZeRO stage 3): one that embeds alone waits for ever."""
+    names = {type(part).__name__ for part in (*net.modules(), *net.parameters())}
+    spread = bool(names & {"FullyShardedDataParallel", "DTensor"})
+    return spread or any(hasattr(weights, "ds_id") for weights in net.parameters())
 
 
 def _as_weights(images: Tensor, weights: Tensor) -> Tensor:

@@ -47,6 +47,8 @@ def to_pictures(images: Any, count: int, side: int | None = None) -> np.ndarray:
         raise UserError(
             f"There is one image for each label or point; got {count:,}, and images of shape {array.shape}."
         )
+    if array.dtype.kind not in "fiub":
+        raise UserError(f"Images are uint8 or floats; got {array.dtype}: open files with Pillow first.")
     if array.dtype == np.uint8 and array.ndim == 4 and array.shape[3] == 4 and array.shape[1] not in (1, 3):
         array = _on_white(array)
     array = _channels_last(array, prefer_first)

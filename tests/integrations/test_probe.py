@@ -1,15 +1,21 @@
-"""What a callback takes as the images that it embeds."""
+"""What a callback takes as the images that it embeds, and which nets it leaves alone."""
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch import distributed, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.data import TensorDataset
 
 from dmlviz.errors import UserError
 from dmlviz.integrations import probe_images
 from dmlviz.integrations.probe import Probe
 from dmlviz.integrations.probe_images import to_probe
+from dmlviz.recording import RecordingWarning
+from dmlviz.runs.store import Runs
 
 IMAGES = torch.arange(3 * 4).float().reshape(3, 1, 2, 2)
 LABELS = [0, 2, 1]
@@ -70,3 +76,17 @@ def test_what_is_wrong_is_said_before_the_training(arguments, message):
         Probe("wrong", IMAGES, **arguments)
     with pytest.raises(TypeError, match="stepz"):
         Probe("wrong", IMAGES, LABELS, stepz=3)
+
+
+def test_a_net_that_is_spread_over_processes_is_left_alone(tmp_path):
+    """One process that asks for the weights of the others would wait for them for ever."""
+    distributed.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    try:
+        net = fully_shard(nn.Linear(4, 4), mesh=init_device_mesh("cpu", (2,)))
+        probe = Probe("spread", IMAGES, LABELS, runs=tmp_path, data=tmp_path)
+        with pytest.warns(RecordingWarning, match="weights are spread over processes"):
+            probe.snapshot(net, 0)
+        probe.end()
+    finally:
+        distributed.destroy_process_group()
+    assert Runs(tmp_path, bundled=tmp_path / "none").list() == []
