@@ -14,7 +14,7 @@ trunk = nn.Sequential(nn.Flatten(), nn.Linear(64, 128), nn.ReLU())
 embedder = nn.Linear(128, 16)
 
 with DmlvizHooks("pytorch-metric-learning", test, digits.test.labels) as hooks:
-    trainers.MetricLossOnly(
+    trainer = trainers.MetricLossOnly(
         models={"trunk": trunk, "embedder": embedder},
         optimizers={
             "trunk_optimizer": torch.optim.Adam(trunk.parameters(), 1e-3),
@@ -27,7 +27,9 @@ with DmlvizHooks("pytorch-metric-learning", test, digits.test.labels) as hooks:
         dataloader_num_workers=0,
         end_of_iteration_hook=hooks.end_of_iteration_hook,
         end_of_epoch_hook=hooks.end_of_epoch_hook,
-    ).train(num_epochs=8)
+    )
+    hooks.begin(trainer)  # records the untrained net
+    trainer.train(num_epochs=8)
 
 run = hooks.probe.recording.run
 print(f"{run.title}: P@1 {run.metrics['precision_at_1']:.3f} after {run.steps} steps in {run.path}")

@@ -34,7 +34,7 @@ callback = DmlvizCallback(
     digits.test.labels,
     embed=lambda model, images: nn.functional.normalize(model.vit(images).last_hidden_state[:, 0]),
 )
-with tempfile.TemporaryDirectory() as folder:
+with tempfile.TemporaryDirectory() as folder, callback:
     arguments = TrainingArguments(
         folder, num_train_epochs=4, per_device_train_batch_size=60, learning_rate=3e-3, logging_steps=5,
         save_strategy="no", report_to=[], use_cpu=True, disable_tqdm=True,

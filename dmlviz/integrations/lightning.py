@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from dmlviz.integrations.probe import Embed, Probe
-from dmlviz.integrations.requirement import missing
+from dmlviz.integrations.probe import Embed, Probe, at_least_one
+from dmlviz.integrations.requirement import missing, prepare_import
 
 try:
+    prepare_import("lightning")
     from lightning.pytorch import Callback, LightningModule, Trainer
 except ImportError:
     raise missing("lightning", "lightning") from None
@@ -14,10 +15,12 @@ except ImportError:
 class DmlvizCallback(Callback):
     """Records the embeddings of some images while a `Trainer` trains: before, after every so many epochs, at the end.
 
+    Each `fit` is a run of its own. What cannot be recorded is a warning, and the training goes on.
+
     Args:
         title: title of the run.
-        images: what the module takes (n × …); the same ones every time.
-        labels: their classes (n).
+        images: what the module takes: a tensor (n × …), a list of tensors, or a Dataset; the same ones every time.
+        labels: their classes (n); None for those of the Dataset, or for images without labels.
         shown: the images as a person should see them; by default `images`.
         embed: function of the module and a batch of images; by default the module's output.
         every_n_epochs: epochs between snapshots.
@@ -30,7 +33,7 @@ class DmlvizCallback(Callback):
         self,
         title: str,
         images: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         shown: Any = "images",
         embed: Embed | None = None,
@@ -41,10 +44,12 @@ class DmlvizCallback(Callback):
     ) -> None:
         super().__init__()
         self.probe = Probe(title, images, labels, shown=shown, embed=embed, batch_size=batch_size, **options)
-        self.every_n_epochs, self.every_n_train_steps = every_n_epochs, every_n_train_steps
+        self.every_n_epochs = at_least_one("every_n_epochs", every_n_epochs)
+        self.every_n_train_steps = every_n_train_steps
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Record the untrained net."""
+        self.probe.start()
         self._snapshot(trainer, pl_module)
 
     def on_train_batch_end(
@@ -52,8 +57,11 @@ class DmlvizCallback(Callback):
     ) -> None:
         """Record the loss."""
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
-        if trainer.is_global_zero and loss is not None:
-            self.probe.loss(trainer.fit_loop.total_batch_idx + 1, loss)
+        if loss is not None:
+            parts = (
+                trainer.accumulate_grad_batches if pl_module.automatic_optimization else 1
+            )  # Lightning divides by it
+            self.probe.loss(trainer.fit_loop.total_batch_idx + 1, parts * loss)
         if self.every_n_train_steps and (trainer.fit_loop.total_batch_idx + 1) % self.every_n_train_steps == 0:
             self._snapshot(trainer, pl_module)
 
@@ -69,9 +77,7 @@ class DmlvizCallback(Callback):
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         """End the recording of a training that fails, or is interrupted."""
-        interrupted = isinstance(exception, KeyboardInterrupt)
-        self.probe.end("Interrupted." if interrupted else f"The training ended with {type(exception).__name__}.")
+        self.probe.fail(exception)
 
     def _snapshot(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if trainer.is_global_zero:
-            self.probe.snapshot(pl_module, trainer.fit_loop.total_batch_idx + 1)
+        self.probe.snapshot(pl_module, trainer.fit_loop.total_batch_idx + 1)

@@ -5,24 +5,27 @@ from typing import Any, Self
 
 from torch import nn
 
-from dmlviz.integrations.probe import Embed, Probe
-from dmlviz.integrations.requirement import missing
+from dmlviz.integrations.probe import Embed, Probe, at_least_one
+from dmlviz.integrations.requirement import missing, prepare_import
 
 try:
+    prepare_import("pytorch_metric_learning")
     from pytorch_metric_learning.trainers import BaseTrainer
 except ImportError:
     raise missing("pytorch-metric-learning", "pytorch-metric-learning") from None
 
 
 class DmlvizHooks:
-    """Records the embeddings of some images after each epoch; a context manager around `trainer.train`.
+    """Records the embeddings of some images after each epoch, and at the end; a context manager around `trainer.train`.
 
-    Pass `end_of_iteration_hook` and `end_of_epoch_hook` to the trainer by these names.
+    Pass `end_of_iteration_hook` and `end_of_epoch_hook` to the trainer by these names. The trainer has no hook before
+    its first batch: call `begin(trainer)` to record the untrained net too. Each training is a run of its own. What
+    cannot be recorded is a warning, and the training goes on.
 
     Args:
         title: title of the run.
-        images: what the trunk takes (n × …); the same ones every time.
-        labels: their classes (n).
+        images: what the trunk takes: a tensor (n × …), a list of tensors, or a Dataset; the same ones every time.
+        labels: their classes (n); None for those of the Dataset, or for images without labels.
         shown: the images as a person should see them; by default `images`.
         embed: function of the net (trunk, then embedder) and a batch of images; by default the net's output.
         every_n_epochs: epochs between snapshots.
@@ -35,7 +38,7 @@ class DmlvizHooks:
         self,
         title: str,
         images: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         shown: Any = "images",
         embed: Embed | None = None,
@@ -45,24 +48,45 @@ class DmlvizHooks:
         **options: Any,
     ) -> None:
         self.probe = Probe(title, images, labels, shown=shown, embed=embed, batch_size=batch_size, **options)
-        self.every_n_epochs, self.next_hook = every_n_epochs, next_hook
+        self.every_n_epochs, self.next_hook = at_least_one("every_n_epochs", every_n_epochs), next_hook
+        self._trainer: BaseTrainer | None = None  # the one that has trained
+        self._in_epoch = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self.probe.end("" if error is None else f"The training ended with {type(error).__name__}.")
+        if error is None and self._trainer is not None:
+            self._snapshot(self._trainer, _step(self._trainer))
+        self._trainer = None
+        self.probe.fail(error)
+
+    def begin(self, trainer: BaseTrainer) -> None:
+        """Record the untrained net; call it before `trainer.train`."""
+        self.probe.start()
+        self._snapshot(trainer, 0)
 
     def end_of_iteration_hook(self, trainer: BaseTrainer) -> None:
         """Record the loss of a batch."""
+        self._trainer = trainer
+        if _step(trainer) <= self.probe.last_loss_step:
+            if not self._in_epoch:
+                self.probe.end()
+            self.probe.start()  # it trains again, from its first epoch
+        self._in_epoch = True
         self.probe.loss(_step(trainer), trainer.losses["total_loss"])
 
     def end_of_epoch_hook(self, trainer: BaseTrainer) -> bool | None:
         """Record an epoch; return what the next hook says: False ends the training."""
+        self._in_epoch = False
         if trainer.epoch % self.every_n_epochs == 0:
-            parts = (trainer.models["trunk"], trainer.models.get("embedder"))
-            self.probe.snapshot(nn.Sequential(*(part for part in parts if part is not None)), _step(trainer))
+            self._snapshot(trainer, _step(trainer))
         return None if self.next_hook is None else self.next_hook(trainer)
+
+    def _snapshot(self, trainer: BaseTrainer, step: int) -> None:
+        with self.probe.harmless():  # models may have other names
+            parts = (trainer.models["trunk"], trainer.models.get("embedder"))
+            self.probe.snapshot(nn.Sequential(*(part for part in parts if part is not None)), step)
 
 
 def _step(trainer: BaseTrainer) -> int:

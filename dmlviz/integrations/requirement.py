@@ -1,5 +1,7 @@
 """A library that a callback needs, and the extra that installs it."""
 
+from importlib.util import find_spec
+
 from dmlviz.errors import UserError
 
 
@@ -17,3 +19,12 @@ def missing(library: str, extra: str) -> MissingLibraryError:
     return MissingLibraryError(
         f"To record its trainings, dmlviz needs {library}, which is not installed: pip install 'dmlviz[{extra}]'."
     )
+
+
+def prepare_import(library: str) -> None:
+    """Mend torchvision, which the library imports; raise ImportError where the library is not installed."""
+    if find_spec(library) is None:
+        raise ImportError(library)
+    from dmlviz.nets.torchvision_operators import register_missing
+
+    register_missing()

@@ -1,11 +1,12 @@
 """A callback of Hugging Face's Trainer that records a training: `Trainer(callbacks=[DmlvizCallback(…)])`."""
 
-from typing import Any
+from typing import Any, Self
 
 from dmlviz.integrations.probe import Embed, Probe
-from dmlviz.integrations.requirement import missing
+from dmlviz.integrations.requirement import missing, prepare_import
 
 try:
+    prepare_import("transformers")
     from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 except ImportError:
     raise missing("transformers", "transformers") from None
@@ -14,12 +15,17 @@ except ImportError:
 class DmlvizCallback(TrainerCallback):
     """Records the embeddings of some images while a `Trainer` trains: before, after each epoch, at each evaluation.
 
-    The curve of the loss has a point wherever the Trainer logs (`logging_steps`).
+    The curve of the loss has a point wherever the Trainer logs (`logging_steps`). Each training is a run of its own.
+    What cannot be recorded is a warning, and the training goes on.
+
+    The Trainer tells no callback of an error. As a context manager around `Trainer.train`, it ends the run with the
+    reason at once; otherwise the run ends with the program, or with the next training.
 
     Args:
         title: title of the run.
-        images: what the model takes (n × …), as its image processor gives it; the same ones every time.
-        labels: their classes (n).
+        images: what the model takes, as its image processor gives it: a tensor (n × …), a list of tensors, or a
+            Dataset; the same ones every time.
+        labels: their classes (n); None for those of the Dataset, or for images without labels.
         shown: the images as a person should see them; by default `images`.
         embed: function of the model and a batch of images that returns embeddings (batch × d); by default the model's
             output, or its `pooler_output` or `image_embeds`.
@@ -31,7 +37,7 @@ class DmlvizCallback(TrainerCallback):
         self,
         title: str,
         images: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         shown: Any = "images",
         embed: Embed | None = None,
@@ -40,20 +46,26 @@ class DmlvizCallback(TrainerCallback):
     ) -> None:
         self.probe = Probe(title, images, labels, shown=shown, embed=embed, batch_size=batch_size, **options)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.probe.fail(error)
+
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, model: Any = None, **kwargs: Any
     ) -> None:
         """Record the model as it is before."""
-        if state.is_world_process_zero:
-            self.probe.options.setdefault("steps", state.max_steps)
+        self.probe.start()
+        self.probe.steps = state.max_steps
         self._snapshot(state, model)
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: Any = None, **kwargs: Any
     ) -> None:
         """Record the loss."""
-        if state.is_world_process_zero and logs and "loss" in logs:
-            self.probe.loss(state.global_step, float(logs["loss"]))
+        if logs and "loss" in logs:
+            self.probe.loss(state.global_step, logs["loss"])
 
     def on_epoch_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, model: Any = None, **kwargs: Any
@@ -75,5 +87,5 @@ class DmlvizCallback(TrainerCallback):
         self.probe.end()
 
     def _snapshot(self, state: TrainerState, model: Any) -> None:
-        if state.is_world_process_zero and model is not None:
+        if model is not None:
             self.probe.snapshot(model, state.global_step)

@@ -15,20 +15,37 @@ MAX_DIMENSIONS = 4096
 MAX_CLASS_NAME = 100  # characters
 
 
+class NotFiniteError(UserError):
+    """Embeddings that hold NaN or infinity."""
+
+
 def to_numpy(values: Any) -> np.ndarray:
-    """Return a PyTorch tensor, on any device and of any type, or whatever NumPy takes, as an array."""
+    """Return a PyTorch tensor, on any device and of any type, or whatever NumPy takes, as an array.
+
+    Raises:
+        UserError: for a list whose items have different shapes.
+    """
     if hasattr(values, "detach"):
         values = values.detach()
         if values.dtype.is_floating_point and values.dtype.itemsize < 4:  # NumPy has no bfloat16
             values = values.float()
         return np.asarray(values.cpu().numpy())
-    return np.asarray(values)
+    if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
+        values = [to_numpy(value) for value in values]
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise UserError(
+            f"A list holds items of one shape; got {len(values):,} items of different shapes: join batches, as with "
+            "torch.cat, and scale images to one size."
+        ) from None
 
 
 def count_of(values: Any) -> int:
     """Return how many rows there are in embeddings or images; 0 for what has none."""
-    shape = np.shape(values) if not hasattr(values, "shape") else values.shape
-    return int(shape[0]) if len(shape) else 0
+    if hasattr(values, "shape"):
+        return int(values.shape[0]) if len(values.shape) else 0
+    return len(values) if hasattr(values, "__len__") else 0
 
 
 def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -48,6 +65,8 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
     if labels is None:
         return _unlabeled(classes, count)
     array = to_numpy(labels)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
     if array.ndim != 1 or len(array) < 2:
         raise UserError(
             f"labels hold one class for each of at least 2 images; got an array of shape {array.shape}: pass a list of "
@@ -55,8 +74,15 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
         )
     if array.dtype.kind == "O" and all(isinstance(label, str) for label in array):
         array = array.astype(str)
+    if array.dtype.kind == "O":
+        odd = next((i for i, label in enumerate(array) if not isinstance(label, str)), 0)
+        raise UserError(
+            f"Labels are whole numbers or texts; got {one_line(repr(array[odd]), 40)} at index {odd:,}: label every "
+            "image, or pass no labels."
+        )
     if array.dtype.kind not in "iubUS":
-        raise UserError(f"Labels are whole numbers or texts; got {array.dtype}: convert them, as with labels.long().")
+        how = "labels.long()" if hasattr(labels, "detach") else "labels.astype(int)"
+        raise UserError(f"Labels are whole numbers or texts; got {array.dtype}: convert them, as with {how}.")
     if classes is None:
         names, ids = np.unique(array, return_inverse=True)
     else:
@@ -103,9 +129,11 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
     """
     array = to_numpy(embeddings)
     if array.ndim != 2 or len(array) != count:
+        is_batches = array.ndim == 3 and array.shape[0] * array.shape[1] == count
+        what_to_do = "join the batches, as with torch.cat" if is_batches else "embed the same images every time"
         raise UserError(
             f"A snapshot holds one embedding for each of the {count:,} images, as {count:,} × d numbers; got shape "
-            f"{array.shape} at step {step:,}: embed the same images every time."
+            f"{array.shape} at step {step:,}: {what_to_do}."
         )
     if array.dtype.kind not in "fiub":
         raise UserError(f"Embeddings are numbers; got {array.dtype} at step {step:,}: pass an array of floats.")
@@ -123,7 +151,7 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
         copy = np.array(array, np.float32, order="C")
     if not np.isfinite(copy).all():
         bad = int((~np.isfinite(copy).all(axis=1)).sum())
-        raise UserError(
+        raise NotFiniteError(
             f"Embeddings are finite; got NaN or infinity in {bad:,} of {count:,} rows at step {step:,}: lower the "
             "learning rate, or normalize the embeddings."
         )

@@ -14,9 +14,17 @@ import numpy as np
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.recording.dataset import recorded_dataset, save_images
-from dmlviz.recording.inputs import check_number, check_step, count_of, read_embeddings, read_labels
+from dmlviz.recording.inputs import (
+    NotFiniteError,
+    check_number,
+    check_step,
+    count_of,
+    read_embeddings,
+    read_labels,
+)
 from dmlviz.recording.pictures import to_pictures
 from dmlviz.recording.run_writer import RunPlan
+from dmlviz.recording.surroundings import end_reason, exit_reason, process_rank
 from dmlviz.recording.writer_handle import WriterHandle
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
@@ -24,7 +32,7 @@ from dmlviz.storage.text import one_line
 
 
 class RecordingWarning(UserWarning):
-    """A recording could not be written; the training goes on."""
+    """Something could not be recorded; the training goes on."""
 
 
 class Recording:
@@ -32,6 +40,7 @@ class Recording:
 
     Attributes:
         recording_id: what tells this recording from others, 16 hexadecimal digits.
+        rank: the rank of this process in a distributed training; only that of rank 0 records.
     """
 
     def __init__(
@@ -42,46 +51,46 @@ class Recording:
         images: Any = None,
         classes: Sequence[Any] | None = None,
         steps: int | None = None,
+        side: int | None = None,
         dataset: str = "Recorded data",
         runs: str | Path | None = None,
         data: str | Path | None = None,
     ) -> None:
-        if not one_line(title):
-            raise UserError("A recording needs a title; got an empty one: name the run.")
+        if not isinstance(title, str) or not one_line(title):
+            raise UserError(f"A recording needs a title; got {title!r}: name the run.")
         self.recording_id = secrets.token_hex(8)
+        self.rank = process_rank()
         if labels is None and images is None:
             raise UserError("A recording needs labels or images, to know what is embedded; got neither: pass either.")
         self._labels, names = read_labels(labels, classes, count_of(images))
-        pictures = None if images is None else to_pictures(images, len(self._labels))
+        pictures = None if images is None else to_pictures(images, len(self._labels), side)
         spec = recorded_dataset(one_line(dataset) or "Recorded data", pictures, self._labels, names)
+        total = None if steps is None else check_step(steps, None)
         self._runs = Runs(runs_folder(runs).absolute())
         self._dimensions: int | None = None
         self._snapshot_step: int | None = None
         self._loss_step: int | None = None
-        self._warned = self._closed = False
+        self._warned: set[str] = set()
+        self._closed = False
         self._process_id = os.getpid()
         self._cpu_start = time.process_time()
+        self._writer: WriterHandle | None = None
+        if self.rank:
+            return
         if pictures is not None:
             try:
                 save_images(spec, pictures, self._labels, data_root(data))
             except UserError as error:
-                self._warn(f"The images of {title} are not kept: {error}")
-        total = None if steps is None else check_step(steps, None)
+                self._warn(f"The images of {title} are not kept: {error}", "disk")
         plan = RunPlan(self._runs.folder, title, self.recording_id, spec.to_dict(), total)
         self._writer = WriterHandle(plan, self._labels)
-        atexit.register(self.close)
+        atexit.register(self._at_exit)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            self.close()
-        elif isinstance(error, KeyboardInterrupt):
-            self.close("Interrupted.")
-        else:
-            text = one_line(str(error), 300)
-            self.close(f"The training ended with {type(error).__name__}{': ' if text else ''}{text}")
+        self.close(end_reason(error))
 
     def snapshot(self, step: int, embeddings: Any, loss: Any = None) -> None:
         """Record where the images are after so many steps; returns as soon as they are copied.
@@ -91,14 +100,22 @@ class Recording:
             embeddings: n × d, PyTorch or NumPy, in the order of the labels; d is the same every time.
             loss: the loss at this step, for the curve.
 
+        Embeddings that are not finite are left out with a warning, since a training may recover from them.
+
         Raises:
-            UserError: for embeddings of another shape, values that are not finite, or a step that does not rise.
+            UserError: for embeddings of another shape, or a step that does not rise.
         """
+        if self.rank:
+            return
         number = check_step(step, self._snapshot_step)
         value = check_number("loss", loss)
-        copy = read_embeddings(embeddings, number, len(self._labels), self._dimensions)
         if value is not None and (self._loss_step is None or number > self._loss_step):
             self.step(number, value)
+        try:
+            copy = read_embeddings(embeddings, number, len(self._labels), self._dimensions)
+        except NotFiniteError as error:
+            self._warn(f"A snapshot is left out of the recording, and the training goes on. {error}", "finite")
+            return
         self._dimensions, self._snapshot_step = copy.shape[1], number
         self._send({"event": "snapshot", "step": number}, copy)
 
@@ -113,33 +130,56 @@ class Recording:
         Raises:
             UserError: for a step that does not rise, or a loss that is not one number.
         """
+        if self.rank:
+            return
         self._loss_step = check_step(step, self._loss_step)
         message = {"loss": check_number("loss", loss), "active": check_number("active", active)}
         self._send({"event": "step", "step": self._loss_step, **message})
 
     def close(self, reason: str = "") -> None:
-        """Write the end of the run, with all scores, and wait until it is on disk.
+        """Write the end of the run, and return when all embeddings are on disk.
+
+        The scores of the end follow: `run` waits for them, and so does the program before it ends.
 
         Args:
             reason: why the training ends early; empty when it is finished.
         """
-        if self._closed or os.getpid() != self._process_id:  # a forked child is not the training
+        if self._closed or self._writer is None or os.getpid() != self._process_id:  # a forked child does not train
             return
         self._closed = True
-        atexit.unregister(self.close)
         self._writer.close({"event": "end", "reason": reason, "cpu_seconds": self._cpu_seconds()})
         self._report()
 
     @property
+    def closed(self) -> bool:
+        """Whether the recording has ended."""
+        return self._closed
+
+    @property
     def run(self) -> Run:
-        """The run so far; raises RunNotFoundError before the first snapshot is on disk."""
+        """The run so far, or whole after `close`; raises RunNotFoundError before the first snapshot is on disk."""
+        if self.rank:
+            raise RunNotFoundError(f"The process of rank 0 records, and has the run; this one is of rank {self.rank}.")
+        if self._closed:
+            self._finish()
         for run in self._runs.list():
             if run.info.get("recording") == self.recording_id:
                 return run
         raise RunNotFoundError("The run of this recording is not on disk yet; it begins with the first snapshot.")
 
+    def _finish(self) -> None:
+        """Wait for the process that writes."""
+        if self._writer is not None and os.getpid() == self._process_id:
+            self._writer.wait()
+            atexit.unregister(self._at_exit)
+            self._report()
+
+    def _at_exit(self) -> None:
+        self.close(exit_reason())
+        self._finish()
+
     def _send(self, message: dict[str, Any], array: np.ndarray | None = None) -> None:
-        if self._closed:
+        if self._closed or self._writer is None:
             raise UserError("This recording is closed; begin another one with dmlviz.record.")
         self._writer.send(message | {"cpu_seconds": self._cpu_seconds()}, array)
         self._report()
@@ -148,13 +188,13 @@ class Recording:
         return time.process_time() - self._cpu_start
 
     def _report(self) -> None:
-        if self._writer.trouble:
-            self._warn(f"The recording is not complete, and the training goes on: {self._writer.trouble}")
+        if self._writer is not None and self._writer.trouble:
+            self._warn(f"The recording is not complete, and the training goes on: {self._writer.trouble}", "disk")
 
-    def _warn(self, text: str) -> None:
-        """Warn once in a recording."""
-        if not self._warned:
-            self._warned = True
+    def _warn(self, text: str, about: str) -> None:
+        """Warn once in a recording of each kind of trouble."""
+        if about not in self._warned:
+            self._warned.add(about)
             warnings.warn(text, RecordingWarning, stacklevel=4)
 
 
@@ -165,6 +205,7 @@ def record(
     images: Any = None,
     classes: Sequence[Any] | None = None,
     steps: int | None = None,
+    side: int | None = None,
     dataset: str = "Recorded data",
     runs: str | Path | None = None,
     data: str | Path | None = None,
@@ -173,16 +214,18 @@ def record(
 
     The run appears in the app with its first snapshot, and grows while the training goes on. It has everything that a
     run of dmlviz has, but for what needs a net: neighbors, quality, scores, alarms, curves, projections, Compare,
-    export. A training that crashes leaves the run up to its last snapshot; a disk that is full gives one warning.
+    export. A training that crashes leaves the run up to its last snapshot, with the reason; a disk that is full gives
+    one warning. Of the processes of a distributed training, that of rank 0 records, and calls of the others do nothing.
 
     Args:
         title: title of the run.
         labels: class of each image (n): whole numbers or texts. None for images without labels: a map without classes,
             with neighbors and quality, and without scores.
         images: the images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
-            PyTorch or NumPy; kept at no more than 64 × 64 pixels. None for points only, which need labels.
+            PyTorch or NumPy, or a list of Pillow's images. None for points only, which need labels.
         classes: class names, by label; by default the labels themselves.
         steps: steps of the whole training, for the progress bar; None if unknown.
+        side: largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
         dataset: title of the images. Runs of the same images and labels can be compared.
         runs: the runs folder; by default that of the app.
         data: the data folder, for the images; by default that of the app.
@@ -206,5 +249,13 @@ def record(
         [0, 1, 2]
     """
     return Recording(
-        title, labels=labels, images=images, classes=classes, steps=steps, dataset=dataset, runs=runs, data=data
+        title,
+        labels=labels,
+        images=images,
+        classes=classes,
+        steps=steps,
+        side=side,
+        dataset=dataset,
+        runs=runs,
+        data=data,
     )

@@ -10,10 +10,11 @@ from dmlviz import metrics
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
+from dmlviz.runs.import_embeddings import MAX_SCORED
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run_recorder import MAX_CURVE_POINTS, RunRecorder, StepAverager
 from dmlviz.runs.store import Runs
-from dmlviz.training.events import Finished, Snapshot, Started, Step, Stopped
+from dmlviz.training.events import Embedded, Finished, Snapshot, Started, Step, Stopped
 
 MAX_TRACKED = 10_000  # images in snapshots: more are scored and shown at the end
 UNKNOWN = float("nan")
@@ -106,22 +107,34 @@ class RunWriter:
             )
         )
 
-    def end(self, reason: str, seconds: float, cpu_seconds: float, scored: bool = True) -> None:
-        """Write the last snapshot as the end, with all scores; a `reason` says why the training was cut short."""
+    def store(self) -> None:
+        """Write the last snapshot as the embeddings of the end, before they are scored."""
         assert self.last is not None  # a writer begins with a snapshot
+        step, embeddings = self.last
+        self.recorder.write(Embedded(step=step, embeddings=embeddings, net_weights={}))
+
+    def end(self, reason: str, seconds: float, cpu_seconds: float, scored: bool = True) -> None:
+        """Write the end, with all scores; a `reason` says why the training was cut short."""
+        assert self.last is not None
         step, embeddings = self.last
         kind = Stopped if reason else Finished
         self.recorder.write(
             kind(
                 step=step,
                 embeddings=embeddings,
-                metrics=metrics.evaluate(embeddings, self.labels) if scored and self.labeled else {},
+                metrics=self._scores(embeddings) if scored and self.labeled else {},
                 net_weights={},
                 cpu_seconds=cpu_seconds,
                 seconds=seconds,
                 reason=reason,
             )
         )
+
+    def _scores(self, embeddings: np.ndarray) -> dict[str, float]:
+        """Return all scores; of more than MAX_SCORED images, those of a sample of queries that search all of them."""
+        n = len(embeddings)
+        rows = stratified_subset(self.labels, MAX_SCORED**2 // n) if n > MAX_SCORED else None
+        return metrics.evaluate(embeddings, self.labels, rows=rows)
 
 
 class GrowingAverager(StepAverager):

@@ -37,6 +37,7 @@ class WriterHandle:
         self._queue: queue.Queue[tuple[dict[str, Any], np.ndarray | None] | None] = queue.Queue()
         self._waiting: list[int] = []  # bytes of the snapshots in the queue
         self._change = threading.Condition()
+        self._stored = threading.Event()  # all embeddings are on disk, or the process has ended
         self._process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM.format(path=sys.path)],
             stdin=subprocess.PIPE,
@@ -64,9 +65,13 @@ class WriterHandle:
         self._queue.put((message, array))
 
     def close(self, message: dict[str, Any]) -> None:
-        """Send the last message, and wait until all is written."""
+        """Send the last message, and wait until all embeddings are on disk; the process goes on with their scores."""
         self._queue.put((message, None))
         self._queue.put(None)
+        self._stored.wait()
+
+    def wait(self) -> None:
+        """Wait until the process has ended, after `close`."""
         for thread in self._threads:
             thread.join()
         status = self._process.wait()
@@ -97,15 +102,19 @@ class WriterHandle:
             file.close()
 
     def _listen(self) -> None:
-        """Read what the process complains of."""
+        """Read what the process says: that the embeddings are stored, and what it complains of."""
         file = self._process.stdout
         assert file is not None
         with file:
             for line in file:
                 try:
-                    self.trouble = self.trouble or str(json.loads(line)["trouble"])
-                except (ValueError, KeyError):
+                    answer = json.loads(line)
+                except ValueError:
                     continue
+                if answer.get("stored"):
+                    self._stored.set()
+                self.trouble = self.trouble or str(answer.get("trouble", ""))
+        self._stored.set()
 
     @staticmethod
     def _ended(status: int) -> str:

@@ -1,9 +1,11 @@
 """The process that writes: `python -m dmlviz.recording.writer_process`, with messages on its standard input.
 
 It outlives the training by a moment, so that a training that crashes, or is killed, leaves a complete run. It answers
-in lines of JSON: {"trouble": …} when something could not be written; the next message is tried again.
+in lines of JSON: {"trouble": …} when something could not be written, and the next message is tried again;
+{"stored": true} when all embeddings are on disk, and only scores are to come.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -44,7 +46,7 @@ class Session:
             elif array is not None:
                 self._snapshot(message, array)
         except Exception as error:  # whatever it is, the training goes on, and the next message may succeed
-            report(error_message(error))
+            answer(trouble=error_message(error))
 
     def end(self, reason: str) -> None:
         """End the run; without a snapshot there is none."""
@@ -52,9 +54,11 @@ class Session:
             return
         try:
             with self.writer:
+                self.writer.store()
+                answer(stored=True)
                 self.writer.end(reason, time.monotonic() - self.began, self.cpu_seconds)
         except Exception as error:
-            report(error_message(error))
+            answer(trouble=error_message(error))
 
     def _step(self, message: dict[str, Any]) -> None:
         if self.writer is None:
@@ -71,9 +75,10 @@ class Session:
         self.writer.snapshot(message["step"], embeddings, scored=not message["behind"])
 
 
-def report(trouble: str) -> None:
-    """Tell the training process what could not be written."""
-    print(json.dumps({"trouble": trouble}), flush=True)
+def answer(**fields: Any) -> None:
+    """Tell the training process, if it is still there."""
+    with contextlib.suppress(OSError):
+        print(json.dumps(fields), flush=True)
 
 
 def messages(file: IO[bytes], parent: int) -> Iterator[tuple[dict[str, Any], np.ndarray | None]]:

@@ -1,4 +1,4 @@
-"""The examples that record trainings of other libraries, run against those libraries."""
+"""The examples that record trainings of other libraries, and trainings that go another way, with those libraries."""
 
 import json
 import os
@@ -14,13 +14,14 @@ from dmlviz.runs.damage import check
 from dmlviz.runs.store import Runs
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+ODD = Path(__file__).parent / "odd_trainings.py"
 LIBRARIES = ("pytorch", "lightning", "pytorch_metric_learning", "transformers")
 # One process for all, which imports torch once. Where torchvision was built for another torch, these libraries cannot
-# be imported before dmlviz has mended it.
+# be imported before dmlviz has mended it, as its integrations do.
 RUN = """
 import contextlib, io, json, os, runpy, sys, traceback
-from dmlviz.nets.torchvision_operators import register_missing
-register_missing()
+from dmlviz.integrations.requirement import prepare_import
+prepare_import("torch")
 answers = {}
 for library, file, folder in json.load(sys.stdin):
     os.environ |= {"DMLVIZ_RUNS": folder, "DMLVIZ_DATA": folder + "/data"}
@@ -37,10 +38,11 @@ print(json.dumps(answers))
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory):
-    """Of each library's example that can be run: its folder, how it failed ("" if it did not), what it printed."""
+    """Of each program that can be run: its folder, how it failed ("" if it did not), what it printed."""
     there = [library for library in LIBRARIES if library == "pytorch" or find_spec(library) is not None]
-    folders = {library: tmp_path_factory.mktemp(library) for library in there}
+    folders = {name: tmp_path_factory.mktemp(name) for name in (*there, "odd")}
     jobs = [(library, str(EXAMPLES / f"record_{library}.py"), str(folders[library])) for library in there]
+    jobs.append(("odd", str(ODD), str(folders["odd"])))
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         input=json.dumps(jobs),
@@ -51,7 +53,7 @@ def examples(tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr
     answers = json.loads(done.stdout.splitlines()[-1])
-    return {library: (folders[library], *answers[library]) for library in there}
+    return {library: (folders[library], *answers[library]) for library in folders}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -73,14 +75,50 @@ def test_an_example_records_its_training(library, examples):
     assert (run.path.parent / "data" / "own" / run.config.dataset / "test_images.npy").exists()
 
 
+# Title, state, reason, snapshots and the number of losses.
+RECORDED = {
+    "lightning": [
+        ("accumulated", "finished", "", [0, 4], 4),
+        ("fitted", "finished", "", [0, 4], 4),
+        ("fitted 2", "finished", "", [4, 8], 4),
+        ("crashed in Lightning", "stopped", "The training ended with ValueError: no more data", [0], 2),
+    ],
+    "transformers": [
+        ("trained", "finished", "", [0, 4], 4),
+        ("trained 2", "finished", "", [0, 4], 4),
+        ("crashed in the Trainer", "stopped", "The training ended with ValueError: no more data", [0], 0),
+    ],
+    "pytorch_metric_learning": [
+        ("every second epoch", "finished", "", [0, 8, 12], 12),
+        ("trained by PML", "finished", "", [4], 4),
+        ("trained by PML 2", "finished", "", [4], 4),
+    ],
+}
+
+
+def test_no_recording_ends_a_training_and_each_training_is_a_run(examples):
+    folder, error, output = examples["odd"]
+    assert not error, error
+    runs = {run.title: run for run in Runs(folder, bundled=folder / "none").list()}
+    losses = {title: [e["loss"] for e in run.events() if e["event"] == "step"] for title, run in runs.items()}
+    told = {
+        title: (run.state, run.end["reason"], run.snapshot_steps, len(losses[title])) for title, run in runs.items()
+    }
+    assert told == {title: tuple(rest) for library in examples for title, *rest in RECORDED.get(library, [])}
+    if "lightning" in examples:
+        assert losses["accumulated"] == [8.0] * 4
+        assert json.loads(output.splitlines()[-1]) == [
+            "Something is not recorded, and the training goes on. RuntimeError: this net embeds nothing"
+        ]
+
+
 @pytest.mark.parametrize("library", LIBRARIES[1:])
 def test_without_its_library_a_sentence_names_the_extra(library, tmp_path, monkeypatch):
-    hidden = "lightning.pytorch" if library == "lightning" else library
     extra = library.replace("_", "-")
     for name in [name for name in sys.modules if name.startswith("dmlviz.integrations")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, hidden, None)
-    if library == "pytorch_metric_learning":
-        monkeypatch.setitem(sys.modules, "pytorch_metric_learning.trainers", None)
+    monkeypatch.setitem(sys.modules, library, None)
+    for name in [name for name in sys.modules if name.startswith(f"{library}.")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=re.escape(f"which is not installed: pip install 'dmlviz[{extra}]'.")):
         __import__(f"dmlviz.integrations.{library}")

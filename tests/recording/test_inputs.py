@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from dmlviz.errors import UserError
 from dmlviz.recording.inputs import check_number, check_step, read_embeddings, read_labels
@@ -19,13 +20,17 @@ def test_labels_are_numbers_or_names():
     ids, names = read_labels([2, 0], ["a", "b", "c"])
     assert ids.tolist() == [2, 0]
     assert names == ("a", "b", "c")
+    ids, names = read_labels(torch.tensor([[7], [3]]), None)
+    assert ids.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
     ("labels", "classes", "message"),
     [
-        ([[1], [2]], None, r"one class for each of at least 2 images; got an array of shape \(2, 1\)"),
-        ([1.5, 2.5], None, "whole numbers or texts; got float64"),
+        ([[1, 0], [0, 1]], None, r"one class for each of at least 2 images; got an array of shape \(2, 2\)"),
+        ([1.5, 2.5], None, r"whole numbers or texts; got float64: convert them, as with labels.astype\(int\)"),
+        (torch.ones(2), None, r"got float32: convert them, as with labels.long\(\)"),
+        (["cat", None], None, "got None at index 1: label every image, or pass no labels"),
         ([3, 3, 3], None, "2 to 65,535 classes; got 1"),
         ([0, 3], ["a", "b"], "numbers from 0 to 1; got 0 to 3"),
         (["x", "y"], ["x", "y"], "numbers from 0 to 1; got texts"),
@@ -44,12 +49,16 @@ def test_embeddings_are_copied_as_float32():
     copy = read_embeddings(array, 1, 3, 2)
     array += 1
     assert not copy.any()
+    rows = [torch.ones(2, requires_grad=True), torch.zeros(2, dtype=torch.bfloat16)]
+    np.testing.assert_array_equal(read_embeddings(rows, 1, 2, 2), [[1, 1], [0, 0]])
 
 
 @pytest.mark.parametrize(
     ("embeddings", "message"),
     [
         (np.zeros((2, 4)), r"each of the 3 images, as 3 × d numbers; got shape \(2, 4\) at step 9"),
+        ([torch.zeros(1, 4)] * 3, r"got shape \(3, 1, 4\) at step 9: join the batches, as with torch.cat"),
+        ([torch.zeros(2, 4), torch.zeros(1, 4)], "got 2 items of different shapes: join batches, as with torch.cat"),
         (np.zeros((3, 5)), "the same number of dimensions; got 5 at step 9 after 4"),
         (np.full((3, 4), np.nan), "NaN or infinity in 3 of 3 rows at step 9"),
         (np.full((3, 4), 1e300), "NaN or infinity in 3 of 3 rows"),
@@ -94,6 +103,25 @@ def test_large_and_normalized_images_become_small_pictures():
     assert pictures[..., 0].std() > 5
 
 
+def test_images_are_kept_as_large_as_asked():
+    large = np.random.default_rng(0).integers(0, 256, (2, 300, 240, 3), np.uint8)
+    assert to_pictures(large, 2, side=224).shape == (2, 224, 224, 3)
+    small = large[:, :100, :100]
+    np.testing.assert_array_equal(to_pictures(small, 2, side=224), small)
+    with pytest.raises(UserError, match="side is 8 to 224 pixels; got 300"):
+        to_pictures(large, 2, side=300)
+
+
+def test_images_of_pillow_have_any_size_and_transparency_is_white():
+    pictures = to_pictures([Image.new("RGB", (20, 20), "red"), Image.new("RGBA", (10, 30))], 2)
+    assert pictures.shape == (2, 30, 30, 3)
+    assert pictures[0].reshape(-1, 3).tolist() == 900 * [[255, 0, 0]]
+    assert (pictures[1] == 255).all()
+    array = np.zeros((2, 8, 8, 4), np.uint8)
+    array[0, ..., 3] = 255
+    assert [to_pictures(array, 2)[i].mean() for i in (0, 1)] == [0, 255]
+
+
 @pytest.mark.parametrize(
     ("images", "message"),
     [
@@ -102,6 +130,8 @@ def test_large_and_normalized_images_become_small_pictures():
         (np.zeros((3, 4, 8, 8)), "reorder or drop channels"),
         (np.full((3, 8, 8), np.inf), "finite"),
         (np.zeros((3, 8, 8), complex), "uint8 or floats; got complex128"),
+        (["a.png", "b.png", "c.png"], "got <U5: open files with Pillow first"),
+        ([np.zeros((8, 8)), np.zeros((8, 9)), np.zeros((8, 8))], "scale images to one size"),
         (np.zeros((3, 0, 8)), "at least one pixel"),
     ],
 )

@@ -9,14 +9,19 @@ import warnings
 
 import numpy as np
 import pytest
+from torch import distributed
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate
-from dmlviz.recording import RecordingWarning, record
+from dmlviz.recording import RecordingWarning, record, run_writer, writer_handle
 from dmlviz.recording.run_writer import GrowingAverager, RunPlan, RunWriter
+from dmlviz.recording.surroundings import NOT_CLOSED, exit_reason
+from dmlviz.recording.writer_handle import WriterHandle
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check
+from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.run_recorder import MAX_CURVE_POINTS
 from dmlviz.runs.store import Runs
 from dmlviz.training.events import Step
@@ -86,6 +91,8 @@ def test_labels_are_optional_where_there_are_images(recorded, tmp_path):
     assert [*check(run, thorough=True)] == []
     with pytest.raises(UserError, match="needs labels or images"):
         record("walk", runs=tmp_path / "runs")
+    with pytest.raises(UserError, match="needs a title; got None"):
+        record(None, labels=LABELS)
 
 
 def test_it_can_be_passed_on_and_stays_apart_from_others_of_the_same_images(recorded, tmp_path):
@@ -114,6 +121,42 @@ def test_a_writer_that_is_behind_leaves_scores_out(tmp_path, recorded):
     snapshots = [event for event in writer.run.events() if event["event"] == "snapshot"]
     assert [bool(event["metrics"]) for event in snapshots] == [False, True]
     assert writer.run.events()[0]["steps"] is None
+
+
+def test_all_embeddings_are_on_disk_before_they_are_scored(tmp_path, recorded, monkeypatch):
+    monkeypatch.setattr(run_writer, "MAX_SCORED", 30)
+    (last,) = walk(1)
+    plan = RunPlan(tmp_path, "many", "0" * 16, recorded[0].run.info["dataset"])
+    with RunWriter(plan, LABELS, last) as writer:
+        writer.snapshot(0, last)
+        writer.store()
+        np.testing.assert_array_equal(writer.run.embeddings, last)
+        assert writer.run.state == "running"
+        writer.end("", 0.0, 0.0)
+    run = writer.run
+    assert (run.state, run.metrics["queries"]) == ("finished", 30 * 30 // 60)  # of more, a sample that searches all
+    assert [*check(run, thorough=True)] == []
+
+
+SLOW = """
+import pathlib, sys, time
+sys.stdin.read()
+print('{{"stored": true}}', flush=True)
+while not pathlib.Path(SCORED).exists():
+    time.sleep(.01)
+print('{{"trouble": "told late"}}', flush=True)
+"""
+
+
+def test_closing_waits_for_the_embeddings_and_not_for_the_scores(tmp_path, recorded, monkeypatch):
+    scored = tmp_path / "scored"
+    monkeypatch.setattr(writer_handle, "PROGRAM", SLOW.replace("SCORED", repr(str(scored))))
+    handle = WriterHandle(RunPlan(tmp_path, "slow", "0" * 16, {}), LABELS)
+    handle.close({"event": "end"})  # the process that writes goes on until the file is there
+    assert handle.trouble == ""
+    scored.touch()
+    handle.wait()
+    assert handle.trouble == "told late"
 
 
 def test_alarms_of_what_is_known(tmp_path, recorded):
@@ -164,6 +207,58 @@ def test_a_training_that_is_killed_leaves_a_whole_run(tmp_path):
     assert run.end["reason"] == "The training process ended without closing the recording."
     assert run.metrics["precision_at_1"] >= 0
     assert [*check(run, thorough=True)] == []
+
+
+UNCAUGHT = """
+import sys, numpy as np
+from dmlviz import record
+recording = record("uncaught", labels=np.arange(60) % 4, runs=sys.argv[1])
+recording.snapshot(0, np.random.default_rng(0).normal(size=(60, 2)))
+raise ValueError("no data")
+"""
+
+
+def test_a_training_that_crashes_without_closing_tells_the_reason(tmp_path, monkeypatch):
+    done = subprocess.run([sys.executable, "-c", UNCAUGHT, str(tmp_path)], capture_output=True, text=True)
+    assert done.stderr.endswith("ValueError: no data\n")
+    (run,) = Runs(tmp_path, bundled=tmp_path / "none").list()  # whole, since the program waits for it
+    assert (run.state, run.end["reason"]) == ("stopped", "The training ended with ValueError: no data")
+    monkeypatch.delattr(sys, "last_value", raising=False)
+    assert exit_reason() == NOT_CLOSED
+    monkeypatch.setattr(sys, "last_value", ValueError("of another cell"), raising=False)
+    monkeypatch.setattr(sys, "ps1", "In : ", raising=False)
+    assert exit_reason() == NOT_CLOSED
+
+
+def test_embeddings_that_are_not_finite_are_left_out_with_one_warning(tmp_path):
+    good, bad = walk(1)[0], np.full((60, 8), np.nan)
+    with warnings.catch_warnings(record=True) as warned, record("nan", labels=LABELS, runs=tmp_path) as recording:
+        warnings.simplefilter("always")
+        for step, embeddings in enumerate((good, bad, bad, good)):
+            recording.snapshot(step, embeddings, loss=1.0)
+    assert [str(warning.message) for warning in warned] == [
+        "A snapshot is left out of the recording, and the training goes on. Embeddings are finite; got NaN or infinity "
+        "in 60 of 60 rows at step 1: lower the learning rate, or normalize the embeddings."
+    ]
+    assert (recording.run.state, recording.run.snapshot_steps) == ("finished", [0, 3])
+
+
+@pytest.mark.parametrize("told_by", ["torchrun", "torch.distributed"])
+def test_of_a_distributed_training_rank_0_records(told_by, tmp_path, monkeypatch):
+    if told_by == "torchrun":
+        monkeypatch.setenv("RANK", "1")
+        monkeypatch.setenv("WORLD_SIZE", "2")
+    else:
+        distributed.init_process_group("fake", rank=1, world_size=2, store=FakeStore())
+    try:
+        with record("of rank 1", labels=LABELS, runs=tmp_path) as recording:
+            recording.snapshot(0, walk(1)[0], loss=1.0)
+    finally:
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+    assert Runs(tmp_path, bundled=tmp_path / "none").list() == []
+    with pytest.raises(RunNotFoundError, match="rank 0 records, and has the run; this one is of rank 1"):
+        _ = recording.run
 
 
 def test_bad_input_ends_the_training_and_keeps_the_run(tmp_path):
