@@ -61,7 +61,7 @@ def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
             column = compute.utf8_slice_codeunits(column.cast(pyarrow.large_string()), 0, MAX_TEXT)
         elif types.is_decimal(kind) or types.is_float16(kind):
             column = column.cast(pyarrow.float64())
-        elif types.is_nested(kind) or not (types.is_primitive(kind) or types.is_boolean(kind)):
+        elif not _is_kept(column):
             continue
         short = base = one_line(name, MAX_NAME) or "column"
         number = 2
@@ -74,6 +74,12 @@ def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
             "out."
         )
     return pyarrow.table(arrays)
+
+
+def dropped_note(table: "pyarrow.Table") -> list[str]:
+    """Return a sentence that names the columns that cannot be kept, for a report; none where all can."""
+    dropped = [name for name, column in zip(table.column_names, table.columns, strict=True) if not _is_kept(column)]
+    return [f"Columns left out, as they hold lists, bytes or nothing: {', '.join(dropped)}."] if dropped else []
 
 
 def write_columns(table: "pyarrow.Table", path: Path) -> None:
@@ -128,6 +134,14 @@ def column_numbers(table: "pyarrow.Table", column: Column) -> np.ndarray:
 def columns_note(names: Sequence[str]) -> list[str]:
     """Return a sentence that names the columns, for a report; none without columns."""
     return [f"Columns to color and search by: {', '.join(names)}."] if names else []
+
+
+def _is_kept(column: "pyarrow.ChunkedArray") -> bool:
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_decimal(kind)
+    return bool(is_text or types.is_primitive(kind) or types.is_boolean(kind))
 
 
 def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
