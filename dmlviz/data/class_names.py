@@ -68,7 +68,7 @@ def short_names(texts: Sequence[str]) -> tuple[str, ...]:
 
     Example:
         >>> short_names([f"https://example.org/a/long/long/path/of/the/{kind}-pictures" for kind in ("cat", "dog")])
-        ('https://example.org…h/of/the/cat-pictures', 'https://example.org…h/of/the/dog-pictures')
+        ('https://example.org…of/the/cat-pictures', 'https://example.org…of/the/dog-pictures')
     """
     names = [text[:MAX_NAME] for text in texts]
     often = Counter(names)

@@ -164,7 +164,7 @@ def test_vectors_with_pictures_are_a_run_that_shows_them(tmp_path):
         ({"image": [b"x"] * 4}, "has no column called label"),
         ({"image": [b"x"] * 4, "label": ["a", "a", None, "b"]}, "column image of things.parquet, row 1: not a PNG"),
         ({"image": [b"x"] * 4, "label": pa.array([None] * 4, "string")}, "no row of things.parquet has a label"),
-        ({"v": ["[1 2 ... 3]"] * 3}, "column v of things.parquet holds vectors as texts; that in row 1 is shortened"),
+        ({"v": ["[1 2 ... 3]"] * 3}, "Column v of things.parquet holds vectors as texts; that in row 1 is shortened"),
         ({"image": [b"x"] * 4, "label": list("aabb")}, "column image of things.parquet, row 1: not a PNG"),
         ({"label": ["a"]}, "has columns of numbers; those of things.parquet are label"),
         ({"label": pa.array([], "string")}, "things.parquet has none"),
