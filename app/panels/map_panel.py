@@ -12,12 +12,15 @@ from app.runtime.services import Services
 from app.state.current_view import RunView
 from app.state.explore import UIState
 from app.state.explore_options import OURS, is_color
+from app.state.map_display import MapDisplay
 from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.embedding_file import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_search import Neighbor
+from dmlviz.runs.run import LIVE
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
 
 SECOND_MAP, SECOND_PROGRESS = "map.second", "progress.second"  # of the other engine's map
@@ -130,23 +133,53 @@ def _second_map(ui: UIState, run_view: RunView, neighbors: list[Neighbor], answe
         if "pinned" in st.session_state[SECOND_MAP]:
             ui.pinned = st.session_state[SECOND_MAP]["pinned"]
 
-    state = st.session_state.get(SECOND_MAP)
-    if state is not None and state.get("pinned") != ui.pinned:
-        state["pinned"] = ui.pinned
+    display = component_props.display_props(run_view, ui)
+    _update_values(SECOND_MAP, {"pinned": ui.pinned, "isolated": None} | display)
     mount(
         "map",
         key=SECOND_MAP,
-        data=component_props.map_data(run_view, ui, neighbors, answer) | LINK,
+        data=component_props.map_data(run_view, ui, neighbors, answer) | display | LINK,
         on_pinned_change=on_pin,
         on_color_change=lambda: _take_color(ui, SECOND_MAP),
         on_selected_change=lambda: _take_selection(ui, run_view, SECOND_MAP),
+        on_isolated_change=lambda: _take_isolated(ui, run_view, SECOND_MAP),
+        on_display_change=lambda: _take_display(ui, run_view, SECOND_MAP),
         on_ended_change=lambda: None,
     )
+
+
+def _update_values(key: str, values: dict[str, Any]) -> None:
+    """Bring what a map has told to what is so now, or it could not tell the same again."""
+    state = st.session_state.get(key)
+    if state is None:
+        return
+    for name, value in values.items():
+        if _comparable(state.get(name)) != _comparable(value):
+            state[name] = value
+
+
+def _comparable(value: Any) -> Any:
+    """A value of a map: of images their bits, without a count; nothing for no changes."""
+    return (value.get("bits", value) or None) if isinstance(value, dict) else value
 
 
 def _take_color(ui: UIState, key: str) -> None:
     color = st.session_state[key].get("color")
     ui.color = color if is_color(color) else ui.color
+
+
+def _take_isolated(ui: UIState, run_view: RunView, key: str) -> None:
+    values = st.session_state[key]
+    if "isolated" in values:
+        bits = values["isolated"]
+        ui.isolated = Selection(run_view.run.config.dataset, bits["bits"]) if bits else None
+
+
+def _take_display(ui: UIState, run_view: RunView, key: str) -> None:
+    values = st.session_state[key]
+    if "display" in values:
+        display = values["display"] if isinstance(values["display"], dict) else {}
+        ui.display = MapDisplay.told(display, run_view.run.config.dataset)
 
 
 def _take_selection(ui: UIState, run_view: RunView, key: str) -> None:
@@ -186,41 +219,56 @@ def map_view(
     def on_subset() -> None:
         wish = st.session_state["map"].get("subset")
         if wish is not None:
-            _project_subset(ui, services, run_view, wish["bits"])
+            _change_map(ui, services, run_view, lambda: _show_subset(ui, run_view, wish["bits"]))
 
-    state = st.session_state.get("map")
-    if state is not None and state.get("pinned") != ui.pinned:
-        state["pinned"] = ui.pinned
-    if state is not None and state.get("step") != ui.step:
-        state["step"] = ui.step
-    bits = None if ui.selected is None else ui.selected.bits
-    if state is not None and (state.get("selected") or {}).get("bits") != bits:
-        state["selected"] = bits and {"bits": bits}
+    def on_view() -> None:
+        wish = st.session_state["map"].get("view")
+        if wish is not None:
+            _change_map(ui, services, run_view, lambda: _show_view(ui, run_view, wish["view"]))
+
+    display = component_props.display_props(run_view, ui)
+    selected = None if ui.selected is None else {"bits": ui.selected.bits}
+    _update_values("map", {"pinned": ui.pinned, "step": ui.step, "selected": selected, "isolated": None} | display)
     mount(
         "map",
         key="map",
         data=component_props.map_data(run_view, ui, neighbors, answer)
+        | display
         | {"projects": run_view.complete}
         | (LINK if linked else {}),
         on_pinned_change=on_pin,
         on_color_change=lambda: _take_color(ui, "map"),
         on_selected_change=lambda: _take_selection(ui, run_view, "map"),
+        on_isolated_change=lambda: _take_isolated(ui, run_view, "map"),
+        on_display_change=lambda: _take_display(ui, run_view, "map"),
         on_step_change=on_step,
         on_ended_change=lambda: None,
         on_remedy_change=on_remedy,
         on_subset_change=on_subset,
+        on_view_change=on_view,
     )
 
 
-def _project_subset(ui: UIState, services: Services, run_view: RunView, bits: str | None) -> None:
-    """Project these test images alone, or all again; where that is not possible, say why and change nothing."""
-    ui.messages.clear()
-    before = ui.view, ui.previous_view, ui.subset, ui.whole_view
+def _show_subset(ui: UIState, run_view: RunView, bits: str | None) -> None:
+    """Project these test images alone, or all again."""
     if bits is None:
         ui.show_whole()
     else:
         ui.project_subset(Selection(run_view.run.config.dataset, bits))
+
+
+def _show_view(ui: UIState, run_view: RunView, view: str) -> None:
+    """Show a view by the name that the map knows it by: "live", or the ID of a projection."""
+    config = None if view == LIVE else run_view.run.drawing(view).config
+    ui.show_projection(config, run_view.run.config.dataset)
+
+
+def _change_map(ui: UIState, services: Services, run_view: RunView, change: Callable[[], None]) -> None:
+    """Show another projection; where that is not possible, say why and change nothing."""
+    ui.messages.clear()
+    before = ui.view, ui.previous_view, ui.subset, ui.whole_view
     try:
+        change()
         config = ui.projection()
         if config is not None:
             services.jobs.project(run_view.run.id, config, resume=True)
@@ -235,7 +283,10 @@ def scores_panel(run_view: RunView) -> None:
         st.caption(run_view.run.config.views_note)
     spec = DATASETS[run_view.run.config.dataset]
     if run_view.complete and not spec.trainable and not run_view.run.recorded and not run_view.run.metrics:
-        reason = "they have no labels" if len(spec.classes) < 2 else "there are too many to compare all"
+        if spec.classes == (UNLABELED,):
+            reason = "they have no labels"
+        else:
+            reason = "they are all of one class" if len(spec.classes) < 2 else "there are too many to compare all"
         st.caption(f"No scores of these embeddings: {reason}.")
         return
     left, right = st.columns([3, 2])

@@ -9,6 +9,7 @@ import streamlit as st
 from app.runtime import url_state
 from app.state import explore_query
 from app.state.explore_options import OURS, PROJECTION_FIELDS, projection_views
+from app.state.map_display import MapDisplay
 from app.state.selection import Selection
 from app.state.training_form import TrainingDraft
 from dmlviz.catalog.parameters import Spec
@@ -43,6 +44,8 @@ class UIState(TrainingDraft):
         pinned: Index of the pinned test image.
         partner: Index of the test image with which the pinned one is compared; None where none is.
         selected: The selected test images.
+        isolated: The test images that alone are shown; None for all.
+        display: How the map shows its images.
         metric: The distance by which the inspector's neighbors are nearest.
         step: Where the replay was left standing; None at its end.
         curves: The figure in the drawer *Curves*; None while it is closed.
@@ -64,6 +67,8 @@ class UIState(TrainingDraft):
     pinned: int | None = None
     partner: int | None = None
     selected: Selection | None = None
+    isolated: Selection | None = None
+    display: MapDisplay = field(default_factory=MapDisplay)
     metric: "Metric" = "euclidean"
     step: int | None = None
     curves: str | None = None
@@ -130,6 +135,19 @@ class UIState(TrainingDraft):
         self.subset = subset
         if self.view == LIVE:
             self.set_view(self.previous_view if self.previous_view != LIVE else projection_views()[0])
+
+    def show_projection(self, config: ProjectionConfig | None, dataset: str) -> None:
+        """Show a projection of a run of this data set as it was asked for before; None for the live view."""
+        self.set_view(LIVE if config is None else config.method)
+        if config is None:
+            return
+        spec = declaration(config.method, config.engine)
+        self.drop_projection(config.method)
+        self.set_projection(**{name: getattr(config, name) for name in PROJECTION_FIELDS})
+        for parameter in spec.parameters:
+            if parameter.name in config.params:
+                self.set_param("view", spec, parameter, config.params[parameter.name])
+        self.subset = None if config.subset is None else Selection.decode(f"{dataset}.{config.subset}")
 
     def show_whole(self) -> None:
         """Show all images again, on the map that was shown before."""

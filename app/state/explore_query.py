@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from app.state.explore_options import CURVES, PROJECTION_FIELDS, is_color, projection_views
+from app.state.map_display import MapDisplay, is_display_key
 from app.state.selection import Selection
 from app.state.training_form import SETTINGS
 from dmlviz.catalog.reference_projections import REFERENCES
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from app.state.explore import UIState
 
 _RESERVED_KEYS = (
-    "run", "view", "subset", "beside", "pin", "partner", "select", "color", "metric", "step", "curves", "lesson",
-    "task", "guess"
+    "run", "view", "subset", "whole", "beside", "pin", "partner", "select", "isolate", "color", "metric", "step",
+    "curves", "lesson", "task", "guess"
 )  # fmt: skip
 _ROLES = ("loss", "miner", "view")
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
@@ -38,6 +39,7 @@ def encode(state: "UIState") -> dict[str, str]:
         query["view"] = state.view
         query |= {f"map.{name}": _text(value) for name, value in state.projection_overrides.items()}
         query |= {} if state.subset is None else {"subset": state.subset.encode}
+        query |= {} if state.subset is None or state.whole_view == LIVE else {"whole": state.whole_view}
     if state.beside:
         query["beside"] = "1"
     if state.color != "class":
@@ -48,6 +50,9 @@ def encode(state: "UIState") -> dict[str, str]:
         query["partner"] = str(state.partner)
     if state.selected is not None:
         query["select"] = state.selected.encode
+    if state.isolated is not None:
+        query["isolate"] = state.isolated.encode
+    query |= state.display.to_query()
     if state.metric != "euclidean":
         query["metric"] = state.metric
     if state.step is not None:
@@ -76,7 +81,7 @@ def decode(query: Mapping[str, str], state: "UIState") -> None:
         query = {"map.engine": query["map.engine"]} | dict(query)
     for name, text in query.items():
         role, dot, parameter = name.partition(".")
-        reserved = name in SETTINGS or name in _RESERVED_KEYS
+        reserved = name in SETTINGS or name in _RESERVED_KEYS or is_display_key(name)
         if dot and role in _ROLES:
             _try_param(state, role, parameter, text)
         elif role == "map" and parameter in PROJECTION_FIELDS:
@@ -111,6 +116,8 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
         state.view = query["view"]
         state.beside = query.get("beside") == "1" and state.view in REFERENCES
         state.subset = Selection.decode(query.get("subset", ""))
+        if state.subset is not None and query.get("whole") in projection_views():
+            state.whole_view = query["whole"]
     if is_color(query.get("color")):
         state.color = query["color"]
     if re.fullmatch("[0-9]{1,9}", query.get("pin", "")):
@@ -119,6 +126,9 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
         state.partner = int(query["partner"])
     if "select" in query:
         state.selected = Selection.decode(query["select"])
+    if "isolate" in query:
+        state.isolated = Selection.decode(query["isolate"])
+    state.display = MapDisplay.from_query(query)
     if re.fullmatch("[0-9]{1,9}", query.get("step", "")):
         state.step = int(query["step"])
     if query.get("curves") in CURVES:

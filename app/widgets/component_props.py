@@ -86,6 +86,14 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
     return data | {"color": ui.color, "pinned": ui.pinned, "neighbors": [neighbor.item for neighbor in neighbors]}
 
 
+def display_props(run_view: RunView, ui: UIState) -> dict[str, Any]:
+    """Props of a map whose display the address holds: what is isolated, and all that differs from a new map."""
+    dataset = run_view.run.config.dataset
+    isolated = ui.isolated if ui.isolated is not None and ui.isolated.dataset == dataset else None
+    props = {"display": ui.display.props(dataset)}
+    return props if isolated is None else props | {"isolated": {"bits": isolated.bits}}
+
+
 def _picture(run_view: RunView) -> dict[str, Any]:
     """What kind of picture is shown."""
     run, drawing = run_view.run, run_view.drawing

@@ -52,6 +52,7 @@ export interface StartedEvent {
   test_images?: number;
   device?: string | null;
   threads?: number;
+  precision?: string;
   view?: string;
   dims?: number;
   tracked?: number;
@@ -257,7 +258,18 @@ export interface SelectionBits {
   bits: string;
 }
 
-/** The map; items are numbered in the official order of the test images. `noun` says what an item is, if no such. */
+/** How the map shows its items, where that is not as on a new map; `hidden` are numbers of classes or categories. */
+export interface MapDisplay {
+  names?: boolean;
+  trails?: boolean;
+  contours?: boolean;
+  pictures?: boolean;
+  images?: "test" | "both" | "train";
+  markers?: string;
+  hidden?: number[];
+}
+
+/** The map; items are numbered in the official order of the test images. `noun` says what an item is, if no such. With `display` Python keeps what the person sets on the map, and what is isolated; without, the map does. */
 export interface MapProps {
   run: string;
   view: string;
@@ -275,6 +287,8 @@ export interface MapProps {
   query?: MapQuery;
   step?: number | null;
   selected?: SelectionBits;
+  isolated?: SelectionBits;
+  display?: MapDisplay;
   subset?: SelectionBits;
   projects?: boolean;
   running?: boolean;

@@ -36,6 +36,7 @@ def test_a_subset_is_projected_and_left_again():
     assert state.projection().items.tolist() == [5, 8]
     assert UIState.from_query(state.to_query()).projection() == state.projection()
     state.set_view("umap")
+    state = UIState.from_query(state.to_query())  # as after a reload
     state.show_whole()
     assert (state.view, state.subset, state.projection().items) == ("tsne", None, None)
     live = UIState()
@@ -46,6 +47,19 @@ def test_a_subset_is_projected_and_left_again():
     assert live.projection() is None
     live.project_subset(some)
     assert live.view == "umap"  # as the last one
+
+
+def test_a_projection_is_shown_again_as_it_was_asked_for():
+    state = UIState(view="tsne")
+    state.set_projection(dims=3, seed=7)
+    state.set_param("view", PROJECTIONS["tsne"], PROJECTIONS["tsne"].parameters[0], 12.0)
+    whole = state.projection()
+    state.project_subset(Selection.of("digits", np.arange(100, 200)))
+    state.set_view("pca")
+    subset = state.projection()
+    for config in (whole, subset, None, whole):
+        state.show_projection(config, "digits")
+        assert state.projection() == config
 
 
 def test_defaults_follow_a_small_subset():

@@ -76,6 +76,13 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     # What fails at the end, projected alone; back with one key, and undone; the address holds it.
     page.locator(".loss-curve svg").press("End")
     person.map_has("selected", str(len(failing)))
+    page.locator(".overlay").press("x")
+    page.locator(".overlay").press("d")
+    expect(page).to_have_url(re.compile(r"isolate=digits.*show\.contours=1"))
+    person.map_has("points", str(len(failing)))
+    page.locator(".overlay").press("x")
+    expect(page).not_to_have_url(re.compile("isolate="))
+    person.map_has("selected", str(len(failing)))
     page.locator("[data-tool=subset]").click()
     person.map_has("points", str(len(failing)))
     expect(page).to_have_url(re.compile("subset=digits"))
@@ -90,6 +97,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     expect(page).to_have_url(re.compile("subset=digits"))
     page.reload()
     person.map_has("points", str(len(failing)))
+    person.map_has("contours", "few points")
     page.locator("[data-tool=whole]").click()
     person.map_has("points", str(len(digits_run.labels)))
 

@@ -41,8 +41,23 @@ class SelectionBits(TypedDict):
     bits: str
 
 
+class MapDisplay(TypedDict):
+    """How the map shows its items, where that is not as on a new map; `hidden` are numbers of classes or categories."""
+
+    names: NotRequired[bool]
+    trails: NotRequired[bool]
+    contours: NotRequired[bool]
+    pictures: NotRequired[bool]
+    images: NotRequired[Literal["test", "both", "train"]]
+    markers: NotRequired[str]
+    hidden: NotRequired[list[int]]
+
+
 class MapProps(Source):
-    """The map; items are numbered in the official order of the test images. `noun` says what an item is, if no such."""
+    """The map; items are numbered in the official order of the test images. `noun` says what an item is, if no such.
+
+    With `display` Python keeps what the person sets on the map, and what is isolated; without, the map does.
+    """
 
     classes: list[str]
     n: int
@@ -56,6 +71,8 @@ class MapProps(Source):
     query: NotRequired[MapQuery]
     step: NotRequired[int | None]
     selected: NotRequired[SelectionBits]
+    isolated: NotRequired[SelectionBits]
+    display: NotRequired[MapDisplay]
     subset: NotRequired[SelectionBits]
     projects: NotRequired[bool]
     running: NotRequired[bool]

@@ -32,6 +32,10 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   tuples: ComparedTuples;
 }
 
+/** What an image is to the loss: of its class, or without labels only itself. */
+export const nameOf = (b: Pick<LoadedBatch, "classes" | "labels" | "images" | "copy_of">, image: number): string =>
+  b.copy_of ? `image ${b.images[image]}` : b.classes[b.labels[image]];
+
 /** The numbers in a base64 text. */
 export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
   return new KINDS[kind](decodeBase64(text).buffer) as Numbers<K>;

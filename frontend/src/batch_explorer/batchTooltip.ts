@@ -2,7 +2,7 @@
 import { h } from "../lib/dom.ts";
 import { digits } from "../lib/format.ts";
 import { tileStyle } from "../lib/sprites.ts";
-import type { LoadedBatch } from "./batch.ts";
+import { nameOf, type LoadedBatch } from "./batch.ts";
 import { DIFFICULTIES } from "./difficultyStyles.ts";
 
 const TILE_PX = 56;
@@ -40,5 +40,5 @@ function aboutPair(b: LoadedBatch, i: number, j: number, marks: Uint8Array): str
   const kind = marks[i * b.n + j];
   const distance = digits(b.space.distance(i, j, b.thresholds.measure));
   const difficulty = kind ? ` · ${DIFFICULTIES[kind - 1]}` : "";
-  return `${b.classes[b.labels[i]]} and ${b.classes[b.labels[j]]} · ${distance}${difficulty}`;
+  return `${nameOf(b, i)} and ${nameOf(b, j)} · ${distance}${difficulty}`;
 }

@@ -7,6 +7,18 @@ import { difficultyLabels } from "./stepAnimation.ts";
 import type { LoadedBatch } from "./batch.ts";
 import { DIFFICULTIES, STROKES, type Shown } from "./difficultyStyles.ts";
 
+const MEANINGS = {
+  views: ["view of the same image", "of another image"],
+  classes: ["own class", "other class"],
+  pairs: ["same class", "different classes"],
+};
+
+/** What lines of the two colors connect: a near and a far side. */
+export function meaningsOf({ copy_of, tuples }: Pick<LoadedBatch, "copy_of" | "tuples">): string[] {
+  if (copy_of) return MEANINGS.views;
+  return tuples.kind === "classes" ? MEANINGS.classes : MEANINGS.pairs;
+}
+
 export class DifficultyLegend {
   readonly node: HTMLElement;
   private shown: Shown = [true, true, true];
@@ -25,7 +37,7 @@ export class DifficultyLegend {
   private means = DIFFICULTIES.map(() => h("small"));
   private rows: HTMLElement[];
   private sides = h("p", "sides");
-  private kind: LoadedBatch["tuples"]["kind"] = "pairs";
+  private meanings = MEANINGS.pairs;
 
   constructor(onchange: (shown: Shown) => void) {
     this.rows = DIFFICULTIES.map((kind, k) =>
@@ -51,13 +63,13 @@ export class DifficultyLegend {
   show(b: LoadedBatch): void {
     difficultyLabels(b).forEach((meaning, k) => (this.means[k].textContent = meaning));
     b.tuples.counts.forEach((count, k) => (this.counts[k].textContent = grouped(count)));
-    this.kind = b.tuples.kind;
+    this.meanings = meaningsOf(b);
   }
 
   render(shown: Shown, positive: Rgb, negative: Rgb): void {
     this.shown = shown;
     this.rows.forEach((row, k) => row.setAttribute("aria-pressed", String(shown[k])));
-    const [near, far] = this.kind === "classes" ? ["own class", "other class"] : ["same class", "different classes"];
+    const [near, far] = this.meanings;
     this.sides.replaceChildren(swatch(positive), near, swatch(negative), far);
   }
 }

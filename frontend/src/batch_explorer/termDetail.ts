@@ -3,7 +3,7 @@ import { h } from "../lib/dom.ts";
 import { digits } from "../lib/format.ts";
 import { tileStyle } from "../lib/sprites.ts";
 import type { Rgb } from "../lib/theme.ts";
-import type { LoadedBatch } from "./batch.ts";
+import { nameOf, type LoadedBatch } from "./batch.ts";
 import { DIFFICULTIES } from "./difficultyStyles.ts";
 import type { Measure } from "./distances.ts";
 import { mathml } from "./latexToMathml.ts";
@@ -69,7 +69,7 @@ function portrait(b: LoadedBatch, image: number, role: string, color: Rgb | null
   const tile = h("span", { class: "tile" });
   Object.assign(tile.style, tileStyle(b.sheet, image, TILE_PX));
   if (color) tile.style.outlineColor = `rgb(${color.join(",")})`;
-  const caption = h("figcaption", {}, role, h("b", {}, b.classes[b.labels[image]]));
+  const caption = h("figcaption", {}, role, h("b", {}, nameOf(b, image)));
   return h("figure", { title: `training image ${b.images[image]}` }, tile, caption);
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { classBands, sortByClass, parseBatch } from "../../src/batch_explorer/batch.ts";
+import { classBands, nameOf, sortByClass, parseBatch } from "../../src/batch_explorer/batch.ts";
 import { ComparisonChoice, mostInformative } from "../../src/batch_explorer/comparisonChoice.ts";
 import { ImageSpace } from "../../src/batch_explorer/distances.ts";
 import { rings } from "../../src/batch_explorer/margins.ts";
@@ -17,6 +17,7 @@ import {
 } from "../../src/batch_explorer/stepAnimation.ts";
 import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/errorRates.ts";
 import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
+import { meaningsOf } from "../../src/batch_explorer/difficultyLegend.ts";
 import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
 import { termsOf, termValues } from "../../src/batch_explorer/lossTerms.ts";
 import { figure, formulasOf, sentenceOf } from "../../src/batch_explorer/termFormula.ts";
@@ -182,6 +183,15 @@ test("the comparison with the largest term is chosen, until a person chooses", (
   assert.equal(choice.chosen, 1);
   choice.pickImage(2);
   assert.deepEqual([choice.images, choice.chosen], [[2], 1]);
+});
+
+test("where the loss sees no labels, images are views and have numbers, no classes", () => {
+  const labeled = parseBatch(batchAnswer());
+  assert.deepEqual(meaningsOf(labeled), ["same class", "different classes"]);
+  assert.equal(nameOf(labeled, 0), labeled.classes[labeled.labels[0]]);
+  const views = parseBatch(batchAnswer({ copy_of: [0, 0, 1, 1] }));
+  assert.deepEqual(meaningsOf(views), ["view of the same image", "of another image"]);
+  assert.equal(nameOf(views, 1), `image ${views.images[1]}`);
 });
 
 test("the three strokes differ without color", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { History } from "../../src/map/control/history.ts";
+import { ViewChoice } from "../../src/map/control/viewChoice.ts";
 import { Model } from "../../src/map/data/model.ts";
 
 function recorder() {
@@ -60,4 +61,39 @@ test("isolated items alone are usable, and all are again", () => {
   assert.deepEqual([...model.usable(present)], [1, 0, 0, 0]);
   model.toggleIsolation();
   assert.deepEqual([...model.usable(present)], [1, 1, 0, 0]);
+});
+
+test("isolated items are selected again with the others, unless something else is", () => {
+  const model = new Model(["a"], null, 3);
+  model.select(Uint8Array.of(1, 0, 1));
+  model.toggleIsolation();
+  assert.deepEqual(model.counts(Uint8Array.of(1, 1, 1)).total, [2]);
+  model.toggleIsolation();
+  assert.deepEqual([...model.selected], [1, 0, 1]);
+  model.toggleIsolation();
+  model.select(Uint8Array.of(0, 0, 1));
+  model.toggleIsolation();
+  assert.deepEqual([...model.selected], [0, 0, 1]);
+});
+
+test("a view chosen beside the map is a choice; one that the map asked for is none", () => {
+  const asked = [];
+  const view = new ViewChoice((name) => asked.push(name));
+  const comes = (name) => {
+    const chosen = view.isChosen(name);
+    view.arrive(name);
+    return chosen;
+  };
+  assert.equal(comes("live"), false, "the first one");
+  assert.equal(comes("live"), false, "the same again");
+  assert.equal(comes("pca"), true);
+  view.restore("pca");
+  assert.deepEqual(asked, [], "that is shown");
+  view.restore("live");
+  assert.deepEqual([asked, view.current], [["live"], "live"]);
+  assert.equal(comes("pca"), false, "it is still to come");
+  assert.equal(comes("live"), false, "it comes");
+  view.expect();
+  assert.equal(comes("subset"), false, "the name only Python knew");
+  assert.equal(comes("pca"), true);
 });

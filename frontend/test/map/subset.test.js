@@ -53,11 +53,3 @@ test("nothing selected, or no server, is a sentence and no request", () => {
   subset.leave();
   assert.deepEqual(wishes, []);
 });
-
-test("undo asks only for what is not shown already", () => {
-  const { subset, wishes } = setUp({ projects: true, subset: { bits } });
-  subset.restore(bits);
-  assert.deepEqual(wishes, []);
-  subset.restore(null);
-  assert.deepEqual(wishes, [null]);
-});

@@ -94,7 +94,7 @@ def test_a_lasso_selects_enclosed_points_of_visible_classes(open_map):
     page.locator("[data-tool=pictures]").click()
     page.wait_for_function("map().overlay.drawn.size > 10")
     page.locator("[data-tool=density]").click()
-    page.locator("[data-tool=density][aria-pressed=true]").wait_for()
+    page.shows(contours="drawn")
 
 
 def test_the_legend_hides_and_solos_and_counts(open_map):

@@ -17,10 +17,12 @@ import { pinSummary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
 import type { History } from "./history.ts";
 import { restoreView } from "./savedView.ts";
+import type { DisplaySync } from "./displaySync.ts";
 import type { Selection } from "./selection.ts";
 import type { SentState } from "./sentState.ts";
 import type { StepPersistence } from "./stepPersistence.ts";
 import type { Subset } from "./subset.ts";
+import type { ViewChoice } from "./viewChoice.ts";
 
 const SPRITES_AFTER_MS = 400; // they are wanted at the first hover, the frames go before
 
@@ -34,13 +36,16 @@ export interface ReceiverParts {
   selection: Selection;
   history: History;
   subset: Pick<Subset, "arrive">;
+  view: ViewChoice;
+  display: DisplaySync;
   sent: SentState;
   persistence: StepPersistence;
   sendState: (name: string, value: unknown) => void;
   /** One sentence on what the map shows. */
   summary: () => string;
   repaint: () => void;
-  recolor: () => void;
+  /** Points are colored by something else; the groups that are hidden, if it groups them. */
+  recolor: (hidden?: Iterable<number>) => void;
   changed: () => void;
   /** Say what went wrong. */
   trouble: (text: string | null) => void;
@@ -69,6 +74,7 @@ export class PropsReceiver {
     const differ = (...names: (keyof MapData)[]) =>
       names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before?.[name]));
     const items = !before || differ("dataset", "labels_url", "n");
+    this.followView(data, items);
     if (items) this.setItems(data);
     if (items || differ("sprites")) this.setSprites(data);
     if (items || differ("nearest_url")) this.setNearest(data);
@@ -85,15 +91,24 @@ export class PropsReceiver {
     this.adopted[name] = JSON.stringify(value);
   }
 
+  // A view that the person chose beside the map can be taken back, too.
+  private followView({ run, view, projects }: MapData, items: boolean): void {
+    const { view: choice, history } = this.parts;
+    if (items || run !== this.before?.run) choice.clear();
+    if (projects && choice.isChosen(view)) history.record();
+    choice.arrive(view);
+  }
+
   // Other items: everything the person did belongs to the old ones.
   private setItems(data: MapData): void {
-    const { state, scene, playback, layout, history } = this.parts;
+    const { state, scene, playback, layout, history, display } = this.parts;
     const classes = (data.classes ?? []).map(String);
     if (state.model.selected) publishSelection(null);
     state.model = new Model(classes, null, data.n, data.noun);
     history.clear();
     state.colors = classColors(classes.length, state.theme.dark);
     this.adopted = {};
+    display.clear();
     this.known = false;
     scene.setModel(state.model);
     playback.shown = null;
@@ -189,6 +204,7 @@ export class PropsReceiver {
       marker,
       selection,
       subset,
+      display,
       sent,
       persistence,
       repaint,
@@ -211,6 +227,7 @@ export class PropsReceiver {
     const bits = data.selected?.bits ?? null;
     const reselected = differs("selected") && sent.isExternalChange("selected", bits) && selection.adopt(bits);
     if (reselected && this.known) selection.notifyPanels();
+    const redisplayed = display.adopt(data);
     if (differs("subset")) subset.arrive(data.subset?.bits ?? null);
     if (differs("step")) {
       persistence.setSaved(data.step);
@@ -220,9 +237,9 @@ export class PropsReceiver {
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
     const recolored = [differs("color"), differs("values"), differs("columns_url")].some(Boolean);
-    if (recolored) recolor();
+    if (recolored || redisplayed) recolor(data.display?.hidden); // its markers may be of a column
     const paint = JSON.stringify([theme, model.n]);
-    if (reselected || paint !== this.painted) repaint();
+    if (reselected || redisplayed || paint !== this.painted) repaint();
     else changed();
     this.painted = paint;
   }

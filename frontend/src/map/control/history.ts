@@ -1,4 +1,4 @@
-// Undo and redo of what a person chose on a map: selection, pin, hidden classes, isolated points, subset.
+// Undo and redo of what a person chose on a map: selection, pin, hidden classes, isolated points, color, view, subset.
 
 /** What was chosen at one moment. Masks and sets are never changed after they are recorded. */
 export interface Choice {
@@ -7,8 +7,10 @@ export interface Choice {
   pinned: number | null;
   hidden: ReadonlySet<number>;
   isolated: Uint8Array | null;
-  /** The images that alone are projected, as bits. */
-  subset: string | null;
+  /** What points are colored by. */
+  color: string;
+  /** "live", or the ID of a projection, be it of all images or of some; null where there is no other. */
+  view: string | null;
 }
 
 const MAX_STEPS = 100;

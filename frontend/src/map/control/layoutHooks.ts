@@ -16,8 +16,9 @@ interface Target {
   readonly interaction: Interaction;
   readonly selection: Selection;
   readonly painter: PointPainter;
+  /** Color points by something else. */
+  chooseColor: (name: string) => void;
   /** Tell Python. */
-  setStateValue: (name: string, value: unknown) => void;
   setTriggerValue: (name: string, value: unknown) => void;
   changed: () => void;
 }
@@ -55,11 +56,9 @@ export function layoutHooks(map: Target): LayoutHooks {
     seek: (index) => map.actions.run(["seek", index]),
     scrub: (step) => map.actions.run(["scrub", step]),
     remedy: (chosen) => map.setTriggerValue("remedy", chosen),
-    // At once; Python is told.
     color: (name) => {
-      map.setStateValue("color", name);
-      map.state.data = { ...map.state.data, color: name };
-      map.painter.recolor();
+      map.history.record();
+      map.chooseColor(name);
     },
     changed: () => map.changed(),
   };

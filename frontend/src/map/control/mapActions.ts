@@ -51,6 +51,7 @@ export class MapActions {
         break;
       case "markers":
         state.markers = nextMarkers(state);
+        changed();
         return reshape();
       case "names":
         state.names = !state.names;
@@ -71,8 +72,7 @@ export class MapActions {
         }
         history.record();
         state.trouble = null;
-        state.model.toggleIsolation();
-        selection.publish();
+        selection.toggleIsolation();
         repaint();
         return scene.camera.goHome();
       case "subset":

@@ -16,6 +16,7 @@ import { Scene } from "../render/scene.ts";
 import { buildLayout, type Layout } from "../ui/layout.ts";
 import { PropsReceiver } from "./applyProps.ts";
 import { connectGestures, connectPanels } from "./connectInput.ts";
+import { DisplaySync } from "./displaySync.ts";
 import { History } from "./history.ts";
 import { Interaction } from "./interaction.ts";
 import { layoutHooks } from "./layoutHooks.ts";
@@ -29,6 +30,7 @@ import { SentState } from "./sentState.ts";
 import { boundsBeside, measureStage } from "./stageFit.ts";
 import { StepPersistence } from "./stepPersistence.ts";
 import { Subset } from "./subset.ts";
+import { ViewChoice } from "./viewChoice.ts";
 
 let instances = 0;
 
@@ -51,6 +53,7 @@ export class MapView {
   private receiver: PropsReceiver;
   private publisher: StatePublisher;
   private persistence: StepPersistence;
+  private display: DisplaySync;
   private link: MapLink;
   private host: Pick<MapArguments, "setStateValue" | "setTriggerValue"> | null = null;
   private observer: ResizeObserver;
@@ -97,16 +100,19 @@ export class MapView {
     const history: History = (this.history = new History(
       () => {
         const { selected, pinned, hidden, isolated } = state.model;
-        return { selected, pinned, hidden, isolated, reason: selection.reason, subset: subset.bits };
+        const color = state.data.color ?? "class";
+        return { selected, pinned, hidden, isolated, reason: selection.reason, color, view: view.current };
       },
-      ({ selected, pinned, hidden, isolated, reason, subset: bits }) => {
+      ({ selected, pinned, hidden, isolated, reason, color, view: name }) => {
         state.model.hidden = new Set(hidden);
         state.model.isolated = isolated;
+        if (color !== (state.data.color ?? "class")) this.chooseColor(color, hidden);
         selection.restore(selected, reason);
         interaction.pin(pinned, { record: false });
-        subset.restore(bits);
+        view.restore(name);
       },
     ));
+    const view = new ViewChoice((name) => this.setTriggerValue("view", { view: name }));
     const record = () => history.record();
     const selection = (this.selection = new Selection({
       state,
@@ -122,7 +128,10 @@ export class MapView {
       selection,
       history,
       camera: scene.camera,
-      ask: (wish) => this.setTriggerValue("subset", wish),
+      ask: (wish) => {
+        view.expect();
+        this.setTriggerValue("subset", wish);
+      },
     });
     const interaction = (this.interaction = new Interaction({
       state,
@@ -156,6 +165,7 @@ export class MapView {
         sendState("step", step);
       },
     );
+    const display = (this.display = new DisplaySync({ state, sent }));
     this.link = new MapLink({
       state,
       camera: scene.camera,
@@ -210,13 +220,15 @@ export class MapView {
       selection,
       history,
       subset,
+      view,
+      display,
       sent,
       persistence: this.persistence,
       sendState,
       repaint,
       changed,
       summary: () => this.publisher.summary(),
-      recolor: () => this.painter.recolor(),
+      recolor: (hidden) => this.painter.recolor(hidden),
       trouble,
     });
     this.observer = new ResizeObserver(() => {
@@ -232,6 +244,14 @@ export class MapView {
 
   get model(): Model {
     return this.state.model;
+  }
+
+  /** Color points by something else, at once; Python is told. Where that groups them anew, these groups are hidden. */
+  chooseColor(name: string, hidden: Iterable<number> = []): void {
+    this.receiver.expect("color", name);
+    this.setStateValue("color", name);
+    this.state.data = { ...this.state.data, color: name };
+    this.painter.recolor(hidden);
   }
 
   /** Tell Python a value of the map's. */
@@ -263,6 +283,7 @@ export class MapView {
   changed(): void {
     if (!this.host || this.destroyed) return;
     this.publisher.publish();
+    this.display.publish();
     this.persistence.schedule();
     this.scene.invalidate();
   }

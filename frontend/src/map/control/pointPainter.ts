@@ -47,13 +47,16 @@ export class PointPainter {
     changed();
   }
 
-  /** Points are colored by something else. */
-  recolor(): void {
+  /** Points are colored by something else; where that groups them anew, these groups are hidden. */
+  recolor(hidden: Iterable<number> = []): void {
     const { state, colorControl, trouble } = this.parts;
     const { model, data } = state;
     colorControl.setSource(data, model).then(
       (regrouped) => {
-        if (regrouped) this.parts.regrouped();
+        if (regrouped) {
+          model.hidden = new Set(hidden);
+          this.parts.regrouped();
+        }
         state.shapeColumns = shapeColumns(colorControl.columns);
         this.reshape();
       },

@@ -75,7 +75,7 @@ export class StatePublisher {
 
   private attributes(visible: number): Record<string, string | number | boolean> {
     const {
-      state: { model, data, pid, mode, images, trained, markers },
+      state: { model, data, pid, mode, images, trained, markers, contours },
       layout: { colorControl },
       scene,
       playback,
@@ -98,6 +98,7 @@ export class StatePublisher {
       images,
       trained,
       markers,
+      contours,
       color: model.grades || model.grouping || colorControl.name === "error" ? colorControl.name : "class",
       renderer: scene.renderer.kind,
       ready: shown !== null && scene.frame !== null && scene.port.width > 0,

@@ -57,8 +57,10 @@ export function restoreView({ state, scene, selection }: Omit<Parts, "playback">
     scene.camera.size ||= saved.size;
     scene.camera.automatic = false;
   }
-  state.model.hidden = saved.hidden;
-  state.model.isolated = saved.isolated;
+  if (!state.data.display) {
+    state.model.hidden = saved.hidden; // otherwise Python has kept them
+    state.model.isolated = saved.isolated;
+  }
   state.model.selected = saved.selected;
   selection.reason = saved.reason;
   return saved;

@@ -9,6 +9,8 @@ import type { SentState } from "./sentState.ts";
 
 const FROM_URL_REASON = "Selected by a link or a curve. Click an image to pin it.";
 
+const FROM_ISOLATION_REASON = "The images that were shown alone.";
+
 export interface SelectionParts {
   state: MapState;
   scene: Scene;
@@ -69,6 +71,14 @@ export class Selection {
     if (before || model.selected) this.publish();
     selected(model.selected, reason);
     repaint();
+  }
+
+  /** Show what is selected alone, or all again with that selected. */
+  toggleIsolation(): void {
+    const { model } = this.parts.state;
+    const back = model.isolated !== null && model.selected === null;
+    model.toggleIsolation();
+    this.restore(model.selected, back ? FROM_ISOLATION_REASON : this.reason);
   }
 
   /** Bring back what was selected before. */

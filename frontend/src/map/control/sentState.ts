@@ -1,9 +1,9 @@
 // What the map has told Python, so that Python's echo is not taken for a wish of its own.
-type Name = "pinned" | "selected";
+type Name = "pinned" | "selected" | "isolated" | "display";
 
 export class SentState {
   /** What was told and has not come back. */
-  private told: Record<Name, unknown[]> = { pinned: [], selected: [] };
+  private told: Record<Name, unknown[]> = { pinned: [], selected: [], isolated: [], display: [] };
 
   constructor(private sendState: (name: string, value: unknown) => void) {}
 

@@ -7,6 +7,7 @@ import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Layout } from "../ui/layout.ts";
 
+const STRIP_PX = 34; // at the lower edge, for the caption and the tools that come and go
 const WIDE_PX = 620; // from which the legend stands beside the points
 const LEARNED_CIRCLE: Bounds = [-1.08, -1.08, 1.08, 1.08];
 
@@ -31,8 +32,8 @@ export function measureStage({
   root.classList.toggle("narrow", !wide);
   root.classList.toggle("crowded", wide && legend.node.offsetWidth + toolbar.node.offsetWidth + 30 > width);
   const insets = wide
-    ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: 30 }
-    : { left: 18, right: 18, top: 50, bottom: legend.node.offsetHeight + 36 };
+    ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: STRIP_PX + 12 }
+    : { left: 18, right: 18, top: 50, bottom: legend.node.offsetHeight + STRIP_PX + 18 };
   scene.resize(width, height, insets);
   bar.update(playback.timeline, playback.player, state.theme);
 }

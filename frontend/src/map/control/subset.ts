@@ -55,11 +55,6 @@ export class Subset {
     camera.goHome();
   }
 
-  /** Bring back what was on the map before. */
-  restore(bits: string | null): void {
-    if (bits !== this.bits) this.parts.ask({ bits });
-  }
-
   /** Python shows these images alone: among them none is selected. */
   arrive(bits: string | null): void {
     const { state, selection, camera } = this.parts;

@@ -101,9 +101,9 @@ export class Model {
     this.dropHidden();
   }
 
-  /** Show the selected items alone; where some are alone already, show all again. */
+  /** Show the selected items alone; where some are alone already, show all again, and select those if nothing else is. */
   toggleIsolation(): void {
-    if (this.isolated) this.isolated = null;
+    if (this.isolated) [this.isolated, this.selected] = [null, this.selected ?? this.isolated];
     else [this.isolated, this.selected] = [this.selected, null];
   }
 
@@ -125,13 +125,13 @@ export class Model {
     return new Set(this.labels).size;
   }
 
-  /** For each group how many items are present and how many of those are selected. */
+  /** For each group how many items are present, and not left out by isolation, and how many of those are selected. */
   counts(present: Uint8Array): { total: number[]; selected: number[] } {
     const total = this.groups.map(() => 0);
     const selected = this.groups.map(() => 0);
     const ids = this.groupIds;
     for (let i = 0; i < this.n; i++) {
-      if (!present[i]) continue;
+      if (!present[i] || this.isolated?.[i] === 0) continue;
       total[ids[i]]++;
       if (this.selected?.[i]) selected[ids[i]]++;
     }

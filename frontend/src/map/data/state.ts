@@ -12,6 +12,9 @@ export type Mode = "pan" | "lasso" | "box";
 export const SHOWN_IMAGES = ["test", "both", "train"] as const;
 export type ShownImages = (typeof SHOWN_IMAGES)[number];
 
+/** What became of the contours: drawn, not yet (points move), or why there are none; empty where none are asked for. */
+export type ContourState = "" | "drawn" | "moving" | "few points" | "one spot";
+
 export class MapState {
   model = new Model([], null, 0);
   theme: Theme;
@@ -28,11 +31,14 @@ export class MapState {
   trails = true;
   /** Whether contours show where points are dense. */
   density = false;
+  contours: ContourState = "";
   /** Whether images are shown wherever there is room, and not only from near by. */
   pictures = false;
   images: ShownImages = "test";
   /** Training images on the stage. */
   trained = 0;
+  /** Whether the eye looks where no point is. */
+  astray = false;
   /** What went wrong on this page, in a sentence. */
   trouble: string | null = null;
 

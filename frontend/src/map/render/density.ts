@@ -1,103 +1,111 @@
-// Where points are dense: contours of a kernel density estimate (d3-contour), drawn over the points.
-import { contourDensity, type ContourMultiPolygon } from "d3-contour";
-import { css, type Rgb, type Theme } from "../../lib/theme.ts";
+// Contours of where points are dense, drawn over the points, which fade meanwhile (map.css).
+import { css, mix, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Model } from "../data/model.ts";
+import type { ContourState } from "../data/state.ts";
+import { outlinesOf, type Outline } from "../math/contours.ts";
+import type { Point } from "../math/camera.ts";
 import type { Scene } from "./scene.ts";
 
-// Of d3-contour 4; its types are of version 3.
-declare module "d3-contour" {
-  interface ContourDensity<Datum> {
-    contours(data: Datum[]): ((value: number) => ContourMultiPolygon) & { readonly max: number };
-  }
-}
+const MAX_GROUPS = 24; // above it one density for all together
+const REST_MS = 120; // that points stand still between two frames before there are contours
+const INK = 0.3; // share of the text's color in that of a line, which must show on points of the class's own
+const CASING = 2.6; // pixels of ground on both sides of a line together
 
-const SIDE = 512; // cells of the estimate along the longer side of the map
-const BANDWIDTH = 11; // cells
-const SHARES = [0.12, 0.4, 0.75]; // of the greatest density of a class, at which a contour runs
-const SHARES_OF_ALL = [0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9];
-const MAX_CLASSES = 24; // above it one estimate for all together
-const MIN_POINTS = 5; // a class with fewer has no contour
-
-interface Contours {
-  /** From cells to the world: x = left + cell · scale. */
-  left: number;
-  top: number;
-  scale: number;
-  levels: { path: Path2D; color: Rgb | null; share: number }[];
+interface Drawn extends Outline {
+  path: Path2D;
 }
 
 /** Keeps the contours of what the map shows, and draws them wherever the eye is. */
 export class Density {
-  private contours: Contours | null = null;
+  private drawn: Drawn[] = [];
+  private origin: Point = [0, 0];
+  private none: ContourState = "";
   private of: unknown[] = [];
+  private moved: unknown[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Draw the contours; computed again only where other points stand still. */
-  draw(context: CanvasRenderingContext2D, scene: Scene, model: Model, colors: Rgb[], theme: Theme): void {
-    const of = [scene.frame, scene.usable, model.groupIds, colors];
-    if (scene.settled && of.some((part, i) => part !== this.of[i])) {
-      this.of = of;
-      this.contours = estimate(scene.places(), scene.usable, model, colors);
+  /** Draw the contours of points that stand still, and say what became of them. */
+  draw(
+    context: CanvasRenderingContext2D,
+    scene: Scene,
+    { groups, groupIds }: Model,
+    colors: Rgb[],
+    theme: Theme,
+    playing: boolean,
+  ): ContourState {
+    const now = [scene.frame, scene.tween, scene.t, scene.usable, groupIds];
+    if (playing || !this.isStill(scene, now)) return "moving";
+    if (now.some((part, i) => part !== this.of[i])) {
+      this.of = now;
+      this.estimate(scene, groups.length > MAX_GROUPS ? null : groupIds);
     }
-    if (!this.contours || !scene.settled) return;
-    const { left, top, scale, levels } = this.contours;
-    const [x, y] = scene.toScreen([left, top]);
-    const zoom = scene.eye.k * scale;
+    if (!this.drawn.length) return this.none;
+    const [x, y] = scene.toScreen(this.origin);
+    const zoom = scene.eye.k;
     context.save();
     context.translate(x, y);
     context.scale(zoom, -zoom);
-    for (const { path, color, share } of levels) {
-      context.strokeStyle = css(color ?? theme.text, 0.35 + 0.5 * share);
-      context.lineWidth = (color ? 1.6 : 1.1) / zoom;
-      context.stroke(path);
-      context.fillStyle = css(color ?? theme.text, color ? 0.06 : 0.04);
-      context.fill(path);
+    context.lineJoin = "round";
+    for (const isCasing of [true, false]) {
+      for (const { path, group, density } of this.drawn) {
+        const strength = density ** 0.3; // few points, far apart, have faint lines
+        const width = 0.9 + 0.9 * strength;
+        context.lineWidth = (isCasing ? width + CASING : width) / zoom;
+        context.strokeStyle = isCasing
+          ? css(theme.background, 0.2 + 0.6 * strength)
+          : css(inkOf(group, colors, theme), 0.25 + 0.75 * strength);
+        context.stroke(path);
+        if (isCasing) continue;
+        context.fillStyle = css(colors[group] ?? theme.text, 0.02 + 0.08 * strength);
+        context.fill(path);
+      }
     }
     context.restore();
+    return "drawn";
+  }
+
+  // Where the motion has come to its end that is so at once, anywhere else only after a moment.
+  private isStill(scene: Scene, now: unknown[]): boolean {
+    if (scene.clock) return false;
+    if (scene.settled && !scene.frame?.xyz) return true;
+    if (now.slice(0, 3).every((part, i) => part === this.moved[i])) return this.timer === undefined;
+    this.moved = now;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      scene.invalidate();
+    }, REST_MS);
+    return false;
+  }
+
+  private estimate(scene: Scene, groupIds: ArrayLike<number> | null): void {
+    const places = scene.places();
+    const found = outlinesOf(places, scene.usable, groupIds);
+    this.none = typeof found === "string" ? found : "few points";
+    if (typeof found === "string") {
+      this.drawn = [];
+      return;
+    }
+    // Paths lie about a place near them, since a canvas has not the digits for small shapes far from its origin.
+    this.origin = found[0]?.rings[0][0] ?? [0, 0];
+    this.drawn = found.map((outline) => ({ ...outline, path: pathOf(outline.rings, this.origin) }));
+  }
+
+  /** No drawing is to come of it. */
+  stop(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.moved = [];
   }
 }
 
-function estimate(places: Float32Array, usable: Uint8Array, model: Model, colors: Rgb[]): Contours | null {
-  const groups = new Map<number, [number, number][]>();
-  const single = model.groups.length > MAX_CLASSES;
-  let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (let i = 0; i < model.n; i++) {
-    if (!usable[i]) continue;
-    const [x, y] = [places[2 * i], places[2 * i + 1]];
-    const group = single ? -1 : model.groupIds[i];
-    if (!groups.has(group)) groups.set(group, []);
-    groups.get(group)?.push([x, y]);
-    [left, right] = [Math.min(left, x), Math.max(right, x)];
-    [bottom, top] = [Math.min(bottom, y), Math.max(top, y)];
-  }
-  const extent = Math.max(right - left, top - bottom);
-  if (!(extent > 0)) return null;
-  const margin = 3 * BANDWIDTH;
-  const scale = extent / (SIDE - 2 * margin);
-  const size: [number, number] = [
-    Math.ceil((right - left) / scale) + 2 * margin,
-    Math.ceil((top - bottom) / scale) + 2 * margin,
-  ];
-  const corner = { left: left - margin * scale, top: bottom - margin * scale };
-  const levels: Contours["levels"] = [];
-  for (const [group, points] of groups) {
-    if (points.length < MIN_POINTS) continue;
-    const contourAt = contourDensity<[number, number]>()
-      .x(([x]) => (x - corner.left) / scale)
-      .y(([, y]) => (y - corner.top) / scale)
-      .size(size)
-      .cellSize(4)
-      .bandwidth(BANDWIDTH)
-      .contours(points);
-    for (const share of single ? SHARES_OF_ALL : SHARES)
-      levels.push({ path: pathOf(contourAt(share * contourAt.max)), color: colors[group] ?? null, share });
-  }
-  return { ...corner, scale, levels };
-}
+const inkOf = (group: number, colors: Rgb[], theme: Theme): Rgb =>
+  colors[group] ? mix(colors[group], theme.text, INK) : theme.text;
 
-function pathOf({ coordinates }: ContourMultiPolygon): Path2D {
+function pathOf(rings: Point[][], [left, bottom]: Point): Path2D {
   const path = new Path2D();
-  for (const ring of coordinates.flat()) {
-    ring.forEach(([x, y], i) => (i ? path.lineTo(x, y) : path.moveTo(x, y)));
+  for (const ring of rings) {
+    ring.forEach(([x, y], i) => (i ? path.lineTo(x - left, y - bottom) : path.moveTo(x - left, y - bottom)));
     path.closePath();
   }
   return path;

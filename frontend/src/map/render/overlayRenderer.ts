@@ -1,9 +1,10 @@
 // Everything that lies over the points, composed for one moment.
 import type { Rgb } from "../../lib/theme.ts";
 import type { NeighborLink } from "../data/model.ts";
-import type { MapState } from "../data/state.ts";
+import type { ContourState, MapState } from "../data/state.ts";
 import type { Point } from "../math/camera.ts";
 import { classCenters, type ClassCenter } from "../math/centroids.ts";
+import { isAstray } from "./astray.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { QueryMarker } from "../math/queryMarker.ts";
@@ -53,7 +54,7 @@ export class OverlayRenderer {
   thumbnail = 0;
   /** Items drawn as pictures. */
   readonly drawn = new Set<number>();
-  private centers: { tween: Tween; of: Uint16Array; all: ClassCenter[] } | null = null;
+  private centers: { tween: Tween; usable: Uint8Array; of: Uint16Array; all: ClassCenter[] } | null = null;
   private order: { frame: PlacedFrame | null; usable: Uint8Array; of: Uint32Array } | null = null;
   private trails: Trails;
   private density = new Density();
@@ -66,15 +67,13 @@ export class OverlayRenderer {
   /** Draw all of it; says whether there are pictures among it. */
   draw(context: Context, scene: Scene): boolean {
     const { state, playback, orbit, lasso } = this.parts;
-    if (state.density) this.density.draw(context, scene, state.model, state.colors, state.theme);
+    this.tell("contours", this.drawDensity(context, scene));
+    this.tell("astray", isAstray(scene));
     this.trails.draw(context, scene);
     drawSpace(context, state, playback, orbit, scene);
     this.trainPoints ??= new TrainPointsLoader(state, this.parts.changed);
     const trained = drawTrainPoints(context, state, this.trainPoints, playback, orbit, scene);
-    if (trained !== state.trained) {
-      state.trained = trained;
-      queueMicrotask(this.parts.changed); // the caption tells how many there are
-    }
+    this.tell("trained", trained);
     this.drawPictures(context, scene);
     if (state.names) this.drawNames(context, scene);
     if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);
@@ -82,6 +81,23 @@ export class OverlayRenderer {
     this.drawHover(context, scene);
     overlay.drawLasso(context, lasso(), state.theme);
     return this.drawn.size > 0;
+  }
+
+  /** Note what the caption tells. */
+  private tell<K extends "contours" | "astray" | "trained">(name: K, value: MapState[K]): void {
+    const { state, changed } = this.parts;
+    if (state[name] === value) return;
+    state[name] = value;
+    queueMicrotask(changed);
+  }
+
+  private drawDensity(context: Context, scene: Scene): ContourState {
+    const { state, playback } = this.parts;
+    if (!state.density || !scene.frame) {
+      this.density.stop();
+      return "";
+    }
+    return this.density.draw(context, scene, state.model, state.colors, state.theme, playback.player.playing);
   }
 
   private drawPictures(context: Context, scene: Scene): void {
@@ -122,17 +138,16 @@ export class OverlayRenderer {
 
   private drawNames(context: Context, scene: Scene): void {
     const { model, colors, theme } = this.parts.state;
-    const { tween } = scene;
+    const { tween, usable } = scene;
     if (!tween) return;
-    if (this.centers?.tween !== tween || this.centers.of !== model.groupIds) {
-      this.centers = { tween, of: model.groupIds, all: classCenters(model, tween) };
+    if (this.centers?.tween !== tween || this.centers.usable !== usable || this.centers.of !== model.groupIds) {
+      this.centers = { tween, usable, of: model.groupIds, all: classCenters(model, tween, usable) };
     }
     if (this.thumbnail) return;
     const weights = tween.moves ? hermite(Math.min(1, scene.t)) : [0, 1, 0, 0];
     const along = (at: Point[], axis: 0 | 1) => at.reduce((sum, place, part) => sum + weights[part] * place[axis], 0);
-    const alone = model.isolated && new Set(model.groupIds.filter((_, i) => scene.usable[i]));
-    const centers = this.centers.all.map(({ at, clear }, c) => ({
-      clear: model.hidden.has(c) || alone?.has(c) === false ? 0 : clear,
+    const centers = this.centers.all.map(({ at, clear }) => ({
+      clear,
       position: [along(at, 0), along(at, 1)] as Point,
     }));
     // Where all classes are one spot, a name would only hide it.

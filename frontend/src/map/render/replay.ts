@@ -8,7 +8,7 @@ export interface Replay {
   readonly shown: Entry | null;
   readonly frames: Frames | null;
   /** Between entries, by index. */
-  readonly player: { readonly position: number };
+  readonly player: { readonly position: number; readonly playing: boolean };
   /** Whether all frames share one basis. */
   readonly sharesBasis: boolean;
 }

@@ -41,6 +41,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const alarm = new AlarmNote(on.remedy);
   const caption = h("div", "caption");
   const status = h("div", "status");
+  const strip = h("div", "strip", caption, toolbar.choices);
   const stage = h(
     "div",
     "stage",
@@ -48,8 +49,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     overlay,
     legend.node,
     toolbar.node,
-    toolbar.choices,
-    caption,
+    strip,
     status,
     colorControl.scale,
     alarm.node,
@@ -80,6 +80,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     announcer,
     alarm,
     caption,
+    strip,
     status,
     sheet,
   };

@@ -3,10 +3,17 @@ import { grouped } from "../../lib/format.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { MapState } from "../data/state.ts";
 import type { Timeline } from "../data/timeline.ts";
+import { MIN_POINTS } from "../math/contours.ts";
+
+const CONTOURS: Record<string, string> = {
+  moving: "contours appear when the points stand still",
+  "few points": `contours need ${MIN_POINTS} points of a class`,
+  "one spot": "no contours: all points lie on one spot",
+};
 
 /** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen. */
 export function statusOf(
-  { data, model, images, trained, trouble }: MapState,
+  { data, model, images, trained, contours, astray, trouble }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
@@ -21,6 +28,7 @@ export function statusOf(
   if (images === "train") parts[0] += ", faint";
   if (trained) parts.push(`rings: ${grouped(trained)} training images`);
   else if (images !== "test" && timeline.refit) parts.push("training images are not placed on refitted frames");
+  if (contours in CONTOURS) parts.push(CONTOURS[contours]);
   if (frame.xyz) parts.push("drag to rotate");
   const missing = model.neighbors.filter(({ item }) => !frame.present[item]).length;
   if (model.pinned !== null && !frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
@@ -28,7 +36,7 @@ export function statusOf(
   if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
   if (timeline.connection === "retrying") parts.push("connection lost, reconnecting …");
   if (trouble) parts.push(trouble);
-  return [parts.join(" · "), ""];
+  return [parts.join(" · "), astray ? "No points here: Home or a double-click shows all" : ""];
 }
 
 function waiting(timeline: Timeline): string {

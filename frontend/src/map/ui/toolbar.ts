@@ -101,7 +101,9 @@ export class Toolbar {
       group(tool("home", "Fit all points (Home or double-click)", () => on.home())),
       group(this.names, this.markers, this.trails, this.density, this.pictures, this.images, fullscreen),
     );
-    this.undo = tool("undo", "Undo: selection, pin, hidden classes (Ctrl+Z)", () => on.undo());
+    this.undo = tool("undo", "Undo the last choice: selection, pin, hidden classes, color, view (Ctrl+Z)", () =>
+      on.undo(),
+    );
     this.redo = tool("redo", "Redo (Ctrl+Shift+Z)", () => on.redo());
     this.choices = h(
       "div",
