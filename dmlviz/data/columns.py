@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -31,9 +32,11 @@ class Column:
     Attributes:
         name: its name.
         kind: "number"; "category", of a few different values; or "text", which can be searched but not colored by.
+            Dates and times are numbers, too: days since the first of them.
         low: the least number; NaN for other kinds, or if there is none.
         high: the largest number.
         values: the categories, in the order of the column's own dictionary if it has one, else in natural order.
+        start: for dates and times the first of them; None for other columns.
     """
 
     name: str
@@ -41,6 +44,12 @@ class Column:
     low: float = float("nan")
     high: float = float("nan")
     values: tuple[str, ...] = ()
+    start: datetime | None = None
+
+    def date_of(self, number: float) -> datetime:
+        """Return the time that a number of this column of dates stands for."""
+        assert self.start is not None
+        return self.start + timedelta(days=float(number))
 
 
 def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
@@ -123,6 +132,8 @@ def column_numbers(table: "pyarrow.Table", column: Column) -> np.ndarray:
     from pyarrow import array, compute
 
     values = table.column(column.name)
+    if column.start is not None:
+        return _days_since(values, column.start).astype(np.float32)
     if column.kind == "number":
         return np.asarray(values.cast("float64", safe=False).to_numpy(), np.float32)
     if column.kind == "text":
@@ -158,10 +169,27 @@ def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
         if not len(numbers):
             return Column(name, "number")
         return Column(name, "number", float(numbers.min()), float(numbers.max()))
-    if compute.count_distinct(column).as_py() > MAX_CATEGORIES:
+    distinct = compute.count_distinct(column).as_py()
+    if (types.is_timestamp(kind) or types.is_date(kind)) and distinct > FEW_NUMBERS:
+        ends = compute.min_max(_times(column)).as_py()
+        return Column(name, "number", 0.0, (ends["max"] - ends["min"]) / timedelta(days=1), start=ends["min"])
+    if distinct > MAX_CATEGORIES:
         return Column(name, "text")
     values = [value for value in _as_text(column).unique().to_pylist() if value is not None]
     return Column(name, "category", values=tuple(sorted(values, key=_natural)))
+
+
+def _times(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Dates and times to the millisecond, those of other time zones in UTC."""
+    import pyarrow
+
+    return column.cast(pyarrow.timestamp("ms"), safe=False)
+
+
+def _days_since(column: "pyarrow.ChunkedArray", start: datetime) -> np.ndarray:
+    times = _times(column).to_numpy().astype("datetime64[ms]")
+    days: np.ndarray = (times - np.datetime64(start, "ms")) / np.timedelta64(1, "D")
+    return days  # NaN where there is none
 
 
 def _as_text(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":

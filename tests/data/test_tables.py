@@ -1,6 +1,7 @@
 """Tables as data: which columns are vectors, pictures, labels and roles; sentences for what cannot be read."""
 
 import io
+from datetime import datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -342,3 +343,15 @@ def test_equal_vectors_with_other_values_in_a_column_are_another_run(tmp_path):
     first, second, third = [import_embeddings(runs, table, "things").id for table in tables]
     assert first != second == third
     assert tables[0].notes[-1] == "Columns left out, as they hold lists, bytes or nothing: tags."
+
+
+@pytest.mark.parametrize(
+    "kind", ["timestamp[s]", "timestamp[ns]", "date32[day]", pa.timestamp("us", "Europe/Oslo")], ids=str
+)
+def test_dates_are_numbers_of_days_that_know_where_they_begin(kind):
+    days = [None, *(datetime(2024, 1, 2) + timedelta(days=i) for i in range(1500))]
+    table = pa.table({"when": pa.array(days, "timestamp[s]").cast(kind)})
+    (when,) = describe_columns(table)
+    assert (when.kind, when.low, when.high) == ("number", 0, 1499)
+    assert when.date_of(2) == datetime(2024, 1, 4)
+    np.testing.assert_array_equal(column_numbers(table, when)[:3], [np.nan, 0, 1])
