@@ -77,8 +77,8 @@ def add_data(
     color: Color,
     data: Path | None,
     runs: Path | None,
-) -> Run | None:
-    """Import data and print the report; return the run of embeddings, None for images to train on."""
+) -> Run | str:
+    """Import data and print the report; return the run of embeddings, or the name of a data set of images."""
     console = Console(highlight=False, soft_wrap=True)
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("Reading", total=None)
@@ -94,8 +94,9 @@ def add_data(
     if isinstance(imported, LabeledEmbeddings):
         return _save_embeddings(imported, title or path.stem, Runs(runs_folder(runs)), data_root(data))
     _print_report(imported, console)
-    print(imported.save(data_root(data)))
-    return None
+    name = imported.save(data_root(data))
+    print(name)
+    return name
 
 
 @app.command()

@@ -179,10 +179,10 @@ def market(folder: Folder) -> Rows:
     parts = {"train": "bounding_box_train", "query": "query", "gallery": "bounding_box_test"}
     rows = []
     for split, name in parts.items():
-        for path in sorted((folder / name).iterdir(), key=lambda path: path.name):
-            match = _PERSON.match(path.name)
+        for picture in sorted(path.name for path in (folder / name).iterdir()):
+            match = _PERSON.match(picture)
             if match is not None and match[1] != JUNK:
-                rows.append({"path": f"{name}/{path.name}", "label": match[1], "split": split, "camera": int(match[2])})
+                rows.append({"path": f"{name}/{picture}", "label": match[1], "split": split, "camera": int(match[2])})
     return rows
 
 

@@ -26,9 +26,10 @@ def numeric_vector(table: "pyarrow.Table", numeric: Sequence[str]) -> tuple[str,
     They are the longest of: coordinates (x, y; umap_x, umap_y; longitude, latitude) and series that count from 0 or 1
     (d0, d1, …; pca_1, pca_2). Without any, they are all columns that do not merely number the rows.
     """
-    candidates = [found for found in (coordinates(numeric), counted(numeric)) if len(found) > 1]
-    if candidates:
-        return tuple(max(candidates, key=len))  # the first of those that are equally long
+    given, series = coordinates(numeric), counted(numeric)
+    longest = series if len(series) > len(given) else given
+    if len(longest) > 1:
+        return tuple(longest)
     return tuple(column for column in numeric if not is_row_number(table, column))
 
 
