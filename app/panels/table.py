@@ -97,8 +97,8 @@ def _filter_widgets(run: str, columns: tuple[Column, ...]) -> None:
         elif not column.low < column.high:
             st.caption("There are no numbers." if np.isnan(column.low) else f"All numbers are {column.low:g}.")
         elif column.start is not None:
-            whole, key = (column.start, column.date_of(column.high)), f"table.range.{run}.{column.name}"
-            st.slider("From and to", *whole, whole, key=key, format=DATE if column.high > FEW_DAYS else TIME)
+            ends, key = (column.start, column.date_of(column.high)), f"table.range.{run}.{column.name}"
+            st.slider("From and to", *ends, ends, key=key, format=DATE if column.high > FEW_DAYS else TIME)
         else:
             whole, key = (column.low, column.high), f"table.range.{run}.{column.name}"
             st.slider("From and to", *whole, whole, key=key)
