@@ -17,7 +17,7 @@ from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.embedding_file import UNLABELED
+from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.runs.run import LIVE

@@ -1,6 +1,7 @@
 """Below the map: the table of the test images, to search, filter and sort, and to select on the map."""
 
 import zlib
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ PICKED = "table.picked"  # a person has selected rows, so that the map has to fo
 ANY = "Any column"
 MOST_ROWS = 10_000  # sent to the page at a time
 HEIGHT = 360  # pixels
+FEW_DAYS = 3  # within which the time of the day matters
+DATE, TIME = "YYYY-MM-DD", "YYYY-MM-DD HH:mm"
 
 
 def table_panel(page: PageContext) -> None:
@@ -93,6 +96,9 @@ def _filter_widgets(run: str, columns: tuple[Column, ...]) -> None:
             st.multiselect("Values", column.values, key=key, placeholder="all", select_all=False)
         elif not column.low < column.high:
             st.caption("There are no numbers." if np.isnan(column.low) else f"All numbers are {column.low:g}.")
+        elif column.start is not None:
+            ends, key = (column.start, column.date_of(column.high)), f"table.range.{run}.{column.name}"
+            st.slider("From and to", *ends, ends, key=key, format=DATE if column.high > FEW_DAYS else TIME)
         else:
             whole, key = (column.low, column.high), f"table.range.{run}.{column.name}"
             st.slider("From and to", *whole, whole, key=key)
@@ -107,7 +113,12 @@ def _filter(run: str, columns: tuple[Column, ...]) -> Filter:
         return Filter(text)
     if column.kind == "category":
         return Filter(text, name, values=tuple(st.session_state.get(f"table.values.{run}.{name}", ())))
-    low, high = st.session_state.get(f"table.range.{run}.{name}", (column.low, column.high))
+    low, high = st.session_state.get(f"table.range.{run}.{name}", (None, None))
+    if low is None:
+        return Filter(text, name)
+    if column.start is not None:
+        low, high = ((end - column.start) / timedelta(days=1) for end in (low, high))
+        high = high + 1e-9  # a time is rounded to a microsecond
     return Filter(text, name, low if low > column.low else -np.inf, high if high < column.high else np.inf)
 
 

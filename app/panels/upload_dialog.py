@@ -12,7 +12,7 @@ from app.widgets.error_boundary import error_boundary
 from app.widgets.markdown import escape_markdown
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
-from dmlviz.data.table_file import MAX_VECTORS
+from dmlviz.data.table_limits import MAX_VECTORS
 from dmlviz.errors import UserError
 
 OPEN = "custom-data-open"

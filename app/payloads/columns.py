@@ -1,5 +1,6 @@
 """What else is known of the test images, as columns: colors and marker shapes of the map, and the table below it."""
 
+from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +50,7 @@ def column_infos(run: Run, data: Path) -> list[ColumnInfo]:
             "low": None if np.isnan(column.low) else column.low,
             "high": None if np.isnan(column.high) else column.high,
             "values": list(column.values) if column.kind == "category" else None,
+            "start": None if column.start is None else column.start.replace(tzinfo=UTC).timestamp() * 1000,
         }
         for column in described(run, data)
         if column.kind != "text"

@@ -11,6 +11,7 @@ from app.payloads.batches import encode_array
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.pair_thresholds import PairThresholds
+from dmlviz.data.class_names import has_label
 from dmlviz.ops.pairwise_numpy import distances
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.tuple_difficulty import ComparingLoss
@@ -70,7 +71,8 @@ def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[
     sample = np.linspace(0, len(tracked) - 1, min(MAX_IMAGES, len(tracked))).round().astype(int)
     x = np.asarray(x[tracked[sample]] if step is None else x[sample], np.float32)
     labels, sphere = labels[tracked[sample]], run.config.normalize
-    finite = np.isfinite(x).all(axis=1)
+    named = has_label(labels, DATASETS[run.config.dataset].classes)
+    finite = np.isfinite(x).all(axis=1) & (named | ~named.any())
     x, labels = x[finite], labels[finite]
     first, second = np.triu_indices(len(x), 1)
     d = np.maximum(distances(x, measure)[first, second], 0)

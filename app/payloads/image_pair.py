@@ -7,6 +7,8 @@ import numpy as np
 
 from app.payloads.protocol.inspector import ImagePair, PairSpace
 from app.payloads.sprites import ImageTiles
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
 from dmlviz.metrics.verification import best_threshold, pairs
 from dmlviz.ops.squared_distances import squared_differences
@@ -78,7 +80,9 @@ def _embedding_threshold(path: str, created: str) -> tuple[float, float, int]:
     run = Run(Path(path))
     assert run.embeddings is not None
     assert run.labels is not None
-    return _threshold(run.embeddings, run.labels)
+    named = has_label(run.labels, DATASETS[run.config.dataset].classes)
+    named = named if named.any() else ~named
+    return _threshold(run.embeddings[named], run.labels[named])
 
 
 def _threshold(points: np.ndarray, labels: np.ndarray) -> tuple[float, float, int]:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate_per_query
 from dmlviz.runs.run import Run
@@ -29,6 +31,9 @@ def _per_query(path: str, created: str, step: int | None) -> bytes:
     if embeddings is None or labels is None or tracked is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
     items = np.arange(len(labels)) if step is None else np.asarray(tracked)
+    named = has_label(labels[items], DATASETS[run.config.dataset].classes)
+    if named.any():
+        items, embeddings = items[named], embeddings[named]
     scores = evaluate_per_query(embeddings, labels[items])
     columns = (
         items[scores.queries],

@@ -14,7 +14,6 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.nets import nets_for
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import available_datasets, data_root, dataset_note
-from dmlviz.data.columns import columns_note
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path
@@ -78,8 +77,8 @@ def add_data(
     color: Color,
     data: Path | None,
     runs: Path | None,
-) -> Run | None:
-    """Import data and print the report; return the run of embeddings, None for images to train on."""
+) -> Run | str:
+    """Import data and print the report; return the run of embeddings, or the name of a data set of images."""
     console = Console(highlight=False, soft_wrap=True)
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("Reading", total=None)
@@ -95,8 +94,9 @@ def add_data(
     if isinstance(imported, LabeledEmbeddings):
         return _save_embeddings(imported, title or path.stem, Runs(runs_folder(runs)), data_root(data))
     _print_report(imported, console)
-    print(imported.save(data_root(data)))
-    return None
+    name = imported.save(data_root(data))
+    print(name)
+    return name
 
 
 @app.command()
@@ -150,11 +150,8 @@ def _print_report(dataset: ImportedDataset, console: Console) -> None:
     for row in dataset.report["classes"]:
         table.add_row(row["name"], f"{row['train']:,}", f"{row['test']:,}")
     console.print(table)
-    for line in [*dataset.report["notes"], *dataset.report["warnings"]]:
+    for line in dataset.report_lines:
         console.print(line, markup=False)
-    for skipped in dataset.report["left_out"]:
-        names = ", ".join(skipped["names"][:3])
-        console.print(f"Skipped: {skipped['count']:,}, {skipped['reason']} ({names})", markup=False)
 
 
 def split_names(columns: str) -> tuple[str, ...]:
@@ -163,16 +160,14 @@ def split_names(columns: str) -> tuple[str, ...]:
 
 
 def _save_embeddings(vectors: LabeledEmbeddings, title: str, runs: Runs, data: Path) -> Run:
-    from dmlviz.runs.import_embeddings import MAX_SCORED, import_embeddings, is_scored
+    from dmlviz.runs.import_embeddings import import_embeddings, import_notes
 
     limit_to_one_thread()
     run = import_embeddings(runs, vectors, title, data)
     n, d = vectors.embeddings.shape
     classes = vectors.class_count or "no labels"
     print(f"{run.title}: {n:,} embeddings, {d}-d, {classes}, imported as a run without a model")
-    for line in columns_note([] if vectors.columns is None else vectors.columns.column_names):
+    for line in import_notes(vectors):
         print(line)
-    if vectors.comparable and not is_scored(vectors):
-        print(f"Scores are computed up to {MAX_SCORED:,} embeddings.")
     print(run.path)
     return run

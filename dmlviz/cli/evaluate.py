@@ -13,6 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import format_score
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import data_root
+from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
@@ -99,6 +100,9 @@ def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | Non
     embeddings, labels = selected.embeddings, selected.labels
     if embeddings is None or labels is None:
         raise UserError(f"{selected.title} has no embeddings yet: wait until training has finished.")
+    named = has_label(labels, DATASETS[selected.config.dataset].classes)
+    if named.any() and not named.all():
+        embeddings, labels = embeddings[named], labels[named]
     console = Console(highlight=False)
     console.print(f"{selected.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
     scores = metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)

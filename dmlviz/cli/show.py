@@ -8,7 +8,6 @@ import typer
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.data import ImageColumn, LabelColumn, VectorColumns, add_data, split_names
 from dmlviz.data.table_file import Choice
-from dmlviz.errors import UserError
 
 app = single_command_app()
 
@@ -28,14 +27,13 @@ def show(
     data: DataFolder = None,
     runs: RunsFolder = None,
 ) -> None:
-    """Open the app with a map of a table's vectors: PCA at once, t-SNE and UMAP on request. Press Ctrl-C to stop."""
+    """Open the app with a map of a table's vectors: PCA at once, t-SNE and UMAP on request. Press Ctrl-C to stop.
+
+    A table of images without vectors becomes a data set, chosen to train on.
+    """
     from dmlviz.cli import serve
 
     serve.check_port_free("127.0.0.1", port)  # before the import, which may take a while
-    run = add_data(path, title, Choice(split_names(vector), label, image), labels, None, "auto", data, runs)
-    if run is None:
-        raise UserError(
-            f"A map is shown of vectors; {path.name} holds images only, now a data set to train on: open the app with "
-            "dmlviz and choose it."
-        )
-    serve.serve(port=port, browser=browser, data=data, runs=runs, page=f"?run={run.id}")
+    added = add_data(path, title, Choice(split_names(vector), label, image), labels, None, "auto", data, runs)
+    page = f"?dataset={added}" if isinstance(added, str) else f"?run={added.id}"
+    serve.serve(port=port, browser=browser, data=data, runs=runs, page=page)

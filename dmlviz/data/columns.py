@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -31,9 +32,11 @@ class Column:
     Attributes:
         name: its name.
         kind: "number"; "category", of a few different values; or "text", which can be searched but not colored by.
+            Dates and times are numbers, too: days since the first of them.
         low: the least number; NaN for other kinds, or if there is none.
         high: the largest number.
         values: the categories, in the order of the column's own dictionary if it has one, else in natural order.
+        start: for dates and times the first of them; None for other columns.
     """
 
     name: str
@@ -41,6 +44,12 @@ class Column:
     low: float = float("nan")
     high: float = float("nan")
     values: tuple[str, ...] = ()
+    start: datetime | None = None
+
+    def date_of(self, number: float) -> datetime:
+        """Return the time that a number of this column of dates stands for."""
+        assert self.start is not None
+        return self.start + timedelta(days=float(number))
 
 
 def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
@@ -61,7 +70,7 @@ def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
             column = compute.utf8_slice_codeunits(column.cast(pyarrow.large_string()), 0, MAX_TEXT)
         elif types.is_decimal(kind) or types.is_float16(kind):
             column = column.cast(pyarrow.float64())
-        elif types.is_nested(kind) or not (types.is_primitive(kind) or types.is_boolean(kind)):
+        elif not _is_kept(column):
             continue
         short = base = one_line(name, MAX_NAME) or "column"
         number = 2
@@ -74,6 +83,12 @@ def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
             "out."
         )
     return pyarrow.table(arrays)
+
+
+def dropped_note(table: "pyarrow.Table") -> list[str]:
+    """Return a sentence that names the columns that cannot be kept, for a report; none where all can."""
+    dropped = [name for name, column in zip(table.column_names, table.columns, strict=True) if not _is_kept(column)]
+    return [f"Columns left out, as they hold lists, bytes or nothing: {', '.join(dropped)}."] if dropped else []
 
 
 def write_columns(table: "pyarrow.Table", path: Path) -> None:
@@ -117,6 +132,8 @@ def column_numbers(table: "pyarrow.Table", column: Column) -> np.ndarray:
     from pyarrow import array, compute
 
     values = table.column(column.name)
+    if column.start is not None:
+        return _days_since(values, column.start).astype(np.float32)
     if column.kind == "number":
         return np.asarray(values.cast("float64", safe=False).to_numpy(), np.float32)
     if column.kind == "text":
@@ -128,6 +145,14 @@ def column_numbers(table: "pyarrow.Table", column: Column) -> np.ndarray:
 def columns_note(names: Sequence[str]) -> list[str]:
     """Return a sentence that names the columns, for a report; none without columns."""
     return [f"Columns to color and search by: {', '.join(names)}."] if names else []
+
+
+def _is_kept(column: "pyarrow.ChunkedArray") -> bool:
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_decimal(kind)
+    return bool(is_text or types.is_primitive(kind) or types.is_boolean(kind))
 
 
 def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
@@ -144,10 +169,27 @@ def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
         if not len(numbers):
             return Column(name, "number")
         return Column(name, "number", float(numbers.min()), float(numbers.max()))
-    if compute.count_distinct(column).as_py() > MAX_CATEGORIES:
+    distinct = compute.count_distinct(column).as_py()
+    if (types.is_timestamp(kind) or types.is_date(kind)) and distinct > FEW_NUMBERS:
+        ends = compute.min_max(_times(column)).as_py()
+        return Column(name, "number", 0.0, (ends["max"] - ends["min"]) / timedelta(days=1), start=ends["min"])
+    if distinct > MAX_CATEGORIES:
         return Column(name, "text")
     values = [value for value in _as_text(column).unique().to_pylist() if value is not None]
     return Column(name, "category", values=tuple(sorted(values, key=_natural)))
+
+
+def _times(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Dates and times to the millisecond, those of other time zones in UTC."""
+    import pyarrow
+
+    return column.cast(pyarrow.timestamp("ms"), safe=False)
+
+
+def _days_since(column: "pyarrow.ChunkedArray", start: datetime) -> np.ndarray:
+    times = _times(column).to_numpy().astype("datetime64[ms]")
+    days: np.ndarray = (times - np.datetime64(start, "ms")) / np.timedelta64(1, "D")
+    return days  # NaN where there is none
 
 
 def _as_text(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":

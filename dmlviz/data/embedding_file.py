@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dmlviz.data import table_file
-from dmlviz.data.columns import clean_columns
-from dmlviz.data.table_file import LABEL_KEYS, VECTOR_KEYS, Choice, check_finite, check_size, find_columns, read_vectors
+from dmlviz.data.class_names import UNLABELED, class_ids, has_label, label_notes
+from dmlviz.data.columns import clean_columns, dropped_note
+from dmlviz.data.table_file import LABEL_KEYS, VECTOR_KEYS, Choice, find_columns, read_vectors
+from dmlviz.data.table_limits import check_finite, check_size
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
 from dmlviz.storage.text import one_line
@@ -19,16 +21,14 @@ if TYPE_CHECKING:
 
 ANY = f"{NUMBERS}cSU"  # dtype kinds; other than numbers are rejected later, with a clearer message
 SUFFIXES = (".npy", ".npz", *table_file.SUFFIXES)
-MAX_CLASSES = 65_535  # the page has two bytes for each label
-MAX_LABEL = 1000  # characters that are looked at
-UNLABELED = "no label"  # the only class of embeddings without labels
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledEmbeddings:
     """Embeddings (n × d, float32), their labels (n, int64), the class names by label, and further columns (n rows).
 
-    Without labels there is one class, `UNLABELED`. `images` are pictures of the rows (uint8, n × s × s (× 3)), if any.
+    Without labels there is one class, `UNLABELED`; where some rows have none, it is the last. `images` are pictures of
+    the rows (uint8, n × s × s (× 3)), if any. `notes` are sentences on how the file was read.
     """
 
     embeddings: np.ndarray
@@ -36,6 +36,7 @@ class LabeledEmbeddings:
     classes: tuple[str, ...]
     columns: "pyarrow.Table | None" = None
     images: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def labeled(self) -> bool:
@@ -47,21 +48,31 @@ class LabeledEmbeddings:
         """How many classes there are, in words; "" without labels."""
         if not self.labeled:
             return ""
-        return "1 class" if len(self.classes) == 1 else f"{len(self.classes):,} classes"
+        classes = [name for name in self.classes if name != UNLABELED]
+        return "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
+
+    @property
+    def labeled_rows(self) -> np.ndarray:
+        """Indices of the rows that have a label."""
+        return np.flatnonzero(has_label(self.labels, self.classes))
 
     @property
     def comparable(self) -> bool:
         """Whether there are classes to tell apart, so that there are scores."""
-        return len(self.classes) > 1
+        return len([name for name in self.classes if name != UNLABELED]) > 1
 
 
 class EmbeddingTable(NamedTuple):
-    """What a file holds, not validated: vectors (n × d), labels (n, numbers or texts), cameras (n, if asked for)."""
+    """What a file holds, not validated: vectors (n × d), labels (n, numbers or texts), cameras (n, if asked for).
+
+    `notes` are sentences on how it was read.
+    """
 
     vectors: np.ndarray
     labels: np.ndarray | None
     cameras: np.ndarray | None = None
     columns: "pyarrow.Table | None" = None
+    notes: tuple[str, ...] = ()
 
 
 def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | None = None) -> LabeledEmbeddings:
@@ -81,7 +92,7 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
     path = Path(path)
     table = read_table(path, choice=choice)
     class_labels = table.labels if labels is None else _read_labels(Path(labels))
-    return validated(path.name, table.vectors, class_labels, table.columns)
+    return validated(path.name, table.vectors, class_labels, table.columns, table.notes)
 
 
 def read_table(path: Path, camera: str | None = None, choice: Choice | None = None) -> EmbeddingTable:
@@ -103,7 +114,9 @@ def read_table(path: Path, camera: str | None = None, choice: Choice | None = No
             return _npy(path, camera)
         if suffix == ".npz":
             return _npz(path, camera)
-        return columns_of_vectors(table_file.read_table_file(path), path.name, camera, choice)
+        read, notes = table_file.read_table_file(path)
+        table = columns_of_vectors(read, path.name, camera, choice)
+        return table._replace(notes=(*notes, *table.notes))
     except UserError:
         raise
     except MemoryError:
@@ -141,7 +154,8 @@ def columns_of_vectors(
         )
     labels = None if found.label is None else shared_objects(table.column(found.label))
     vectors = read_vectors(table, found.vector, name)
-    return EmbeddingTable(vectors, labels, cameras, clean_columns(table.select(found.others)))
+    others = table.select(found.others)
+    return EmbeddingTable(vectors, labels, cameras, clean_columns(others), (*found.notes(), *dropped_note(others)))
 
 
 def shared_objects(column: Any) -> np.ndarray:
@@ -153,23 +167,6 @@ def shared_objects(column: Any) -> np.ndarray:
     values = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
     rows: np.ndarray = values[np.asarray(encoded.indices.fill_null(len(values) - 1))]
     return rows
-
-
-def class_ids(labels: np.ndarray, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return class IDs (n, int64) and class names of labels as a file has them, in natural order.
-
-    Raises:
-        UserError: For too many classes.
-    """
-    names = [label_text(label) for label in labels.tolist()]
-    classes = sorted(set(names), key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
-    if len(classes) > MAX_CLASSES:
-        raise UserError(
-            f"Labels name up to {MAX_CLASSES:,} classes; {name} has {len(classes):,}: merge classes, or choose another "
-            "column as label."
-        )
-    numbers = {name: number for number, name in enumerate(classes)}
-    return np.array([numbers[name] for name in names], np.int64), tuple(classes)
 
 
 def _read_labels(path: Path) -> np.ndarray:
@@ -227,9 +224,13 @@ def _no_camera(file: str, camera: str, names: Sequence[str]) -> UserError:
 
 
 def validated(
-    name: str, vectors: np.ndarray, labels: np.ndarray | None, columns: "pyarrow.Table | None"
+    name: str,
+    vectors: np.ndarray,
+    labels: np.ndarray | None,
+    columns: "pyarrow.Table | None",
+    notes: Sequence[str] = (),
 ) -> LabeledEmbeddings:
-    """Return embeddings that a map can show; raise UserError if they are none."""
+    """Return embeddings that a map can show, with notes on their labels; raise UserError if they are none."""
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
         raise UserError(
             f"Vectors are an n × d array of numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: reshape it."
@@ -246,15 +247,9 @@ def validated(
     embeddings = np.ascontiguousarray(vectors, np.float32)
     check_finite(embeddings, name)
     if labels is None:
-        return LabeledEmbeddings(embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), columns)
+        return LabeledEmbeddings(
+            embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), columns, notes=tuple(notes)
+        )
     ids, classes = class_ids(labels, name)
-    return LabeledEmbeddings(embeddings, ids, classes, columns)
-
-
-def label_text(label: Any) -> str:
-    """Return the name of the class that a label of a file stands for: 3, 3.0 and "3" name one class."""
-    if isinstance(label, bytes):
-        label = label.decode(errors="replace")
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    return "".join(letter for letter in str(label)[:MAX_LABEL] if letter.isprintable()).strip()[:40] or "unnamed"
+    notes = (*notes, *label_notes(labels, ids, classes))
+    return LabeledEmbeddings(embeddings, ids, classes, columns, notes=notes)

@@ -3,6 +3,7 @@
 import os
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,11 @@ from dmlviz.errors import UserError
 MAX_FILES = 100_000
 MAX_BYTES = 20 * 1024**2  # of one file
 MAX_UNPACKED = 4 * 1024**3  # of all together
+
+
+TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+Folder = Path | zipfile.Path  # or a file in it
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,53 @@ def iter_files(path: Path) -> Iterator[list[Entry]]:
             yield sorted((entry for entry in entries if not _hidden(entry.parts)), key=lambda entry: entry.parts)
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise UserError(f"{path.name} is not a zip, or it is damaged ({error}): zip the folder again.") from None
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[Folder]:
+    """Open a folder, or a zip as if it were one.
+
+    Raises:
+        UserError: If it is a damaged zip, or a tar, whose files cannot be read one by one.
+    """
+    if path.name.lower().endswith(TARS):
+        raise UserError(f"Folders and zips are read; {path.name} is a tar: unpack it first, as with tar -xf.")
+    if not path.is_file():
+        yield path
+        return
+    _check(path.name, count_entries(path, MAX_FILES), 0)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield zipfile.Path(archive)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        raise UserError(f"{path.name} is not a zip, or it is damaged ({error}): zip the folder again.") from None
+
+
+def exists(path: Folder) -> bool:
+    """Whether there is such a file or folder."""
+    return path.is_file() or path.is_dir()
+
+
+def read_file(path: Folder) -> bytes:
+    """Return the content of a file; raise UserError if it is too large or damaged, OSError if it is not there."""
+    if isinstance(path, zipfile.Path):
+        try:
+            size = path.root.getinfo(path.at).file_size
+        except KeyError:
+            raise FileNotFoundError(path.name) from None
+    else:
+        size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise UserError(_too_large(size))
+    try:
+        return path.read_bytes()
+    except (RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):  # a password, a method, damage
+        raise UserError("cannot be read") from None
+
+
+def subfolders(folder: Folder) -> list[Folder]:
+    """Return the folders in a folder, without hidden and system ones."""
+    return [path for path in folder.iterdir() if path.is_dir() and not _hidden((path.name,))]
 
 
 def _check(name: str, files: int, size: int) -> None:

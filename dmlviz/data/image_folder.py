@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dmlviz.data.class_names import MAX_NAME, short_names
 from dmlviz.data.file_source import Entry, iter_files
 from dmlviz.data.image_ops import decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
@@ -103,8 +104,9 @@ def import_image_folder(
     gray = is_gray(squares)
     preprocessing = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
     images = squares if preprocessing.colored else to_grayscale(squares)
-    names = sorted({picture.name for picture in kept_pictures}, key=_natural)
-    labels = np.array([names.index(picture.name) for picture in kept_pictures])
+    folders = sorted({picture.name for picture in kept_pictures}, key=_natural)
+    numbers = {folder: number for number, folder in enumerate(folders)}
+    labels, names = np.array([numbers[picture.name] for picture in kept_pictures]), short_names(folders)
     test, split = _test_images(kept_pictures, labels)
     parts = {
         "train_images": images[~test],
@@ -183,7 +185,9 @@ def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Pic
     for picture in pictures:
         if picture.name in small:
             num_pictures = "1 picture" if counts[picture.name] == 1 else f"{counts[picture.name]} pictures"
-            left_out.add(f"class {picture.name} has {num_pictures}: {MIN_PER_CLASS} are needed", picture.entry.name)
+            left_out.add(
+                f"class {picture.name[:MAX_NAME]} has {num_pictures}: {MIN_PER_CLASS} are needed", picture.entry.name
+            )
     classes = len(counts) - len(small)
     if classes < 2:
         reasons = left_out.summary()
@@ -259,13 +263,13 @@ def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarr
 
 
 def _class_name(folder: str) -> str:
-    """Return a folder's name without control characters, at most 40 characters long."""
+    """Return a folder's name without control characters."""
     printable = "".join(letter for letter in unicodedata.normalize("NFC", folder) if letter.isprintable())
-    return printable.strip()[:40] or "unnamed"
+    return printable.strip() or "unnamed"
 
 
 def _title(path: Path) -> str:
-    return _class_name(Path(path).stem.replace("_", " "))
+    return _class_name(Path(path).stem.replace("_", " "))[:MAX_NAME]
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:

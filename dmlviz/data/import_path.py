@@ -1,16 +1,17 @@
 """Whatever a person brings, from its path: a folder or zip of pictures, a known layout, a table, embeddings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dmlviz.data import layouts, table_file
+from dmlviz.data import hugging_face, layouts, table_file
 from dmlviz.data.embedding_file import LabeledEmbeddings, columns_of_vectors, read_embeddings, validated
+from dmlviz.data.file_source import TARS, Folder, exists, open_folder
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_table import import_picture_table, read_pictures
-from dmlviz.data.table_file import Choice, find_columns
+from dmlviz.data.table_file import Choice, find_columns, prepared
 from dmlviz.errors import UserError
 from dmlviz.storage.text import one_line
 
@@ -48,28 +49,20 @@ def import_path(
         UserError: If it cannot be read.
     """
     path = Path(path)
-    if path.is_dir():
-        layout = layouts.find_layout(path)
-        if layout is not None:
-            table = layout.read(path)
-            return import_picture_table(
-                table,
-                layouts.found_columns(table),
-                path,
-                title=title or layout.title,
-                name=path.name,
-                side=side,
-                color=color,
-                progress=progress,
-            )
-    if path.is_dir() or path.suffix.lower() == ".zip" or not path.is_file():
+    if path.is_dir() and hugging_face.is_saved_dataset(path):
+        table = prepared(hugging_face.read_saved_dataset(path), path.name)
+        return import_table(
+            table, path, path.name, title=title or path.name, choice=choice, side=side, color=color, progress=progress
+        )
+    if path.is_dir() or path.name.lower().endswith((".zip", *TARS)) or not path.is_file():
         if path.suffix.lower() in (*table_file.SUFFIXES, ".npy", ".npz"):
             raise UserError(f"There is no file {path}: check the path.")
-        return import_image_folder(path, title=title, side=side, color=color, progress=progress)
+        return _import_folder(path, title, side, color, progress)
     if path.suffix.lower() not in table_file.SUFFIXES or labels is not None:
         return read_embeddings(path, labels, choice)
+    table, notes = _read(path)
     return import_table(
-        _read(path),
+        table,
         path.parent if follow_paths else None,
         path.name,
         title=title or path.stem,
@@ -77,12 +70,37 @@ def import_path(
         side=side,
         color=color,
         progress=progress,
+        notes=notes,
     )
+
+
+def _import_folder(
+    path: Path, title: str, side: int | None, color: Color, progress: Callable[[int, int], object]
+) -> ImportedDataset:
+    """Read a folder or zip of pictures: one of a known layout, else one with a folder for each class."""
+    if exists(path):
+        with open_folder(path) as folder:
+            found = layouts.find_layout(folder)
+            if found is not None:
+                layout, place = found
+                table = layout.read(place)
+                return import_picture_table(
+                    table,
+                    layouts.found_columns(table),
+                    place,
+                    title=title or layout.title,
+                    name=path.name,
+                    side=side,
+                    color=color,
+                    progress=progress,
+                    notes=[f"Read as {layout.title}."],
+                )
+    return import_image_folder(path, title=title, side=side, color=color, progress=progress)
 
 
 def import_table(
     table: "pyarrow.Table",
-    folder: Path | None,
+    folder: Folder | None,
     name: str,
     *,
     title: str,
@@ -90,6 +108,7 @@ def import_table(
     side: int | None = None,
     color: Color = "auto",
     progress: Callable[[int, int], object] = lambda done, of: None,
+    notes: Sequence[str] = (),
 ) -> ImportedDataset | LabeledEmbeddings:
     """Make data of a table: embeddings if it has vectors, otherwise pictures to train on.
 
@@ -102,6 +121,7 @@ def import_table(
         side: Side of the square images in pixels.
         color: "gray", "color", or "auto": gray if all images are.
         progress: Called with the number of pictures read, and of all pictures.
+        notes: Sentences on how the table was read, for the report.
 
     Raises:
         UserError: For a table that has neither.
@@ -110,18 +130,21 @@ def import_table(
         raise UserError(f"A table has a row for each picture or vector; {name} has none: check how it was written.")
     found = find_columns(table, name, choice)
     if not found.vector and found.image is not None:
+        notes = [*notes, f"Pictures: {found.image}. Label: {found.label}."]
         return import_picture_table(
-            table, found, folder, title=title, name=name, side=side, color=color, progress=progress
+            table, found, folder, title=title, name=name, side=side, color=color, progress=progress, notes=notes
         )
     columns = columns_of_vectors(table, name, choice=choice)
-    embeddings = validated(name, columns.vectors, columns.labels, columns.columns)
+    embeddings = validated(name, columns.vectors, columns.labels, columns.columns, (*notes, *columns.notes))
     if found.image is None:
         return embeddings
-    pictures = read_pictures(table, found.image, folder, name, side, color, progress, strict=True)
-    return replace(embeddings, images=pictures.images)
+    pictures = read_pictures(table, found.image, folder, name, side, color, progress)
+    return replace(
+        embeddings, images=pictures.at_all_rows(table.num_rows), notes=(*embeddings.notes, *pictures.notes())
+    )
 
 
-def _read(path: Path) -> "pyarrow.Table":
+def _read(path: Path) -> tuple["pyarrow.Table", list[str]]:
     try:
         return table_file.read_table_file(path)
     except UserError:

@@ -36,6 +36,15 @@ class ImportedDataset:
     report: dict[str, Any]
     columns: Mapping[str, "pyarrow.Table"] = field(default_factory=dict)
 
+    @property
+    def report_lines(self) -> list[str]:
+        """The sentences of the report: notes, warnings, and what was left out."""
+        left_out = [
+            f"Skipped: {entry['count']:,}, {entry['reason']} ({', '.join(entry['names'][:3])})"
+            for entry in self.report["left_out"]
+        ]
+        return [*self.report["notes"], *self.report["warnings"], *left_out]
+
     def save(self, root: Path) -> str:
         """Save it to a data folder, and return its name in the catalog."""
 

@@ -1,6 +1,6 @@
 """Import of pictures that a table names or holds, with their labels, split and further columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlviz.catalog.dataset_spec import ClassSplit
-from dmlviz.data.columns import clean_columns, columns_note
-from dmlviz.data.embedding_file import class_ids, shared_objects
-from dmlviz.data.file_source import MAX_BYTES
+from dmlviz.data.class_names import UNLABELED, class_ids, has_label
+from dmlviz.data.columns import clean_columns, columns_note, dropped_note
+from dmlviz.data.embedding_file import shared_objects
+from dmlviz.data.file_source import Folder, read_file
 from dmlviz.data.image_folder import (
     DEFAULT_SIDE,
     LARGEST_OWN_SIDE,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 SPLIT_KEYS = ("split", "fold", "subset", "partition", "set")
+EMPTY = 128  # gray level of a picture that is not there
 QUERY, GALLERY = ("query", "queries"), ("gallery",)
 MIN_TRAINING = 2  # pictures of a class that can be trained on: a loss compares them
 
@@ -55,17 +57,31 @@ class PictureRows:
     preprocessing: Preprocessing
     left_out: LeftOut
 
+    def at_all_rows(self, count: int) -> np.ndarray:
+        """Return a square for each of the table's rows, gray where there is no picture."""
+        squares = np.full((count, *self.images.shape[1:]), EMPTY, np.uint8)
+        squares[self.rows] = self.images
+        return squares
+
+    def notes(self) -> list[str]:
+        """Return a sentence for each reason for which rows have no picture."""
+        return [
+            f"Rows with an empty picture: {entry['count']:,}, {entry['reason']} ({', '.join(entry['names'][:3])})."
+            for entry in self.left_out.summary()
+        ]
+
 
 def import_picture_table(
     table: "pyarrow.Table",
     found: FoundColumns,
-    folder: Path | None,
+    folder: Folder | None,
     *,
     title: str,
     name: str,
     side: int | None = None,
     color: Color = "auto",
     progress: Progress = lambda done, of: None,
+    notes: Sequence[str] = (),
 ) -> ImportedDataset:
     """Make a data set to train on from a table of pictures.
 
@@ -81,6 +97,7 @@ def import_picture_table(
         side: Side of the square images in pixels; 32 by default, or their own if all are small squares of one size.
         color: "gray", "color", or "auto": gray if all images are.
         progress: Called with the number of rows processed, and of all rows.
+        notes: Sentences on how the table was read, which begin the report's.
 
     Raises:
         UserError: For a table without labels, or without two classes to train on.
@@ -91,19 +108,16 @@ def import_picture_table(
             f"Pictures are trained on with their classes; {name} has no column called label (its columns are "
             f"{', '.join(table.column_names[:8])}): add one, choose one with --label, or add vectors to show a map."
         )
-    if table.column(found.label).null_count:
-        row = int(np.argmax(table.column(found.label).is_null().to_numpy())) + 1
-        raise UserError(
-            f"Each picture has one label; in {name}, column {found.label} has nothing in row {row:,}: fill it or leave "
-            "the row out."
-        )
-    pictures = read_pictures(table, found.image, folder, name, side, color, progress)
-    table = table.take(pictures.rows)
     labels, classes = class_ids(shared_objects(table.column(found.label)), name)
+    labeled = has_label(labels, classes)
+    pictures = read_pictures(table, found.image, folder, name, side, color, progress, wanted=labeled)
+    table, labels = table.take(pictures.rows), labels[pictures.rows]
+    classes = tuple(one for one in classes if one != UNLABELED)  # the last
     test, note = _test_rows(table, labels, pictures.rows)
     kept = _enough_to_train_on(labels, test, pictures)
     labels, classes, class_split = _training_classes_first(labels, test, classes, kept)
-    others = clean_columns(table.select([column for column in found.others if column != found.image]))
+    further = table.select([column for column in found.others if column != found.image])
+    others = clean_columns(further)
     parts: dict[str, np.ndarray] = {}
     columns = {}
     for part, rows in (("train", kept & ~test), ("test", kept & test)):
@@ -115,7 +129,13 @@ def import_picture_table(
         "taken": int(kept.sum()),
         "classes": counts,
         "left_out": pictures.left_out.summary(),
-        "notes": [*pictures.preprocessing.notes(), note, *columns_note(others.column_names)],
+        "notes": [
+            *notes,
+            *pictures.preprocessing.notes(),
+            note,
+            *dropped_note(further),
+            *columns_note(others.column_names),
+        ],
         "warnings": import_warnings([entry for entry in counts if entry["train"]]),
     }
     spec = declaration(title, classes, parts, class_split)
@@ -125,12 +145,12 @@ def import_picture_table(
 def read_pictures(
     table: "pyarrow.Table",
     column: str,
-    folder: Path | None,
+    folder: Folder | None,
     name: str,
     side: int | None = None,
     color: Color = "auto",
     progress: Progress = lambda done, of: None,
-    strict: bool = False,
+    wanted: np.ndarray | None = None,
 ) -> PictureRows:
     """Decode the pictures of a column, given as bytes or as paths.
 
@@ -142,7 +162,7 @@ def read_pictures(
         side: Side of the square images in pixels; None as in `import_picture_table`.
         color: As in `import_picture_table`.
         progress: Called with the number of rows processed, and of all rows.
-        strict: Raise for a picture that cannot be read, rather than leave it out.
+        wanted: Which rows have a label (mask, n); the others are left out. None for all.
 
     Raises:
         UserError: If there are too many pixels, or no picture can be read; the column and the first row are named.
@@ -160,6 +180,9 @@ def read_pictures(
     for row, value in enumerate(values):
         if row % 50 == 0:
             progress(row, of)
+        if wanted is not None and not wanted[row]:
+            left_out.add("without a label", f"row {row + 1}")
+            continue
         try:
             content = picture_bytes(value.as_py(), folder)
             shapes.add(read_size(content))
@@ -169,7 +192,9 @@ def read_pictures(
             first_error = first_error or f"column {column} of {name}, row {row + 1:,}: {error}"
         else:
             rows.append(row)
-    if not rows or (strict and len(rows) < of):
+    if not rows and not first_error:
+        raise UserError(f"Pictures are trained on with their classes; no row of {name} has a label: fill the column.")
+    if not rows:
         raise UserError(f"A picture is a PNG, JPEG, WebP, BMP or GIF; {first_error}. Correct or remove it.")
     squares = squares[: len(rows)]
     gray = is_gray(squares)
@@ -178,7 +203,7 @@ def read_pictures(
     return PictureRows(images, np.array(rows), preprocessing, left_out)
 
 
-def picture_bytes(value: Any, folder: Path | None) -> bytes:
+def picture_bytes(value: Any, folder: Folder | None) -> bytes:
     """Return the content of a picture: bytes, a path, or both as Hugging Face keeps them; UserError where it is not."""
     if isinstance(value, dict):
         value = value.get("bytes") or value.get("path")
@@ -188,16 +213,14 @@ def picture_bytes(value: Any, folder: Path | None) -> bytes:
         raise UserError("nothing is there")
     if folder is None:
         raise UserError("a path, which a server does not follow: put the bytes into the table, or upload a zip")
-    path = Path(value) if Path(value).is_absolute() else folder / value
+    absolute = isinstance(folder, Path) and Path(value).is_absolute()
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UserError(f"larger than {MAX_BYTES // 1024**2} MB")
-        return path.read_bytes()
+        return read_file(Path(value) if absolute else folder / value)
     except (OSError, ValueError):
         raise UserError("no such file") from None
 
 
-def _own_side(values: "pyarrow.ChunkedArray", folder: Path | None) -> int | None:
+def _own_side(values: "pyarrow.ChunkedArray", folder: Folder | None) -> int | None:
     """The side of the first pictures, if they are small squares of one size."""
     shapes = set()
     for value in values.slice(0, 50):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.data.embedding_file import EmbeddingTable, label_text, read_table
+from dmlviz.data.class_names import UNLABELED, label_text, natural_order, short_names
+from dmlviz.data.embedding_file import EmbeddingTable, read_table
 from dmlviz.errors import UserError
 
 
@@ -63,6 +64,12 @@ def _read(path: Path, camera: str | None) -> EmbeddingTable:
                 f"Each vector has one label and one camera; {path.name} has {values.size:,} {what} for "
                 f"{len(table.vectors):,} vectors: make them equally long."
             )
+    missing = [row for row, label in enumerate(table.labels.tolist()) if label_text(label) == UNLABELED]
+    if missing:
+        raise UserError(
+            f"Every vector needs a label; {len(missing):,} rows of {path.name} have none, the first is row "
+            f"{missing[0] + 1:,}: fill them or leave these rows out."
+        )
     if table.vectors.dtype.kind == "f" and not np.isfinite(table.vectors).all():
         raise UserError(f"Vectors are finite numbers; {path.name} holds NaN, infinity or nothing: remove those rows.")
     return table
@@ -71,7 +78,6 @@ def _read(path: Path, camera: str | None) -> EmbeddingTable:
 def _common_ids(parts: list[np.ndarray]) -> tuple[tuple[str, ...], list[np.ndarray]]:
     """Return the names that occur in the parts, in order, and each part as indices into them."""
     texts = [[label_text(value) for value in part.tolist()] for part in parts]
-    names = {name for part in texts for name in part}
-    ordered = sorted(names, key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
+    ordered = natural_order({name for part in texts for name in part})
     ids = {name: number for number, name in enumerate(ordered)}
-    return tuple(ordered), [np.array([ids[name] for name in part]) for part in texts]
+    return short_names(ordered), [np.array([ids[name] for name in part]) for part in texts]

@@ -1,7 +1,5 @@
 """Tables from CSV, TSV and Parquet files, and which of their columns are vectors, pictures, labels and roles."""
 
-import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmlviz.data.columns import MAX_COLUMNS
+from dmlviz.data.csv_file import read_csv_file
+from dmlviz.data.hugging_face import with_class_names
+from dmlviz.data.table_limits import MAX_TABLE_BYTES, check_finite, check_size
+from dmlviz.data.vector_columns import coordinates, counted, is_row_number, numeric_vector, parse_text_vectors
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,13 +22,6 @@ LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
 VECTOR_KEYS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
 PICTURE_KEYS = ("image", "picture", "img", "image_path", "path", "file", "file_name", "filename", "image_name")
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
-MAX_VECTORS = 250_000
-MAX_DIMENSIONS = 4096
-MAX_NUMBERS = 250_000_000  # rows times dimensions: a gigabyte
-MAX_TABLE_BYTES = 4 * 1024**3  # unpacked
-MAX_LINE = 1_000_000  # characters
-MAX_LINES_PER_ROW = 10
-_NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
 @dataclass(frozen=True)
@@ -52,22 +47,47 @@ class FoundColumns:
     label: str | None
     image: str | None
     others: tuple[str, ...]
+    chosen: bool = False  # the vector, by a person
+
+    def notes(self) -> list[str]:
+        """Return a sentence on the vector and one on the label, for a report."""
+        names = ", ".join(self.vector)
+        if len(self.vector) > 6:
+            names = f"{self.vector[0]}, {self.vector[1]}, … {self.vector[-1]}, {len(self.vector)} columns"
+        given = len(self.vector) == 1 or list(self.vector) in (counted(self.vector), coordinates(self.vector))
+        scale = "" if given or self.chosen else ", as they are, not scaled"
+        how = "" if self.chosen else " (choose others with --vector)"
+        label = f"Label: {self.label}." if self.label is not None else "No column is a label (choose one with --label)."
+        return [f"Vector: {names}{scale}{how}.", label]
 
 
-def read_table_file(path: Path) -> "pyarrow.Table":
-    """Read a table; its size is checked before it is parsed.
+def read_table_file(path: Path) -> tuple["pyarrow.Table", list[str]]:
+    """Read a table, and what has to be said of how it was read; its size is checked before it is parsed.
 
     Raises:
         UserError: for a table that is too large.
     """
-    return _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
+    if path.suffix.lower() == ".parquet":
+        return prepared(_parquet(path), path.name), []
+    table, notes = read_csv_file(path, MAX_COLUMNS)
+    return prepared(table, path.name), notes
+
+
+def prepared(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
+    """Return a table with its classes as names and its vectors as lists, where they are written otherwise.
+
+    Raises:
+        UserError: for vectors that cannot be read from their texts; it names column and row.
+    """
+    return parse_text_vectors(with_class_names(table), name)
 
 
 def find_columns(table: "pyarrow.Table", name: str, choice: Choice | None = None) -> FoundColumns:
     """Find out which columns are what: as chosen, else by their names and types.
 
     A vector is a column of lists of numbers, or columns of numbers that are counted (d0, d1, …), or, without pictures,
-    all columns of numbers. The label is the column of that name, or else the only column of texts, if texts recur.
+    coordinates or else all columns of numbers (`dmlviz.data.vector_columns`). The label is the column of that name, or
+    else the only column of texts, if texts recur.
 
     Args:
         table: the table.
@@ -90,10 +110,11 @@ def find_columns(table: "pyarrow.Table", name: str, choice: Choice | None = None
     vector = choice.vector or _vector(table, by_lower_name, free, pictures=image is not None)
     if not choice.label and label is None:
         label = _recurring_text(table, [column for column in free if column not in vector])
-    hidden = {image, label}
-    if choice.vector or len(vector) == 1 or _counted(vector) == list(vector) or len(vector) > MAX_COLUMNS:
+    hidden = {image, label, *(column for column in free if not column.strip() and is_row_number(table, column))}
+    if choice.vector or len(vector) == 1 or counted(vector) == list(vector) or len(vector) > MAX_COLUMNS:
         hidden |= set(vector)  # otherwise each has a name of its own, and is worth a look
-    return FoundColumns(vector, label, image, tuple(column for column in table.column_names if column not in hidden))
+    others = tuple(column for column in table.column_names if column not in hidden)
+    return FoundColumns(vector, label, image, others, chosen=bool(choice.vector))
 
 
 def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> np.ndarray:
@@ -136,25 +157,6 @@ def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> n
         vectors = np.concatenate(parts or [np.zeros(0, np.float32)]).reshape(table.num_rows, -1)
     check_finite(vectors, name, columns)
     return vectors
-
-
-def check_finite(vectors: np.ndarray, name: str, columns: Sequence[str] = ()) -> None:
-    """Raise UserError if a vector (n × d) holds NaN or infinity; it names the first such row and column."""
-    if vectors.ndim != 2 or vectors.dtype.kind != "f":
-        return
-    invalid = ~np.isfinite(vectors)
-    rows = np.flatnonzero(invalid.any(axis=1))
-    if not len(rows):
-        return
-    dimension = int(np.argmax(invalid[rows[0]]))
-    value = float(vectors[rows[0], dimension])
-    column = (
-        f"column {columns[0] if len(columns) == 1 else columns[dimension]}" if columns else f"dimension {dimension}"
-    )
-    raise UserError(
-        f"Vectors are finite numbers; {len(rows):,} rows of {name} hold NaN, infinity or nothing, the first in row "
-        f"{rows[0] + 1:,}, {column} ({value}): remove them."
-    )
 
 
 def is_list(column: "pyarrow.ChunkedArray") -> bool:
@@ -216,21 +218,10 @@ def _vector(table: "pyarrow.Table", by_lower_name: dict[str, str], free: list[st
     if lists:
         return (next((by_lower_name[key] for key in VECTOR_KEYS if by_lower_name.get(key) in lists), lists[0]),)
     numeric = [column for column in free if is_numeric(table.column(column))]
-    counted = _counted(numeric)
-    if len(counted) > 1:
-        return tuple(counted)
-    return () if pictures else tuple(numeric)
-
-
-def _counted(columns: Sequence[str]) -> list[str]:
-    """The columns of the longest series with one name and a number, such as d0, d1, d2, in their order."""
-    series: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for column in columns:
-        match = _NUMBERED.fullmatch(column)
-        if match:
-            series[match[1]].append((int(match[2]), column))
-    longest = max(series.values(), key=len, default=[])
-    return [column for _, column in longest]
+    if not pictures:
+        return numeric_vector(table, numeric)
+    series = counted(numeric)
+    return tuple(series) if len(series) > 1 else ()
 
 
 def _label(table: "pyarrow.Table", by_lower_name: dict[str, str]) -> str | None:
@@ -245,32 +236,6 @@ def _recurring_text(table: "pyarrow.Table", columns: list[str]) -> str | None:
     if len(texts) != 1 or len(table.column(texts[0]).drop_null().unique()) > max(1, table.num_rows // 2):
         return None
     return texts[0]
-
-
-def _csv(path: Path) -> "pyarrow.Table":
-    from pyarrow import csv
-
-    with open(path, encoding="utf-8", errors="replace") as file:
-        first = file.readline(MAX_LINE)
-    if len(first) == MAX_LINE:
-        raise UserError(f"A line of a table has up to {MAX_LINE:,} characters; {path.name} has a longer one: cut it.")
-    _check_lines(path)
-    tab = "\t" if path.suffix.lower() == ".tsv" or first.count("\t") > first.count(",") else ","
-    check_size(path.name, 1, first.count(tab) - MAX_COLUMNS)
-    headless = all(_is_number(part) for part in first.strip().split(tab)[1:-1] or [""])
-    return csv.read_csv(
-        path,
-        read_options=csv.ReadOptions(autogenerate_column_names=headless),
-        parse_options=csv.ParseOptions(delimiter=tab),
-    )
-
-
-def _check_lines(path: Path) -> None:
-    """Refuse a table with far too many lines before it is parsed; a quoted text may hold some line ends."""
-    with open(path, "rb") as file:
-        lines = sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
-    if lines > MAX_LINES_PER_ROW * MAX_VECTORS:
-        raise _too_many(path.name, lines, 1)
 
 
 def _parquet(path: Path) -> "pyarrow.Table":
@@ -290,24 +255,3 @@ def _parquet(path: Path) -> "pyarrow.Table":
             )
     with parquet.ParquetFile(path, read_dictionary=texts) as file:  # a long text that is repeated is read once
         return file.read()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def check_size(name: str, rows: int, dimensions: int) -> None:
-    """Raise UserError for more rows or dimensions than a file may have."""
-    if rows > MAX_VECTORS or dimensions > MAX_DIMENSIONS or rows * dimensions > MAX_NUMBERS:
-        raise _too_many(name, rows, dimensions)
-
-
-def _too_many(name: str, rows: int, dimensions: int) -> UserError:
-    return UserError(
-        f"A file has up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions, {MAX_NUMBERS:,} numbers in "
-        f"all; {name} holds {rows:,} of {dimensions:,}: keep fewer rows or columns."
-    )

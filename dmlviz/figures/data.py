@@ -9,6 +9,7 @@ import numpy as np
 from dmlviz import metrics
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
+from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history
 from dmlviz.metrics import curves, distance_histograms
@@ -76,6 +77,10 @@ def _of_run(run: Run, step: int | None) -> Images:
         step = steps[-1]
     embeddings, labels = run.embeddings_at(step)
     items = None if is_final else run.tracked_indices
+    named = has_label(labels, dataset.classes)
+    if not named.all() and len(dataset.classes) > 1:  # what has no label is of no class
+        items = np.flatnonzero(named) if items is None else np.asarray(items)[named]
+        embeddings, labels = embeddings[named], labels[named]
     if not dataset.trainable and not run.recorded:
         return Images(embeddings, labels, dataset.classes, f"{len(labels):,} vectors of {dataset.title}", items)
     last = (run.end or {}).get("step")

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.figures.data import class_name, images
-from dmlviz.figures.palette import class_colors
+from dmlviz.figures.palette import named_colors
 from dmlviz.figures.style import figure, theme_of
 from dmlviz.runs.run import Run
 
@@ -62,7 +62,7 @@ def draw_map(
         )
     theme, ids = theme_of(dark), np.unique(labels)
     items = np.arange(len(places)) if items is None else np.asarray(items)
-    colors = class_colors(max(len(classes), int(ids.max(initial=0)) + 1), theme)
+    colors = named_colors(classes, int(ids.max(initial=0)) + 1, theme)
     kind = go.Scatter3d if places.shape[1] == 3 else go.Scatter if len(places) <= MAX_SVG_POINTS else go.Scattergl
     size = 2.5 if kind is go.Scatter3d else 6 if len(places) <= MAX_SVG_POINTS else 4
     traces = []

@@ -1,6 +1,9 @@
 """Colors of the map, for figures drawn in Python. Imports no Plotly."""
 
+from collections.abc import Sequence
 from typing import Literal
+
+from dmlviz.data.class_names import UNLABELED
 
 Theme = Literal["light", "dark"]
 
@@ -12,6 +15,7 @@ PALETTE: dict[Theme, tuple[str, ...]] = {
 # Pairs within and between classes, as in "What the loss sees".
 SAME: dict[Theme, str] = {"light": "#1f8a7c", "dark": "#3ebeac"}
 DIFFERENT: dict[Theme, str] = {"light": "#c93e55", "dark": "#f06e80"}
+NAMELESS: dict[Theme, str] = {"light": "#aab0b8", "dark": "#5d636b"}  # what has no label
 # What a net is compared with, and how its line is dashed.
 BASELINES = {"raw pixels": "dot", "untrained net": "dash"}
 
@@ -20,6 +24,14 @@ def class_colors(count: int, theme: Theme) -> list[str]:
     """Return one color per class: ten fixed ones, then hues at the golden angle in three lightnesses."""
     tuned = PALETTE[theme]
     return [tuned[i] if i < len(tuned) else _generated_color(i, theme) for i in range(count)]
+
+
+def named_colors(classes: Sequence[str], count: int, theme: Theme) -> list[str]:
+    """Return one color for each of `count` classes, gray for what has no label among them."""
+    colors = class_colors(max(len(classes), count), theme)
+    if len(classes) > 1 and UNLABELED in classes:
+        colors[classes.index(UNLABELED)] = NAMELESS[theme]
+    return colors
 
 
 def _generated_color(i: int, theme: Theme) -> str:

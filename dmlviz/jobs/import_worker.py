@@ -108,8 +108,7 @@ def _preview_tiles(parts: dict[str, np.ndarray], classes: int) -> dict[str, Any]
 
 
 def _save_embeddings(folder: Path, request: dict[str, Any], embeddings: "LabeledEmbeddings") -> dict[str, Any]:
-    from dmlviz.data.columns import columns_note
-    from dmlviz.runs.import_embeddings import dataset_spec, import_embeddings
+    from dmlviz.runs.import_embeddings import dataset_spec, import_embeddings, import_notes
     from dmlviz.runs.store import Runs
 
     run = import_embeddings(Runs(folder / "runs", folder / "none"), embeddings, request["title"], folder)
@@ -124,7 +123,7 @@ def _save_embeddings(folder: Path, request: dict[str, Any], embeddings: "Labeled
         "notes": [
             "There is nothing to train: the vectors are shown as they are, as a finished run without a net.",
             *([] if score is None else [f"P@1 among all of them is {score:.3f}, by Euclidean distance."]),
-            *columns_note([] if embeddings.columns is None else embeddings.columns.column_names),
+            *import_notes(embeddings),
         ],
         "warnings": [],
         "left_out": [],

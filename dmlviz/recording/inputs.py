@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.data.embedding_file import UNLABELED
+from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.storage.run_schema.fields import MAX_STEPS
 from dmlviz.storage.text import one_line

@@ -1,18 +1,23 @@
 """`dmlviz.add_data`: anybody's images, table or embeddings, from Python."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PIL.Image import Image
+
 from dmlviz.data import data_root
 from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.data.hugging_face import joined, named
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path, import_table
-from dmlviz.data.table_file import Choice
+from dmlviz.data.table_file import Choice, prepared
 from dmlviz.errors import UserError
-from dmlviz.runs.import_embeddings import import_embeddings
+from dmlviz.runs.import_embeddings import import_embeddings, import_notes
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.text import one_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -29,20 +34,22 @@ def add_data(
     color: Color = "auto",
     data: str | Path | None = None,
     runs: str | Path | None = None,
+    report: Callable[[str], object] = print,
 ) -> Run | str:
     """Add your own data, as `dmlviz data add` does: images to train on, or embeddings that the app shows as a run.
 
     Args:
         source: path of a folder, zip, table or file of embeddings; or a table: of Arrow, of pandas, or a Hugging Face
-            `Dataset` (one split).
+            `Dataset` or `DatasetDict`, whose splits become a column.
         title: title; the name of the file by default.
         label: column of the class; by default the one of that name. Embeddings need none.
         image: column of images, as bytes or paths.
-        vector: column of lists, or one column for each dimension.
+        vector: column of lists, or one column for each dimension: a sequence, or names with commas.
         side: side of the square images in pixels, 8 to 224.
         color: "gray", "color", or "auto": gray if all images are.
         data: the data folder; by default that of the app.
         runs: the runs folder; by default that of the app.
+        report: called with each sentence of the report: which columns were taken, what was left out.
 
     Returns:
         The run of embeddings; or the name of a data set of images, for `TrainConfig(dataset=…)`.
@@ -53,10 +60,13 @@ def add_data(
     Example:
         >>> import pyarrow, tempfile
         >>> table = pyarrow.table({"x": [0.0, 1.0, 4.0], "y": [0.0, 2.0, 1.0], "color": ["red", "blue", "red"]})
-        >>> add_data(table, runs=tempfile.mkdtemp()).columns.column_names
-        ['x', 'y', 'color']
+        >>> run = add_data(table, runs=tempfile.mkdtemp())
+        Vector: x, y (choose others with --vector).
+        No column is a label (choose one with --label).
+        Columns to color and search by: x, y, color.
     """
-    choice = Choice((vector,) if isinstance(vector, str) else tuple(vector), label, image)
+    vector = vector.split(",") if isinstance(vector, str) else vector
+    choice = Choice(tuple(name.strip() for name in vector if name.strip()), label, image)
     if isinstance(source, str | Path):
         path = Path(source)
         imported = import_path(path, title=title, choice=choice, side=side, color=color)
@@ -68,30 +78,72 @@ def add_data(
         )
     root = data_root(data)
     if isinstance(imported, LabeledEmbeddings):
-        return import_embeddings(Runs(runs_folder(runs)), imported, title, root)
-    return imported.save(root)
+        run = import_embeddings(Runs(runs_folder(runs)), imported, title, root)
+        lines = import_notes(imported)
+    else:
+        lines = imported.report_lines
+    for line in lines:
+        report(line)
+    return run if isinstance(imported, LabeledEmbeddings) else imported.save(root)
 
 
 def to_arrow(table: Any) -> "pyarrow.Table":
-    """Return a table of Arrow; raise UserError for something else than a table."""
+    """Return a table of Arrow, classes as names; raise UserError for something else than a table."""
     import pyarrow
 
     if isinstance(table, pyarrow.Table):
-        return table
-    if hasattr(table, "with_format") and hasattr(table, "features"):  # a Dataset of Hugging Face, as it is selected
-        names = {name: feature.names for name, feature in table.features.items() if hasattr(feature, "names")}
-        arrow = table.with_format("arrow")[:]
-        for name, classes in names.items():  # a class is a number there
-            arrow = arrow.set_column(arrow.column_names.index(name), name, _named(arrow.column(name), classes))
-        return arrow
+        return prepared(table, "the table")
+    if isinstance(table, Mapping) and table and all(_is_hugging_face(split) for split in table.values()):
+        return joined({str(name): to_arrow(split) for name, split in table.items()})
+    if _is_hugging_face(table):
+        return _of_hugging_face(table)
     if hasattr(table, "columns") and hasattr(table, "dtypes"):
-        return pyarrow.Table.from_pandas(table, preserve_index=False)
-    raise UserError(
-        f"Data are a path, or a table of Arrow, pandas or Hugging Face; got {type(table).__name__}: convert it."
-    )
+        return prepared(_of_pandas(table), "the table")
+    what = f"Data are a path, or a table of Arrow, pandas or Hugging Face; got {type(table).__name__}"
+    if hasattr(table, "shape") and hasattr(table, "dtype"):
+        raise UserError(f"{what}: see arrays with dmlviz.show, or save them as npy or npz and pass the path.")
+    raise UserError(f"{what}: convert it, as with pandas.DataFrame.")
 
 
-def _named(column: Any, classes: Sequence[str]) -> Any:
+def _is_hugging_face(table: Any) -> bool:
+    return hasattr(table, "with_format") and hasattr(table, "features")
+
+
+def _of_hugging_face(dataset: Any) -> "pyarrow.Table":
+    if not hasattr(dataset, "num_rows"):  # an IterableDataset
+        raise UserError(
+            "A data set is read as a whole; got one that is streamed: load it without streaming=True, or only a part, "
+            "as with Dataset.from_list(list(dataset.take(1000)))."
+        )
+    arrow = dataset.with_format("arrow")[:]  # as it is selected
+    names = {name: feature.names for name, feature in dataset.features.items() if hasattr(feature, "names")}
+    for name, classes in names.items():  # a class is a number there
+        arrow = arrow.set_column(arrow.column_names.index(name), name, named(arrow.column(name), classes))
+    return prepared(arrow.replace_schema_metadata(None), "the data set")
+
+
+def _of_pandas(frame: Any) -> "pyarrow.Table":
     import pyarrow
 
-    return pyarrow.array([None if value is None or value < 0 else classes[value] for value in column.to_pylist()])
+    arrays = {}
+    for name in frame.columns:
+        values = frame[name]
+        if values.dtype == object and any(isinstance(value, Image) for value in values):
+            values = [_png(value) for value in values]
+        try:
+            arrays[str(name)] = pyarrow.array(values, from_pandas=True)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError) as error:
+            kinds = sorted({type(value).__name__ for value in values if value is not None})
+            raise UserError(
+                f"A column holds values of one type; column {name} holds {', '.join(kinds[:4])} "
+                f"({one_line(str(error), 80)}): convert it, as with frame[{name!r}].astype(str)."
+            ) from None
+    return pyarrow.table(arrays)
+
+
+def _png(picture: Any) -> bytes | None:
+    if not isinstance(picture, Image):
+        return None
+    file = BytesIO()
+    picture.save(file, "PNG")
+    return file.getvalue()

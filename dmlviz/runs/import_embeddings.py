@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +12,16 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
-from dmlviz.data.columns import FILE, write_columns
+from dmlviz.data.columns import FILE, columns_note, write_columns
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
 from dmlviz.training.events import Finished, Started
+
+if TYPE_CHECKING:
+    import pyarrow
 
 MAX_SCORED = 20_000  # embeddings
 
@@ -49,7 +53,8 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
         eval_subset_size=max(2, n),
     )
     run = runs.create(config, title)
-    scores = metrics.evaluate(vectors.embeddings, vectors.labels) if is_scored(vectors) else {}
+    named = vectors.labeled_rows
+    scores = metrics.evaluate(vectors.embeddings[named], vectors.labels[named]) if is_scored(vectors) else {}
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, vectors.labels)
         tracked = stratified_subset(vectors.labels, n)
@@ -74,6 +79,14 @@ def is_scored(vectors: LabeledEmbeddings) -> bool:
     return vectors.comparable and len(vectors.embeddings) <= MAX_SCORED
 
 
+def import_notes(vectors: LabeledEmbeddings) -> list[str]:
+    """Return the report of an import: how the file was read, what is kept, and whether there are scores."""
+    notes = [*vectors.notes, *columns_note([] if vectors.columns is None else vectors.columns.column_names)]
+    if vectors.comparable and not is_scored(vectors):
+        notes.append(f"Scores are computed up to {MAX_SCORED:,} embeddings.")
+    return notes
+
+
 def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
     """Return the catalog entry of embeddings without images."""
     digest = hashlib.sha256("\0".join(vectors.classes).encode())
@@ -81,7 +94,7 @@ def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
     digest.update(np.ascontiguousarray(vectors.embeddings).data)
     digest.update(np.ascontiguousarray(vectors.labels, np.int64).data)
     if vectors.columns is not None:
-        digest.update("\0".join(vectors.columns.column_names).encode())
+        digest.update(_content(vectors.columns))
     n, d = vectors.embeddings.shape
     images, pictures = vectors.images, ""
     if images is not None:
@@ -98,3 +111,14 @@ def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
         mean=0.0,
         std=1.0,
     )
+
+
+def _content(columns: "pyarrow.Table") -> bytes:
+    """Return the hash of names and values."""
+    import pyarrow
+
+    digest, sink = hashlib.sha256(), pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, columns.schema) as stream:
+        stream.write_table(columns.combine_chunks())
+    digest.update(sink.getvalue())
+    return digest.digest()

@@ -1172,12 +1172,13 @@ export interface NumberedAction {
 
 // ---- columns: Further columns of the test images.
 
-/** A column that the map can be colored by: of numbers from `low` to `high`, or of categories (`values`). */
+/** A column that the map can be colored by: of numbers from `low` to `high`, or of categories (`values`). The numbers of dates are days since `start`, in milliseconds since 1970 (UTC); null for other columns. */
 export interface ColumnInfo {
   name: string;
   low: number | null;
   high: number | null;
   values: string[] | null;
+  start: number | null;
 }
 
 /** What each component is given. */

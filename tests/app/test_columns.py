@@ -1,6 +1,7 @@
 """Columns of an imported table and roles of made images: colors of the map, the rows that a filter finds."""
 
 import shutil
+from datetime import datetime, timedelta
 from urllib.parse import quote
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from app.payloads.columns import column_bytes, column_infos, described, has_columns, run_columns
+from app.payloads.per_query import per_query_bytes
 from app.payloads.table_rows import Filter, matching_rows, with_classes
 from app.state.explore import UIState
 from dmlviz import data
@@ -17,6 +19,7 @@ from dmlviz.catalog.made_datasets import CAMERAS
 from dmlviz.config import TrainConfig
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
+from dmlviz.figures.data import images, measure
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check
 from dmlviz.runs.import_embeddings import import_embeddings
@@ -72,6 +75,23 @@ def test_the_map_is_told_of_numbers_and_categories(run, folder):
 def test_a_filter_finds_rows(run, folder, wanted, rows):
     found = matching_rows(with_classes(run, run.columns), described(run, folder), wanted)
     assert found.tolist() == list(rows)
+
+
+def test_dates_are_filtered_as_days_and_rows_without_a_label_are_not_scored(tmp_path):
+    days = [datetime(2024, 1, 1) + timedelta(days=i) for i in range(N)]
+    labels = [None if i < 4 else "ab"[i % 2] for i in range(N)]
+    vectors = [[float(label == "a"), i / 1000] for i, label in enumerate(labels)]
+    parquet.write_table(pa.table({"vector": vectors, "label": labels, "when": days}), tmp_path / "t.parquet")
+    run = import_embeddings(Runs(tmp_path / "runs", tmp_path / "none"), import_path(tmp_path / "t.parquet"), "t")
+    (info,) = column_infos(run, tmp_path)
+    assert info == {"name": "when", "low": 0, "high": N - 1, "values": None, "start": 1_704_067_200_000}
+    wanted = Filter(column="when", low=3, high=5)
+    assert matching_rows(run.columns, described(run, tmp_path), wanted).tolist() == [3, 4, 5]
+    items, classes = np.frombuffer(per_query_bytes(run, None), "<i4").reshape(7, -1)[:2]
+    assert items.tolist() == list(range(4, N))
+    assert set(classes) == {0, 1}
+    assert len(measure("recall_at_k", run).classes) == 3
+    assert images(run).items.tolist() == list(range(4, N))
 
 
 def test_the_routes_give_labels_and_columns(run, here, client):

@@ -48,16 +48,17 @@ def test_a_table_is_opened_as_a_map_with_its_columns(tmp_path):
     np.testing.assert_allclose(run.embeddings, table["place"], rtol=1e-6)
 
 
-def test_a_table_without_vectors_becomes_a_data_set_and_is_no_map(tmp_path, run_cli):
+def test_a_table_without_vectors_becomes_a_data_set_that_the_app_opens_with(tmp_path, run_cli, monkeypatch):
     file = io.BytesIO()
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(file, "PNG")
     table = pa.table({"picture": [file.getvalue()] * 12, "kind": ["cup", "jug"] * 6})
     parquet.write_table(table, tmp_path / "pictures.parquet")
     folders = ("--runs", tmp_path / "runs", "--data", tmp_path / "data")
-    code, _, said = run_cli("show", tmp_path / "pictures.parquet", "--port", 0, "--no-browser", *folders)
-    assert code == 2
-    assert "pictures.parquet holds images only" in said
-    assert "Traceback" not in said
+    pages = []
+    monkeypatch.setattr("dmlviz.cli.serve.serve", lambda page, **_: pages.append(page))
+    code, output, said = run_cli("show", tmp_path / "pictures.parquet", "--port", 0, "--no-browser", *folders)
+    assert code == 0, said
+    assert pages == [f"?dataset={output.split()[-1]}"]
     code, _, said = run_cli("show", tmp_path / "nowhere.csv", "--port", 0, "--no-browser", *folders)
     assert code == 2
     assert "nowhere.csv" in said

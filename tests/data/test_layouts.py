@@ -1,6 +1,8 @@
 """The folders of the usual data sets, as miniatures with the files and names of the published ones."""
 
 import io
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,6 +46,21 @@ def cars(folder):
     names = np.array(["AM General Hummer SUV 2000", "Acura RL Sedan 2012", "Acura TL", "Audi S4"], dtype=object)
     savemat(folder / "cars_annos.mat", {"annotations": annotations, "class_names": names})
     return {"train": 6, "test": 6, "classes": 4, "columns": ["split", "published split"]}
+
+
+def cars_devkit(folder):
+    for part in ("train", "test"):
+        names = [f"{i:05d}.jpg" for i in range(1, 10)]
+        put(folder / f"cars_{part}" / f"cars_{part}", *names)
+        rows = [(1, 2, i // 3 + 1, name) for i, name in enumerate(names)]
+        kind = [("bbox_x1", "O"), ("bbox_y1", "O"), ("class", "O"), ("fname", "O")]
+        (folder / "devkit").mkdir(exist_ok=True)
+        labeled = "_withlabels" if part == "test" else ""
+        savemat(folder / "devkit" / f"cars_{part}_annos{labeled}.mat", {"annotations": np.array(rows, dtype=kind)})
+    names = np.array(["AM General Hummer SUV 2000", "Acura RL Sedan 2012", "Acura TL", "Audi S4"], dtype=object)
+    savemat(folder / "devkit" / "cars_meta.mat", {"class_names": names})
+    # of each part, two classes are of the first half and one is of the second
+    return {"train": 12, "test": 6, "classes": 3, "columns": ["split", "published split"]}
 
 
 def products(folder):
@@ -103,7 +120,7 @@ def veri(folder):
     return {"train": 6, "test": 12, "classes": 4, "columns": ["split", "camera", "color", "type"], "queries": 6}
 
 
-@pytest.mark.parametrize("make", [cub, cars, products, in_shop, market, veri])
+@pytest.mark.parametrize("make", [cub, cars, cars_devkit, products, in_shop, market, veri])
 def test_a_published_layout_becomes_a_zero_shot_data_set(tmp_path, make):
     folder = tmp_path / "download"
     folder.mkdir()
@@ -124,6 +141,40 @@ def test_a_published_layout_becomes_a_zero_shot_data_set(tmp_path, make):
     if make is veri:
         assert imported.columns["train"].column("color").unique().to_pylist() == ["red"]
         assert imported.columns["train"].column("type").unique().to_pylist() == ["hatchback"]
+
+
+@pytest.mark.parametrize("make", [cub, cars_devkit])
+@pytest.mark.parametrize("packed", ["folder in a folder", "zip", "zip of a folder"])
+def test_a_layout_is_found_however_it_is_packed(tmp_path, make, packed):
+    folder = tmp_path / "download" / "the_data"
+    folder.mkdir(parents=True)
+    expected = make(folder)
+    (folder.parent / "attributes.txt").write_text("beside it")
+    path = folder.parent
+    if packed != "folder in a folder":
+        root = folder if packed == "zip" else folder.parent
+        path = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", root))
+    imported = import_path(path, side=16, follow_paths=False)
+    assert isinstance(imported, ImportedDataset)
+    assert imported.declared.class_split is not None
+    assert len(imported.parts["test_labels"]) == expected["test"]
+    assert imported.report["notes"][0] == f"Read as {imported.declared.title}."
+
+
+def test_cars_without_labels_of_the_test_pictures_are_read_and_counted(tmp_path):
+    cars_devkit(tmp_path)
+    (tmp_path / "devkit" / "cars_test_annos_withlabels.mat").unlink()
+    rows = np.array([(1, "00001.jpg"), (1, "00002.jpg")], dtype=[("bbox_x1", "O"), ("fname", "O")])
+    savemat(tmp_path / "devkit" / "cars_test_annos.mat", {"annotations": rows})
+    imported = import_path(tmp_path, side=16)
+    assert imported.report["left_out"][0]["count"] == 2
+    assert imported.report["left_out"][0]["reason"] == "without a label"
+
+
+def test_a_tar_is_to_be_unpacked_first(tmp_path):
+    (tmp_path / "birds.tar.gz").write_bytes(b"")
+    with pytest.raises(UserError, match=r"birds\.tar\.gz is a tar: unpack it first"):
+        import_path(tmp_path / "birds.tar.gz")
 
 
 def test_the_name_lists_of_veri_choose_its_pictures(tmp_path):

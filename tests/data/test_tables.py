@@ -1,6 +1,7 @@
 """Tables as data: which columns are vectors, pictures, labels and roles; sentences for what cannot be read."""
 
 import io
+from datetime import datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyarrow import csv, parquet
 
 from dmlviz import data
 from dmlviz.data import sprite_sheet
+from dmlviz.data.class_names import short_names
 from dmlviz.data.columns import column_numbers, describe_columns
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.import_path import import_path
@@ -123,7 +125,8 @@ def test_pictures_in_a_table_become_a_data_set_with_split_columns_and_roles(tmp_
     table = {"image": image, "label": label, "split": split, "camera": np.arange(N) % 3} | MORE
     imported = import_path(write(tmp_path, table))
     assert isinstance(imported, ImportedDataset)
-    assert imported.report["notes"][2] == "The split is that of column split."
+    assert imported.report["notes"][0] == "Pictures: image. Label: label."
+    assert imported.report["notes"][3] == "The split is that of column split."
     assert imported.declared.class_split is not None
     assert imported.declared.class_split.disjoint
     assert imported.declared.classes == ("0", "1", "2", "3", "4", "10", "11")
@@ -160,7 +163,9 @@ def test_vectors_with_pictures_are_a_run_that_shows_them(tmp_path):
         ({"vector": [[1.0, 2.0]] * 3 + [[1.0]]}, "column vector has 2 numbers in row 1 and 1 numbers in row 4"),
         ({"d0": [1.0, 2.0], "d1": [1.0, float("nan")]}, "the first in row 2, column d1"),
         ({"image": [b"x"] * 4}, "has no column called label"),
-        ({"image": [b"x"] * 4, "label": ["a", "a", None, "b"]}, "column label has nothing in row 3"),
+        ({"image": [b"x"] * 4, "label": ["a", "a", None, "b"]}, "column image of things.parquet, row 1: not a PNG"),
+        ({"image": [b"x"] * 4, "label": pa.array([None] * 4, "string")}, "no row of things.parquet has a label"),
+        ({"v": ["[1 2 ... 3]"] * 3}, "Column v of things.parquet holds vectors as texts; that in row 1 is shortened"),
         ({"image": [b"x"] * 4, "label": list("aabb")}, "column image of things.parquet, row 1: not a PNG"),
         ({"label": ["a"]}, "has columns of numbers; those of things.parquet are label"),
         ({"label": pa.array([], "string")}, "things.parquet has none"),
@@ -183,10 +188,20 @@ def test_a_split_or_a_column_that_is_not_there_is_named(tmp_path):
 
 def test_tables_of_pandas_and_hugging_face_are_read_as_they_are(tmp_path):
     frame = pa.table({"vector": VECTORS.tolist(), "label": ["a", "b"] * 15, "price": MORE["price"]}).to_pandas()
-    run = add_data(frame, title="frame", runs=tmp_path / "runs")
+    said = []
+    run = add_data(frame, title="frame", runs=tmp_path / "runs", report=said.append)
     assert run.columns.column_names == ["price"]
+    assert said == [
+        "Vector: vector (choose others with --vector).",
+        "Label: label.",
+        "Columns to color and search by: price.",
+    ]
     with pytest.raises(UserError, match="a table of Arrow, pandas or Hugging Face; got list"):
         add_data([1, 2], runs=tmp_path / "runs")
+    with pytest.raises(UserError, match=r"got ndarray: see arrays with dmlviz\.show"):
+        add_data(VECTORS, runs=tmp_path / "runs")
+    with pytest.raises(UserError, match="column price holds float, str"):
+        add_data(frame.assign(price=[1.0, "cheap"] * 15), runs=tmp_path / "runs")
     with pytest.raises(UserError, match="There is no file"):
         add_data(tmp_path / "nothing.csv", runs=tmp_path / "runs")
 
@@ -198,10 +213,23 @@ def test_a_dataset_of_hugging_face_with_images_and_class_names(tmp_path):
     )
     rows = {"image": [{"bytes": png(i), "path": None} for i in range(N)], "label": [i % 2 for i in range(N)]}
     dataset = hugging_face.Dataset.from_dict(rows, features=features).select(range(4, N))
-    name = add_data(dataset, title="pets", data=tmp_path / "data")
-    loaded = data.load(name, tmp_path / "data")
+    dataset.save_to_disk(str(tmp_path / "saved"))
+    dataset.to_parquet(str(tmp_path / "pets.parquet"))
+    names = {
+        add_data(source, title="pets", data=tmp_path / "data")
+        for source in (dataset, tmp_path / "saved", tmp_path / "pets.parquet")
+    }
+    assert len(names) == 1, "however it comes, it is the same data set"
+    loaded = data.load(names.pop(), tmp_path / "data")
     assert loaded.classes == ("cat", "dog")
     assert len(loaded.train) + len(loaded.test) == N - 4
+    splits = hugging_face.DatasetDict(train=dataset.select(range(16)), test=dataset.select(range(16, 26)))
+    splits.save_to_disk(str(tmp_path / "splits"))
+    (name,) = {add_data(source, data=tmp_path / "data") for source in (splits, tmp_path / "splits")}
+    loaded = data.load(name, tmp_path / "data")
+    assert (len(loaded.train), len(loaded.test)) == (16, 10)
+    with pytest.raises(UserError, match="one that is streamed: load it without streaming=True"):
+        add_data(dataset.to_iterable_dataset(), data=tmp_path / "data")
 
 
 def test_rows_are_numbered_as_in_the_file_and_classes_too_small_to_train_on_are_left_out(tmp_path):
@@ -227,3 +255,103 @@ def test_large_images_are_reduced_for_the_page():
     assert tiles.shape == (100, 64, 64, 3)
     assert tiles[1, :, :32].max() == 0
     assert tiles[1, :, 32:].min() == 200
+
+
+NUMBERS = np.arange(N) % 7 + 0.5
+
+
+@pytest.mark.parametrize(
+    ("names", "vector"),
+    [
+        (["x", "y", "cluster", "age"], "x, y"),
+        (["lat", "lon", "pop"], "lon, lat"),
+        (["umap_x", "umap_y", "price"], "umap_x, umap_y"),
+        (["pca1", "pca2", "q2019", "q2020", "q2021"], "pca1, pca2"),
+        (["x", "y", "d0", "d1", "d2"], "d0, d1, d2"),
+        (["id", "price", "weight"], "price, weight, as they are, not scaled"),
+        (["", "width", "height"], "width, height, as they are, not scaled"),
+    ],
+)
+def test_coordinates_and_series_are_the_vector_and_the_report_names_it(tmp_path, names, vector):
+    imported = read(write(tmp_path, dict.fromkeys(names, NUMBERS) | {"kind": ["a", "b"] * 15}))
+    assert imported.notes[:2] == (f"Vector: {vector} (choose others with --vector).", "Label: kind.")
+    assert imported.columns is None or "column" not in imported.columns.column_names, "row numbers are no column"
+
+
+def test_long_labels_that_begin_alike_stay_different_classes(tmp_path):
+    labels = [f"https://example.org/a/very/long/shared/prefix/of/classes/{i % 5}" for i in range(N)]
+    imported = read(write(tmp_path, {"vector": VECTORS.tolist(), "label": labels}))
+    assert len(set(imported.classes)) == 5
+    assert all(len(name) <= 40 and name.endswith(str(i)) for i, name in enumerate(imported.classes))
+    np.testing.assert_array_equal(imported.labels, np.arange(N) % 5)
+
+
+def test_equal_names_are_numbered():
+    middle = [f"{'a' * 30}{i}{'b' * 30}" for i in range(3)]
+    assert len(set(short_names([*middle, f"{'a' * 19}…{'b' * 19}"]))) == 4
+
+
+@pytest.mark.parametrize("missing", [None, "", float("nan")])
+def test_rows_without_a_label_are_told_apart_from_the_classes_and_are_not_scored(tmp_path, missing):
+    labels = np.arange(N) % 2
+    given = [
+        missing if i < 6 else (float(label) if missing != missing else str(label)) for i, label in enumerate(labels)
+    ]
+    vectors = (VECTORS[:, :2] * 0.01 + 9 * np.eye(2)[labels]).astype(np.float32)
+    imported = read(write(tmp_path, {"vector": vectors.tolist(), "label": given}))
+    assert imported.classes == ("0", "1", "no label")
+    assert imported.notes[-1].startswith("6 of 30 rows have no label: they are gray")
+    run = import_embeddings(Runs(tmp_path / "runs", tmp_path / "none"), imported, "things")
+    assert run.metrics["precision_at_1"] == 1
+    assert run.metrics["queries"] == 24
+
+
+def test_pictures_without_a_label_or_beside_a_vector_without_a_picture_are_counted(tmp_path):
+    image = [png(i) for i in range(N)]
+    imported = import_path(write(tmp_path, {"image": image, "label": [None, *"ab" * 14, "a"]}))
+    assert imported.report["left_out"] == [{"reason": "without a label", "count": 1, "names": ["row 1"]}]
+    assert imported.declared.classes == ("a", "b")
+    imported = read(write(tmp_path, {"image": [None, *image[1:]], "vector": VECTORS.tolist()}))
+    assert imported.images.shape[0] == N
+    assert imported.notes[-1] == "Rows with an empty picture: 1, nothing is there (row 1)."
+
+
+@pytest.mark.parametrize(
+    ("content", "notes"),
+    [
+        ("d0;d1;kind\n0,5;1,5;a\n2,5;3,5;b\n".encode("utf-8-sig"), ["Numbers are read with decimal commas."]),
+        (b"d0|d1|kind\n0.5|1.5|a\n2.5|3.5|b\n", []),
+        ("d0\td1\tkind\n0.5\t1.5\ta\n2.5\t3.5\tb\n".encode("utf-16"), []),
+        (b'v,kind\n"[0.5, 1.5]",a\n"[2.5 3.5]",b\n', []),
+        ("d0,d1,kind\n0.5,1.5,ä\n2.5,3.5,b\n".encode("latin-1"), ["t.csv is not UTF-8 and was read as Windows-1252"]),
+    ],
+)
+def test_text_tables_of_other_programs_give_the_same_vectors(tmp_path, content, notes):
+    (tmp_path / "t.csv").write_bytes(content)
+    imported = read(tmp_path / "t.csv", choice=Choice(label="kind"))
+    np.testing.assert_array_equal(imported.embeddings, [[0.5, 1.5], [2.5, 3.5]])
+    assert len(imported.classes) == 2
+    assert [note[: len(expected)] for note, expected in zip(imported.notes, notes, strict=False)] == notes
+
+
+def test_equal_vectors_with_other_values_in_a_column_are_another_run(tmp_path):
+    runs = Runs(tmp_path / "runs", tmp_path / "none")
+    prices = ([1.0] * N, [2.0] * N, [2.0] * N)
+    tables = [
+        read(write(tmp_path, {"vector": VECTORS.tolist(), "price": price, "tags": [["x"]] * N})) for price in prices
+    ]
+    first, second, third = [import_embeddings(runs, table, "things").id for table in tables]
+    assert first != second == third
+    assert tables[0].notes[-1] == "Columns left out, as they hold lists, bytes or nothing: tags."
+
+
+@pytest.mark.parametrize(
+    "kind", ["timestamp[s]", "timestamp[ns]", "date32[day]", pa.timestamp("us", "Europe/Oslo")], ids=str
+)
+def test_dates_are_numbers_of_days_that_know_where_they_begin(kind):
+    days = [None, *(datetime(2024, 1, 2) + timedelta(days=i) for i in range(1500))]
+    table = pa.table({"when": pa.array(days, "timestamp[s]").cast(kind)})
+    (when,) = describe_columns(table)
+    assert (when.kind, when.low, when.high) == ("number", 0, 1499)
+    assert when.date_of(2) == datetime(2024, 1, 4)
+    np.testing.assert_array_equal(column_numbers(table, when)[:3], [np.nan, 0, 1])

@@ -34,7 +34,7 @@ def test_lists_in_a_parquet_file_become_vectors_and_texts_become_labels(tmp_path
         parquet.write_table(pa.table({"vector": kind, "label": ["b", "a", "b", None, "a", "b"]}), path)
         read = read_embeddings(path)
         assert np.array_equal(read.embeddings, vectors)
-        assert [read.classes[label] for label in read.labels] == ["b", "a", "b", "None", "a", "b"]
+        assert [read.classes[label] for label in read.labels] == ["b", "a", "b", "no label", "a", "b"]
 
 
 def test_an_npz_that_unpacks_to_more_than_a_file_may_hold_is_refused_by_its_header(tmp_path):

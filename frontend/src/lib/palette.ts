@@ -16,6 +16,17 @@ export function classColors(count: number, dark: boolean): Rgb[] {
   return Array.from({ length: count }, (_, i) => (i < base.length ? base[i] : extraColor(i, dark)));
 }
 
+/** The class of items without a label, and the category of those without a value. */
+export const UNLABELED = "no label";
+export const NO_VALUE = "(no value)";
+
+/** One color for each of several named groups; gray for the items that belong to none. */
+export function groupColors(names: string[], theme: Theme): Rgb[] {
+  const none = mix(theme.muted, theme.background, 0.4);
+  const isNone = (name: string) => names.length > 1 && (name === UNLABELED || name === NO_VALUE);
+  return classColors(names.length, theme.dark).map((color, i) => (isNone(names[i]) ? none : color));
+}
+
 // Beyond the tuned ten, hues by the golden angle at alternating lightness: distinct enough to follow with shapes.
 function extraColor(i: number, dark: boolean): Rgb {
   const hue = (i * 137.508) % 360;

@@ -2,7 +2,7 @@
 import { ROUTES } from "../../protocol.ts";
 import { stream } from "../../lib/eventStream.ts";
 import { messageOf } from "../../lib/format.ts";
-import { classColors } from "../../lib/palette.ts";
+import { groupColors } from "../../lib/palette.ts";
 import { publishSelection } from "../../lib/publishedSelection.ts";
 import { Sprites } from "../../lib/sprites.ts";
 import type { MapData } from "../data/expandProps.ts";
@@ -106,7 +106,7 @@ export class PropsReceiver {
     if (state.model.selected) publishSelection(null);
     state.model = new Model(classes, null, data.n, data.noun);
     history.clear();
-    state.colors = classColors(classes.length, state.theme.dark);
+    state.colors = groupColors(classes, state.theme);
     this.adopted = {};
     display.clear();
     this.known = false;

@@ -1,6 +1,6 @@
 // Which color each point has, and what a change of it, of the selection or of hidden classes brings with it.
 import { messageOf } from "../../lib/format.ts";
-import { classColors } from "../../lib/palette.ts";
+import { groupColors } from "../../lib/palette.ts";
 import { loadMarking, shapeColumns, shapeIds } from "../data/markerShapes.ts";
 import type { MapState } from "../data/state.ts";
 import { computePointColors } from "../render/pointColors.ts";
@@ -34,7 +34,7 @@ export class PointPainter {
       recount,
       changed,
     } = this.parts;
-    const colors = (state.colors = classColors(model.groups.length, theme.dark));
+    const colors = (state.colors = groupColors(model.groups, theme));
     const pointed = this.parts.spotlight();
     const spotlight = pointed !== null && model.hidden.has(pointed) ? null : pointed;
     if (scene.frame) scene.usable = model.usable(scene.frame.present);

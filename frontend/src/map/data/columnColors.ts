@@ -1,12 +1,11 @@
 // A column of the table that points are colored by: numbers as grades on a scale, categories as groups with a legend.
+import { NO_VALUE } from "../../lib/palette.ts";
 import type { ColumnInfo } from "../../protocol.ts";
 import { loadNumbers } from "./fetchItems.ts";
 import type { Grades, Grouping } from "./model.ts";
 
 /** Before the name of a column, where others are "class", "error", … */
 export const COLUMN = "column.";
-
-const NO_VALUE = "(no value)";
 
 /** Fetch a column of `n` items: numbers to be graded by, or categories to be grouped by. */
 export async function loadColumn(
@@ -34,4 +33,14 @@ export function middleRange(numbers: Float32Array): [number, number] {
   const at = (share: number) => known[Math.round(share * (known.length - 1))];
   const [low, high] = [at(0.01), at(0.99)];
   return low < high ? [low, high] : [low, low + 1];
+}
+
+const DAY_MS = 86_400_000;
+const FEW_DAYS = 3; // within which the time of the day matters
+
+/** A number of a column in words: four digits, or the date that it stands for. */
+export function columnText({ start, low, high }: ColumnInfo, value: number): string {
+  if (start === null) return String(Number(value.toPrecision(4)));
+  const time = new Date(start + value * DAY_MS).toISOString();
+  return (high ?? 0) - (low ?? 0) > FEW_DAYS ? time.slice(0, 10) : time.slice(0, 16).replace("T", " ");
 }

@@ -1,4 +1,5 @@
 // What is known of the items, apart from where they are: labels, hidden classes, selection, pin.
+import { UNLABELED } from "../../lib/palette.ts";
 
 /** The nearest neighbor of each item in the embedding. */
 export interface Nearest {
@@ -140,7 +141,9 @@ export class Model {
 
   /** Whether the nearest neighbor of item i is of another class; false where that is not known. */
   isWrong(i: number): boolean {
-    return this.nearest !== null && this.labels[this.nearest.items[i]] !== this.labels[i];
+    if (!this.nearest) return false;
+    const [own, other] = [this.labels[i], this.labels[this.nearest.items[i]]];
+    return own !== other && this.classes[own] !== UNLABELED && this.classes[other] !== UNLABELED;
   }
 
   /** The nearest neighbor of item i as {item, distance}, or null where that is not known. */

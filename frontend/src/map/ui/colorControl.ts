@@ -7,7 +7,7 @@ import type { ColumnInfo } from "../../protocol.ts";
 import type { MapData } from "../data/expandProps.ts";
 import type { Grades, Model } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
-import { COLUMN, loadColumn } from "../data/columnColors.ts";
+import { COLUMN, columnText, loadColumn } from "../data/columnColors.ts";
 import { loadColumns, loadNumbers } from "../data/fetchItems.ts";
 import { errorColor } from "../render/pointColors.ts";
 
@@ -49,8 +49,6 @@ export function rangeOf(numbers: Float32Array): [number, number] {
   const known = numbers.filter(Number.isFinite).sort();
   return [0, known.length ? known[Math.floor(0.99 * (known.length - 1))] || 1 : 1];
 }
-
-const short = (value: number) => String(Number(value.toPrecision(4)));
 
 export class ColorControl {
   /** What points are colored by. */
@@ -147,13 +145,15 @@ export class ColorControl {
   }
 
   private columnChoice(grades: Grades | null): Choice {
-    const { name, low, high } = this.columns.find(({ name }) => COLUMN + name === this.name) as ColumnInfo;
+    const column = this.columns.find(({ name }) => COLUMN + name === this.name) as ColumnInfo;
+    const { name, low, high } = column;
     if (!grades || low === null || high === null) return { title: name };
+    const short = (value: number) => columnText(column, value);
     return {
       title: name,
       help: `from ${short(low)} to ${short(high)}; 1 of 100 lie beyond each end of the scale`,
-      low: low < grades.low ? `${short(grades.low)} or less` : short(low),
-      high: high > grades.high ? `${short(grades.high)} or more` : short(high),
+      low: low < grades.low ? `${short(grades.low)} or ${column.start === null ? "less" : "earlier"}` : short(low),
+      high: high > grades.high ? `${short(grades.high)} or ${column.start === null ? "more" : "later"}` : short(high),
     };
   }
 

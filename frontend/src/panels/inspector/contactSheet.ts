@@ -2,7 +2,7 @@
 import { grouped } from "../../lib/format.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
-import { classColors } from "../../lib/palette.ts";
+import { groupColors } from "../../lib/palette.ts";
 import { csvOf, groupByClass, type ClassGroup, type Selection } from "../../lib/selection.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import { css, readTheme } from "../../lib/theme.ts";
@@ -24,7 +24,7 @@ export function contactSheet(
   sheet.setAttribute("aria-label", "Selected images");
   sheet.append(headOf(selection));
   const first = Math.max(MIN_PER_CLASS, Math.floor(INITIAL_COUNT / groups.length));
-  const colors = classColors(selection.classes.length, readTheme(at).dark);
+  const colors = groupColors(selection.classes, readTheme(at));
   for (const group of groups) sheet.append(groupOf(group, css(colors[group.label]), first));
   return sheet;
 

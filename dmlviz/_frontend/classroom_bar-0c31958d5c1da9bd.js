@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.map/page-f5661dba89696b14.js";

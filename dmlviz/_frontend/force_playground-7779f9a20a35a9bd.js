@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-f5661dba89696b14.js";

@@ -1,0 +1,1 @@
+export { import_preview as default } from "../dmlviz.map/page-b5b84d6a6413a09e.js";

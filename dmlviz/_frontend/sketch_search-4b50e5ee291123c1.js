@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-f5661dba89696b14.js";

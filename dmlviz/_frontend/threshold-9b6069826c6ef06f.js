@@ -1,1 +1,0 @@
-export { threshold as default } from "../dmlviz.map/page-f5661dba89696b14.js";

@@ -1,0 +1,104 @@
+"""Classes from labels as files have them: one for each text, names short enough for a page, rows without a label."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+
+MAX_CLASSES = 65_535  # the page has two bytes for each label
+MAX_NAME = 40  # characters of a class name on the page
+UNLABELED = "no label"  # the class of what has no label: the only one, or the last
+
+
+def class_ids(labels: np.ndarray, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return class IDs (n, int64) and class names of labels as a file has them, in natural order.
+
+    Labels that are missing (nothing, NaN, an empty text) are of the last class, `UNLABELED`.
+
+    Raises:
+        UserError: For too many classes.
+    """
+    texts = [label_text(label) for label in labels.tolist()]
+    different = set(texts)
+    if len(different) > MAX_CLASSES:
+        raise UserError(
+            f"Labels name up to {MAX_CLASSES:,} classes; {name} has {len(different):,}: merge classes, or choose "
+            "another column as label."
+        )
+    classes = [*natural_order(different - {UNLABELED}), *(different & {UNLABELED})]
+    numbers = {text: number for number, text in enumerate(classes)}
+    return np.array([numbers[text] for text in texts], np.int64), short_names(classes)
+
+
+def has_label(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    """Return which labels (n) name a class (mask, n): not those that are missing."""
+    named: np.ndarray = np.asarray(labels) != (classes.index(UNLABELED) if UNLABELED in classes else -1)
+    return named
+
+
+def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> list[str]:
+    """Return sentences for a report: on rows without a label, and on numbers that are hardly classes."""
+    notes, named = [], has_label(ids, classes)
+    if named.any() and not named.all():
+        notes.append(
+            f"{np.count_nonzero(~named):,} of {len(ids):,} rows have no label: they are gray on the map and left out "
+            "of the scores."
+        )
+    if any(isinstance(label, float) and not label.is_integer() for label in labels[named].tolist()):
+        notes.append(
+            f"The labels are numbers with decimals, and each of the {len(classes):,} different ones is a class: choose "
+            "another column with --label, and color by this one."
+        )
+    return notes
+
+
+def natural_order(texts: Iterable[str]) -> list[str]:
+    """Return texts in ascending order, numbers first and by their value."""
+    return sorted(texts, key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
+
+
+def short_names(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return a name of up to 40 characters for each of some different texts; no two are equal.
+
+    A longer text is cut. Where that makes two names equal, their ends are kept, and if these are equal, too, they are
+    numbered.
+
+    Example:
+        >>> short_names([f"https://example.org/a/long/long/path/of/the/{kind}-pictures" for kind in ("cat", "dog")])
+        ('https://example.org…of/the/cat-pictures', 'https://example.org…of/the/dog-pictures')
+    """
+    names = [text[:MAX_NAME] for text in texts]
+    often = Counter(names)
+    half = (MAX_NAME - 1) // 2
+    names = [
+        f"{text[:half]}…{text[-half:]}" if often[name] > 1 and len(text) > MAX_NAME else name
+        for name, text in zip(names, texts, strict=True)
+    ]
+    taken = {name for name, text in zip(names, texts, strict=True) if name == text}
+    different = []
+    for name, text in zip(names, texts, strict=True):
+        number, chosen = 2, name
+        while chosen in taken and chosen != text:
+            chosen, number = f"{name[: MAX_NAME - 1 - len(str(number))]} {number}", number + 1
+        taken.add(chosen)
+        different.append(chosen)
+    return tuple(different)
+
+
+def label_text(label: Any) -> str:
+    """Return the class that a label of a file stands for, `UNLABELED` for none: 3, 3.0 and "3" name one class."""
+    if label is None:
+        return UNLABELED
+    if isinstance(label, bytes):
+        label = label.decode(errors="replace")
+    if isinstance(label, float):
+        if label != label:  # NaN
+            return UNLABELED
+        label = int(label) if label.is_integer() else label
+    text = str(label)
+    if not text.isprintable():
+        text = "".join(letter for letter in text if letter.isprintable())
+    return text.strip() or UNLABELED

@@ -1,0 +1,46 @@
+"""How large a table may be, and that its vectors are finite."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dmlviz.errors import UserError
+
+MAX_VECTORS = 250_000
+MAX_DIMENSIONS = 4096
+MAX_NUMBERS = 250_000_000  # rows times dimensions: a gigabyte
+MAX_TABLE_BYTES = 4 * 1024**3  # unpacked
+
+
+def check_finite(vectors: np.ndarray, name: str, columns: Sequence[str] = ()) -> None:
+    """Raise UserError if a vector (n × d) holds NaN or infinity; it names the first such row and column."""
+    if vectors.ndim != 2 or vectors.dtype.kind != "f":
+        return
+    invalid = ~np.isfinite(vectors)
+    rows = np.flatnonzero(invalid.any(axis=1))
+    if not len(rows):
+        return
+    dimension = int(np.argmax(invalid[rows[0]]))
+    value = float(vectors[rows[0], dimension])
+    column = (
+        f"column {columns[0] if len(columns) == 1 else columns[dimension]}" if columns else f"dimension {dimension}"
+    )
+    other = ", or choose other columns with --vector" if len(columns) > 1 else ""
+    raise UserError(
+        f"Vectors are finite numbers; {len(rows):,} rows of {name} hold NaN, infinity or nothing, the first in row "
+        f"{rows[0] + 1:,}, {column} ({value}): remove them{other}."
+    )
+
+
+def check_size(name: str, rows: int, dimensions: int) -> None:
+    """Raise UserError for more rows or dimensions than a file may have."""
+    if rows > MAX_VECTORS or dimensions > MAX_DIMENSIONS or rows * dimensions > MAX_NUMBERS:
+        raise too_many(name, rows, dimensions)
+
+
+def too_many(name: str, rows: int, dimensions: int) -> UserError:
+    """Return the error of a file with more rows or dimensions than it may have."""
+    return UserError(
+        f"A file has up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions, {MAX_NUMBERS:,} numbers in "
+        f"all; {name} holds {rows:,} of {dimensions:,}: keep fewer rows or columns."
+    )
