@@ -14,7 +14,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz.training.validation_split import split_training_images
 
-K = 10  # neighbors
+K = 10  # neighbors; for labels no more than there are others of an image's class
 MAX_NETS = 5  # of a run's checkpoints, beside the final net
 MAX_LISTED = 400  # findings of a kind
 CHUNK = 500  # images per forward pass
@@ -53,11 +53,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a run found: the rows, the number of training images that it looked at, and the steps of the nets."""
+    """What a run found in its training data.
+
+    Attributes:
+        run: ID of the run.
+        dataset: name of the data set.
+        images: the number of training images that it looked at.
+        uncompared: how many of these have labels that were not compared, since their classes are too small.
+        steps: of the nets that embedded them.
+        rows: the findings, those of a kind together, the clearest first.
+    """
 
     run: str
     dataset: str
     images: int
+    uncompared: int
     steps: tuple[int, ...]
     rows: tuple[Finding, ...]
 
@@ -95,7 +105,8 @@ def find(run: Run, data_root: Path, go_on: Callable[[str], object] = lambda stag
     findings += _leaks(dataset, rows, (images, final), (test.images, embed_in_chunks(run, test.images)))
     findings += _outliers(dataset, rows, outlier_ratios(final, K))
     last = int((run.end or {}).get("step", 0))
-    return Findings(run.id, run.config.dataset, len(rows), (*steps, last), tuple(findings))
+    uncompared = int((~disagreement.compared).sum())
+    return Findings(run.id, run.config.dataset, len(rows), uncompared, (*steps, last), tuple(findings))
 
 
 def spread(steps: list[int], most: int) -> list[int]:
@@ -124,7 +135,7 @@ def _each(run: Run, images: np.ndarray, steps: list[int], final: np.ndarray) -> 
 
 def _suspects(dataset: Dataset, rows: np.ndarray, disagreement: Any) -> Iterator[Finding]:
     labels = dataset.train.labels[rows]
-    for row in suspects(disagreement, labels)[:MAX_LISTED].tolist():
+    for row in suspects(disagreement)[:MAX_LISTED].tolist():
         other = int(disagreement.suggestion[row])
         support = float(disagreement.support[row])
         yield Finding(

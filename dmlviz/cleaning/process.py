@@ -21,6 +21,7 @@ from dmlviz.runs.run import Run
 from dmlviz.storage.files import atomic_write, ensure_dir, write_json
 
 COLUMNS = 20  # tiles in a row
+VERSION = 2  # of what is looked for and how; kept findings of another one are looked for anew
 
 
 def write_findings(run: Run, data_root: Path, out: Path) -> None:

@@ -77,6 +77,8 @@ def _list(run: Run, top: int, console: Console, root: Path) -> None:
     classes = DATASETS[run.config.dataset].classes
     nets = f"{len(findings.steps)} nets, of steps {', '.join(map(str, findings.steps))}"
     console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}")
+    if findings.uncompared:
+        console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
     for kind, title in KINDS.items():
         rows = [row for row in findings.rows if row.kind == kind]
         console.print(f"\n{title}: {len(rows)}")

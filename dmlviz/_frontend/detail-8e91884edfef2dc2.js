@@ -1,1 +1,0 @@
-export { detail as default } from "../dmlviz.map/page-68533326573a911f.js";

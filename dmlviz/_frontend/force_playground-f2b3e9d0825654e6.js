@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.map/page-1fecd141e94ad1c5.js";

@@ -1,0 +1,1 @@
+export { import_preview as default } from "../dmlviz.map/page-1fecd141e94ad1c5.js";

@@ -1,1 +1,0 @@
-export { tracker as default } from "../dmlviz.map/page-68533326573a911f.js";
