@@ -4,6 +4,7 @@ Importing `dmlviz`, its config, runs and jobs loads no torch; each name below lo
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dmlviz.errors import UserError
@@ -34,3 +35,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'dmlviz' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return ["__version__", *__all__, *(name for name, value in globals().items() if isinstance(value, ModuleType))]

@@ -276,3 +276,7 @@ def _where(file: str, error: BaseException) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     return f"line {line}: {words}" if line else words
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

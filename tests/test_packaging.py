@@ -4,9 +4,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import dmlviz
 
 ROOT = Path(__file__).parents[1]
 
@@ -72,6 +75,15 @@ def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
     folder, complete = _python(code, unpacked, cwd=tmp_path)
     assert Path(folder) == unpacked.resolve() / "dmlviz"
     assert complete == "True"
+
+
+@pytest.mark.parametrize("name", ["figures", "losses", "miners", "metrics", "nets", "data", "plugins", "projection"])
+def test_tab_completion_offers_what_a_package_declares(name):
+    package = import_module(f"dmlviz.{name}")
+    assert sorted(package.__all__) == dir(package)
+    assert all(hasattr(package, each) for each in dir(package))
+    assert {"train", "record", "show", "TrainConfig", name} <= set(dir(dmlviz))
+    assert not {"Any", "import_module", "TYPE_CHECKING"} & set(dir(dmlviz))
 
 
 def test_the_command_is_installed(wheel):

@@ -13,7 +13,6 @@ from app.state import backbone
 from app.state.backbone import SOURCES, BackboneChoice, Source
 from app.state.explore import UIState
 from app.widgets.error_boundary import error_boundary
-from app.widgets.fragment import fragment
 from app.widgets.markdown import escape_markdown
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
@@ -79,7 +78,7 @@ def _line(services: Services, status: FeaturesStatus) -> None:
         text = "Failed" if now.phase == "failed" else backbone.progress_text(now)
         st.caption(escape_markdown(f"{backbone.heading(now)}: {text}."))
 
-    fragment(run_every=LINE_INTERVAL_S if status.under_way else None)(line)()
+    st.fragment(line, run_every=LINE_INTERVAL_S if status.under_way else None)()
 
 
 @st.dialog("Pretrained backbone", width="medium", on_dismiss=_close)
@@ -89,7 +88,7 @@ def _dialog(ui: UIState, services: Services, dataset: str) -> None:
         if status is None or status.phase in ("failed", "unknown"):
             _form(services, dataset, status)
         elif status.under_way:
-            fragment(run_every=POLL_INTERVAL_S)(_progress)(services)
+            st.fragment(_progress, run_every=POLL_INTERVAL_S)(services)
         elif status.result:
             _finished(ui, services, status)
         else:

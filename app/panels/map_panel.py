@@ -16,6 +16,7 @@ from app.state.selection import Selection
 from app.widgets import component_props
 from app.widgets.components import mount
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.embedding_file import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
@@ -235,7 +236,10 @@ def scores_panel(run_view: RunView) -> None:
         st.caption(run_view.run.config.views_note)
     spec = DATASETS[run_view.run.config.dataset]
     if run_view.complete and not spec.trainable and not run_view.run.recorded and not run_view.run.metrics:
-        reason = "they have no labels" if len(spec.classes) < 2 else "there are too many to compare all"
+        if spec.classes == (UNLABELED,):
+            reason = "they have no labels"
+        else:
+            reason = "they are all of one class" if len(spec.classes) < 2 else "there are too many to compare all"
         st.caption(f"No scores of these embeddings: {reason}.")
         return
     left, right = st.columns([3, 2])

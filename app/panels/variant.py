@@ -10,6 +10,7 @@ from app.runtime.url_state import note_event
 from app.state.compare import CompareState
 from app.widgets.markdown import escape_markdown
 from app.widgets.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
+from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -22,6 +23,7 @@ EDITABLE_FIELDS = {
     "loss": "Loss",
     "miner": "Miner",
     "net": "Net",
+    "unfrozen_blocks": "Unfrozen blocks",
     "embedding_dim": "Dimensions",
     "normalize": "Space",
     "sampler": "Batches",
@@ -124,6 +126,7 @@ def _fields(config: TrainConfig) -> list[str]:
     accepts, sampler = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds, SAMPLERS[config.sampler]
     left_out = set() if accepts and not sampler.tuple_kind else {"miner"}
     left_out |= {"batch_size"} if sampler.by_class else {"classes_per_batch", "images_per_class"}
+    left_out |= set() if blocks_of(DATASETS[config.dataset]) else {"unfrozen_blocks"}
     names = [name for name in EDITABLE_FIELDS if name not in left_out]
     for role, params in (("loss", config.loss_params), ("miner", config.miner_params)):
         numbers = [
@@ -151,7 +154,11 @@ def _value(config: TrainConfig, name: str) -> Any:
         return st.selectbox("Value", options, index=options.index(current), format_func=titles, key=key)
     kind = type(current)
     step = {"learning_rate": 1e-4, "weight_decay": 1e-4, "steps": 100}.get(name, 1 if kind is int else 0.05)
-    minimum = None if "." in name else (0 if name in ("seed", "weight_decay") else 1e-6 if kind is float else 1)
+    minimum = (
+        None
+        if "." in name
+        else (0 if name in ("seed", "weight_decay", "unfrozen_blocks") else 1e-6 if kind is float else 1)
+    )
     return st.number_input(
         "Value",
         value=current,

@@ -17,10 +17,13 @@ from dmlviz.runs.run import LIVE, Run
 from dmlviz.training.validation_split import split_training_images
 
 MAX_POINTS = 500
+MAX_SLOW_POINTS = 100  # of a net with unfrozen blocks, which takes up to 0.3 s an image where there is no GPU
 
 
 def train_points(run: Run, view: str, services: Services) -> TrainPoints:
-    """Place up to 500 images that a run has trained on, by its last net and, on its own view, by its checkpoints.
+    """Place up to 500 images that a run has trained on (100 with unfrozen blocks), by its last net.
+
+    On its own view they are placed by its checkpoints, too.
 
     Args:
         run: A run with weights.
@@ -58,5 +61,6 @@ def _trained_on(config: TrainConfig, root: Path) -> tuple[np.ndarray, np.ndarray
         raise UserError(f"{config.dataset} is not on disk here, so there are no pictures of it: train on it once.")
     train = corrected(data.load(config.dataset, root), config.corrections, root).train
     rows = split_training_images(config, train.labels).train
-    chosen = rows[stratified_subset(train.labels[rows], MAX_POINTS)]
+    count = MAX_SLOW_POINTS if config.unfrozen_blocks else MAX_POINTS
+    chosen = rows[stratified_subset(train.labels[rows], count)]
     return train.images[chosen].copy(), train.labels[chosen]

@@ -38,13 +38,10 @@ else:
             toolbar.toolbar(context.ui, context.services, context.run_view)
     with right:
         inspector.selected_tab()
-    damage = (
-        ""
-        if context.run_view.live
-        else damage_summary(run_damage(context.run_view.run, context.services.runs.damage_cache))
-    )
+    run = context.run_view.run
+    damage = () if context.run_view.live else run_damage(run, context.services.runs.damage_cache)
     if damage:
-        st.caption(f":orange[{escape_markdown(damage)}]")
+        st.caption(f":orange[{escape_markdown(damage_summary(run, damage))}]")
     with navigation.top_bar_slot():
         map_panel.progress_panel(context.ui, context.services, context.run_view)
     key, contexts = context_key(context), [context]

@@ -151,7 +151,7 @@ def card(run: Run, services: Services) -> dict[str, Any]:
         "tested": _tested(run) if scores else None,
         "state": status.phase,
         "machine": status.machine or run.info.get("machine", ""),
-        "damage": damage_summary(damage),
+        "damage": damage_summary(run, damage),
         "readable": True,
         "created": None if bundled else run.created.isoformat(),
         "bytes": run_size(run.path),
@@ -207,5 +207,7 @@ def setting_badges(run: Run) -> list[str]:
         *([f"{config.views} views"] if config.views > 1 else []),
         *(["augmented"] if config.augmentation else []),
         *([f"{config.projection_dim}-d head"] if config.projection_dim else []),
+        *([f"unfrozen blocks: {config.unfrozen_blocks}"] if config.unfrozen_blocks else []),
+        *(["mixed precision"] if config.mixed_precision else []),
         *([f"seed {config.seed}"] if config.seed else []),
     ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -120,6 +121,10 @@ class TrainingDraft:
         dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
         takes = {"", *self._loss().tuple_kinds}
         unlabeled = self.settings.get("use_labels") is False
+
+        def takes_features() -> bool:
+            return dataset.features is not None and not self.settings.get("unfrozen_blocks")
+
         misfits: dict[str, Callable[[Any], object]] = {
             "corrections": lambda revision: revision and keep == "dataset",
             "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
@@ -131,10 +136,10 @@ class TrainingDraft:
                 or (unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
             ),
             "net": lambda name: name not in nets_for(dataset),
-            "views": lambda count: count < 2 if unlabeled else count > 1 and dataset.features is not None,
-            "augmentation": lambda strengths: (
-                dataset.features is not None if strengths else self.settings.get("views", 1) > 1
-            ),
+            "unfrozen_blocks": lambda count: count > blocks_of(dataset),
+            "backbone_rate": lambda _: not blocks_of(dataset),
+            "views": lambda count: count < 2 if unlabeled else count > 1 and takes_features(),
+            "augmentation": lambda strengths: takes_features() if strengths else self.settings.get("views", 1) > 1,
         }
         for name, is_misfit in misfits.items():
             if name != keep and name in self.settings and is_misfit(self.settings[name]):

@@ -10,18 +10,21 @@ from app.runtime.url_state import note_event
 from app.state.explore import UIState
 from app.widgets.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
+from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.config import TrainConfig
+from dmlviz.config.notes import cost_note
 
 DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
 SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}
 SPACES = {True: "Sphere", False: "Free"}
 LABELS = {True: "Used", False: "Unused"}
+PRECISIONS = {False: "32 bits", True: "Mixed"}
 MORE_KEY = "more"
 NO_MINER = "None (whole batch)"
 MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
@@ -39,6 +42,7 @@ def training_form(
     form.data(offered, dataset_note)
     below_data()
     form.choice("net", "Net", NETS, nets_for(DATASETS[config.dataset]))
+    form.backbone()
     left, right = st.columns(2)
     with left:
         form.pick("embedding_dim", "Dimensions", sorted({*DIMENSIONS, config.embedding_dim}), str)
@@ -75,6 +79,14 @@ def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], na
 _LABELS_HELP = (
     "Unused: loss and miner never see a label. The positives of an image are its other views, and scores are read out "
     "with labels afterwards."
+)
+_BLOCKS_HELP = (
+    "0: only the head learns, on features computed once. More: so many of the backbone's last blocks are trained, too, "
+    "on the images themselves, which can then be augmented. Meant for a GPU."
+)
+_PRECISION_HELP = (
+    "Mixed: the net computes with 16-bit numbers, weights and losses keep 32. Faster on a GPU and on processors with "
+    "instructions for bfloat16; slower on others."
 )
 _SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
 
@@ -136,6 +148,23 @@ class _Form:
             _explanation(MINERS[self.config.miner])
             parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)
 
+    def backbone(self) -> None:
+        """Render what is trained of the backbone of a data set of features, and how exactly the net computes."""
+        config = self.config
+        if blocks := blocks_of(DATASETS[config.dataset]):
+            self.number("unfrozen_blocks", "Unfrozen blocks", min_value=0, max_value=blocks, step=1, help=_BLOCKS_HELP)
+        left, right = st.columns(2)
+        if config.unfrozen_blocks:
+            with left:
+                self.number("backbone_rate", "Backbone rate", min_value=1e-6, max_value=10.0, step=0.01, format="%g")
+        if config.unfrozen_blocks or config.mixed_precision:
+            with right:
+                self.pick(
+                    "mixed_precision", "Precision", list(PRECISIONS), PRECISIONS.__getitem__, help=_PRECISION_HELP
+                )
+        if config.unfrozen_blocks:
+            st.caption(cost_note(config))
+
     def batches(self) -> None:
         """Render the batch sampler."""
         self.choice("sampler", "Batches", SAMPLERS)
@@ -150,7 +179,7 @@ class _Form:
 
     def views(self) -> None:
         """Render whether labels are used, the views of each image, and the strengths of the augmentation."""
-        left, right = st.columns(2)
+        left, right = st.columns([3, 2])  # "Unused" needs more than half of the sidebar
         with left:
             self.pick("use_labels", "Labels", list(LABELS), LABELS.__getitem__, help=_LABELS_HELP)
         with right:

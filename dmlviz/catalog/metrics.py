@@ -159,7 +159,8 @@ METRICS = Catalog(
             family="classification",
             summary="The share of images whose class wins the vote of their 5 nearest training images.",
             when_to_use="As the readout of training without labels: only the vote looks at the labels of the training "
-            "images. It sees a class that lies in several pieces, which a linear probe may not.",
+            "images. It sees a class that lies in several pieces, which a linear probe may not. Images of classes held "
+            "out of training are left out.",
             formula=r"\frac1n\sum_q \big[\,\mathrm{majority}(y_{(1)},\dots,y_{(5)})=y_q\,\big]",
             reference="Wu, Xiong, Yu, Lin: Unsupervised feature learning via non-parametric instance discrimination, "
             "CVPR 2018",
@@ -171,7 +172,8 @@ METRICS = Catalog(
             family="classification",
             summary="The accuracy of a logistic regression on the embeddings, fitted to training images.",
             when_to_use="As the readout of training without labels that most papers report: what a linear layer makes "
-            "of the embedding. The net stays as it is; the regularization is chosen on validation images.",
+            "of the embedding. The net stays as it is; the regularization is chosen on validation images. Images of "
+            "classes held out of training are left out.",
             formula=r"\frac1n\sum_q \Big[\,\arg\max_c (w_c^\top f_q+b_c)=y_q\,\Big]",
             reference="Alain, Bengio: Understanding intermediate layers using linear classifier probes, ICLR workshop "
             "2017; Chen, Kornblith, Norouzi, Hinton 2020",

@@ -286,9 +286,16 @@ class Catalog(Mapping[str, D], Generic[D]):
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            near = get_close_matches(name[:80], self._entries, n=1) if isinstance(name, str) else []
-            hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(self._entries)}."
+            near = self._similar(name[:80]) if isinstance(name, str) else None
+            hint = f"did you mean {near!r}?" if near else f"choose one of {', '.join(self._entries)}."
             raise UnknownNameError(f"There is no {self.noun} called {brief(name)}: {hint}") from None
+
+    def _similar(self, name: str) -> str | None:
+        """Return the name that somebody may have meant: spelled alike, or that of an entry with such a title."""
+        written = name.lower().strip()
+        by_title = {entry.title.lower(): key for key, entry in self._entries.items()}
+        near = get_close_matches(written, self._entries, n=1) or get_close_matches(written, by_title, n=1)
+        return by_title.get(near[0], near[0]) if near else None
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._entries  # without the search for a similar name

@@ -21,7 +21,7 @@ CertificatesFolder = Annotated[
         help="folder of the fleet's certificates (default: DMLVIZ_CERTIFICATES, else in the user's settings)",
     ),
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`)")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`)")]
 
 
 def single_command_app() -> typer.Typer:

@@ -46,7 +46,7 @@ def clean(
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
-    selected, console = Runs(runs_folder(runs)).get(run), Console(highlight=False, soft_wrap=True)
+    selected, console = Runs(runs_folder(runs)).find(run), Console(highlight=False, soft_wrap=True)
     decisions: list[tuple[int, str, int | None]] = [(image, "exclude", None) for image in exclude or []]
     decisions += [(image, "confirm", None) for image in confirm or []]
     decisions += [(image, "undo", None) for image in undo or []]

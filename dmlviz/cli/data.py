@@ -168,11 +168,11 @@ def _save_embeddings(vectors: LabeledEmbeddings, title: str, runs: Runs, data: P
     limit_to_one_thread()
     run = import_embeddings(runs, vectors, title, data)
     n, d = vectors.embeddings.shape
-    classes = f"{len(vectors.classes):,} classes" if vectors.labeled else "no labels"
+    classes = vectors.class_count or "no labels"
     print(f"{run.title}: {n:,} embeddings, {d}-d, {classes}, imported as a run without a model")
     for line in columns_note([] if vectors.columns is None else vectors.columns.column_names):
         print(line)
-    if vectors.labeled and not is_scored(vectors):
+    if vectors.comparable and not is_scored(vectors):
         print(f"Scores are computed up to {MAX_SCORED:,} embeddings.")
     print(run.path)
     return run

@@ -22,7 +22,7 @@ app = single_command_app()
 
 @app.command()
 def evaluate(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`)")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`)")] = None,
     runs: RunsFolder = None,
     confusion: Annotated[bool, typer.Option("--confusion", help="also print the confusion matrix")] = False,
     crops: Annotated[
@@ -95,7 +95,7 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
 def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | None, data: Path | None) -> None:
     from dmlviz import metrics
 
-    selected = Runs(runs_folder(runs)).get(run)
+    selected = Runs(runs_folder(runs)).find(run)
     embeddings, labels = selected.embeddings, selected.labels
     if embeddings is None or labels is None:
         raise UserError(f"{selected.title} has no embeddings yet: wait until training has finished.")

@@ -33,7 +33,7 @@ def export(
 ) -> None:
     """Export a run: interactive HTML page, tables, figures, weights, or the script that reproduces it."""
     _ = FORMATS[format]
-    selected = Runs(runs_folder(runs)).get(run)
+    selected = Runs(runs_folder(runs)).find(run)
     contents = RunExport.from_run(selected, _projection(selected, view), data_root(data))
     if str(out) == "-":
         write(format, contents, sys.stdout.buffer)

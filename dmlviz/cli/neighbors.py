@@ -23,7 +23,7 @@ def neighbors(
     runs: RunsFolder = None,
 ) -> None:
     """List the nearest neighbors of a test image in a run's embedding, excluding the image itself."""
-    selected = Runs(runs_folder(runs)).get(run)
+    selected = Runs(runs_folder(runs)).find(run)
     nearest = selected.neighbors(item, k, metric=metric)
     classes, labels = DATASETS[selected.config.dataset].classes, selected.labels
     if labels is None:

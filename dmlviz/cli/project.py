@@ -31,7 +31,9 @@ def project(
     settings: dict[str, Any],
     source: Annotated[
         str,
-        typer.Argument(metavar="RUN|FILE", help="run ID, or an embeddings file: npy, npz, csv, tsv or parquet"),
+        typer.Argument(
+            metavar="RUN|FILE", help="ID or title of a run, or an embeddings file: npy, npz, csv, tsv or parquet"
+        ),
     ],
     runs: RunsFolder = None,
     table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="CSV output path")] = None,
@@ -45,7 +47,7 @@ def project(
         project_file(Path(source), config, table)
         return
     store = Runs(runs_folder(runs))
-    run = store.get(source)
+    run = store.find(source)
     projected_embeddings(run, config, config.step)  # raises where there are none
     projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:

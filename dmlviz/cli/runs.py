@@ -14,6 +14,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
+ExactRunId = Annotated[str, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`), no title")]
 SCORES = ("precision_at_1", "map_at_r")
 
 
@@ -29,23 +30,26 @@ def list_runs(context: typer.Context, runs: RunsFolder = None) -> None:
 @app.command()
 def rename(run: RunId, title: str, runs: RunsFolder = None) -> None:
     """Rename a run."""
-    Runs(runs_folder(runs)).rename(run, title)
+    store = Runs(runs_folder(runs))
+    store.rename(store.find(run).id, title)
 
 
 @app.command()
 def pin(run: RunId, runs: RunsFolder = None) -> None:
     """Pin a run, so that it is never evicted to stay within the disk limit."""
-    Runs(runs_folder(runs)).pin(run)
+    store = Runs(runs_folder(runs))
+    store.pin(store.find(run).id)
 
 
 @app.command()
 def unpin(run: RunId, runs: RunsFolder = None) -> None:
     """Unpin a run, so that it can be evicted again."""
-    Runs(runs_folder(runs)).pin(run, False)
+    store = Runs(runs_folder(runs))
+    store.pin(store.find(run).id, False)
 
 
 @app.command()
-def delete(run: RunId, runs: RunsFolder = None) -> None:
+def delete(run: ExactRunId, runs: RunsFolder = None) -> None:
     """Delete a run; `dmlviz runs restore` undoes this within 24 hours."""
     store = Runs(runs_folder(runs))
     store.trash.empty()
@@ -54,7 +58,7 @@ def delete(run: RunId, runs: RunsFolder = None) -> None:
 
 
 @app.command()
-def restore(run: RunId, runs: RunsFolder = None) -> None:
+def restore(run: ExactRunId, runs: RunsFolder = None) -> None:
     """Restore a deleted run."""
     print(f"Restored {Runs(runs_folder(runs)).restore(run).title}.")
 
@@ -69,7 +73,8 @@ def export(
     from dmlviz.runs.archive import export_run
     from dmlviz.storage.files import atomic_write
 
-    selected, target = Runs(runs_folder(runs)).get(run), file or Path(f"{run}.zip")
+    selected = Runs(runs_folder(runs)).find(run)
+    target = file or Path(f"{selected.id}.zip")
     try:
         with atomic_write(target) as opened:
             export_run(selected, opened)
@@ -107,7 +112,7 @@ def _print_list(store: Runs) -> None:
     for run in readable:
         config = run.config
         scores = [run.score(key) for key in SCORES]
-        warning = damage_summary(run_damage(run, store.damage_cache))
+        warning = damage_summary(run, run_damage(run, store.damage_cache))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,

@@ -209,11 +209,21 @@ def serve(
 
 def check_port_free(host: str, port: int) -> None:
     """Raise UserError if the server could not listen on this host and port."""
+    bound_socket(host, port).close()
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a TCP socket that is bound to this host and port (0 = any); raise UserError if none can be."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+        return bound
     except socket.gaierror:
         raise UserError(f"Cannot resolve address {host!r}; use 127.0.0.1, or 0.0.0.0 for all interfaces.") from None
     except OSError as error:

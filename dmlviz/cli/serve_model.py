@@ -1,25 +1,32 @@
 """`dmlviz serve-model`: a run's net and test images as a small web service."""
 
 import secrets
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
+from dmlviz.cli.serve import bound_socket, network_address
 from dmlviz.data import data_root
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
+_ANY_ADDRESS = ("0.0.0.0", "::")
 
 
 @app.command()
 def serve_model(
     run: RunId,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on")] = 8600,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on (0 = any)")] = 8600,
     token: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", envvar="DMLVIZ_TOKEN", help="what callers send; a random one by default"),
+        typer.Option(
+            metavar="TEXT",
+            envvar="DMLVIZ_TOKEN",
+            help="what callers send, at least 16 characters (default: a random one)",
+        ),
     ] = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
@@ -29,7 +36,15 @@ def serve_model(
 
     from dmlviz.search_api.service import SearchService
 
-    token = token or secrets.token_urlsafe(16)
-    service = SearchService(Runs(runs_folder(runs)).get(run), token, data_root(data))
-    print(f"http://{host}:{port}/ answers; callers send the header Authorization: Bearer {token}", flush=True)
-    uvicorn.run(service.app, host=host, port=port, log_level="warning")
+    token = secrets.token_urlsafe(16) if token is None else token
+    service = SearchService(Runs(runs_folder(runs)).find(run), token, data_root(data))
+    with bound_socket(host, port) as bound:
+        bound.listen()  # from here on a caller waits instead of being refused
+        address, port = bound.getsockname()[:2]
+        anywhere = address in _ANY_ADDRESS
+        name = "127.0.0.1" if anywhere else f"[{address}]" if ":" in address else address
+        print(f"http://{name}:{port}/ answers; callers send the header Authorization: Bearer {token}", flush=True)
+        if anywhere and (reached := network_address()) is not None:
+            print(f"In this network: http://{reached}:{port}/", flush=True)
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(uvicorn.Config(service.app, log_level="warning")).run(sockets=[bound])

@@ -19,7 +19,9 @@ app = single_command_app()
 @app.command()
 def site(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder, or one with an earlier site")],
-    run: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help="run IDs (see `dmlviz runs`)")] = None,
+    run: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN...", help="IDs or titles of runs (see `dmlviz runs`)")
+    ] = None,
     lab: Annotated[
         list[str] | None, typer.Option("--lab", metavar="NAME", help="show a lab's ready-made results; repeatable")
     ] = None,
@@ -38,7 +40,7 @@ def site(
 ) -> None:
     """Write a static site of runs, lessons and labs that any web server can host; the browser embeds drawings."""
     store, root = Runs(runs_folder(runs)), data_root(data)
-    chosen = [RunExport.from_run(store.get(name), None, root) for name in dict.fromkeys(run or ())]
+    chosen = [RunExport.from_run(store.find(name), None, root) for name in dict.fromkeys(run or ())]
     lessons = [lesson_runs(name, lesson_data, store, root, print) for name in dict.fromkeys(lesson or ())]
     for note in write_site(folder, chosen, lab or (), title, lessons):
         print(note)

@@ -1,5 +1,6 @@
 """`dmlviz train`: train in the terminal and save the run."""
 
+import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +21,7 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
+from dmlviz.config.notes import cost_note
 from dmlviz.data import data_root
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
@@ -44,13 +46,18 @@ PANELS = {
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
         *("use_labels", "views", "augmentation"),
     ),
-    "Net": ("net", "embedding_dim", "normalize", "projection_dim"),
+    "Net": ("net", "embedding_dim", "normalize", "projection_dim", "unfrozen_blocks"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
-    "Optimizer": ("optimizer", "learning_rate", "loss_learning_rate", "schedule", "momentum", "weight_decay"),
+    "Optimizer": (
+        *("optimizer", "learning_rate", "loss_learning_rate", "backbone_rate", "schedule", "momentum", "weight_decay"),
+        "mixed_precision",
+    ),
     "Length and seed": ("steps", "max_seconds", "seed"),
     "Evaluation during training": ("validation_fraction", "eval_subset_size", "num_snapshots"),
 }
-SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi", "head_accuracy")
+# These cannot name a class that was held out of training.
+OF_TRAINED_CLASSES = ("head_accuracy", "knn_probe_accuracy", "linear_probe_accuracy")
+SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi", *OF_TRAINED_CLASSES)
 LIVE_SCORES = ("precision_at_1", "map_at_r")
 LATEST = "latest"  # instead of a revision of the corrections
 STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediately."
@@ -162,6 +169,8 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
             match event:
                 case Started():
                     console.print(_image_counts(event))
+                    if event.device == "cpu" and (cost := cost_note(config)):
+                        console.print(cost)
                     images = "validation" if event.validation_images else "test"
                 case Snapshot():
                     scores = f"{_scores(event.metrics, LIVE_SCORES)} ({images})"
@@ -194,5 +203,7 @@ def _alarm_text(alarm: Alarm, config: TrainConfig) -> str:
 
 
 def _scores(metrics: Mapping[str, float | None], keys: Iterable[str] = SCORES) -> str:
-    scores = [f"{metric_title(key)} {metrics[key]:.4f}" for key in keys if metrics.get(key) is not None]
-    return "  ".join(scores) or "no scores"
+    """Return scores with their titles; those that only seen classes have stand in a line of their own."""
+    values = {key: metrics.get(key) for key in keys if key not in OF_TRAINED_CLASSES or f"seen/{key}" not in metrics}
+    known = {key: value for key, value in values.items() if value is not None and math.isfinite(value)}
+    return "  ".join(f"{metric_title(key)} {value:.4f}" for key, value in known.items()) or "no scores"

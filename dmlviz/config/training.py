@@ -7,12 +7,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from pydantic_core import PydanticKnownError
 
 from dmlviz.catalog.augmentation import check_strengths
+from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.parameters import brief
 from dmlviz.config.base import Config
+from dmlviz.config.notes import views_note
 from dmlviz.config.training_checks import (
     check_batch,
     check_classes,
@@ -79,6 +81,15 @@ class TrainConfig(Config):
     net: str = Field("small", description="embedding net")
     embedding_dim: int = Field(64, ge=1, le=4096, description="dimensions of the embedding")
     normalize: bool = Field(True, description="L2-normalize the embeddings")
+    unfrozen_blocks: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="last blocks of the pretrained backbone that are trained, too; for data sets of features",
+    )
+    backbone_rate: float = Field(
+        0.01, gt=0, le=10, description="learning rate of the unfrozen blocks, as a share of the head's"
+    )
     projection_dim: int = Field(
         0,
         ge=0,
@@ -117,6 +128,11 @@ class TrainConfig(Config):
     steps: Annotated[int, AfterValidator(_coerce_steps)] = Field(
         600, le=1_000_000, description="number of training steps"
     )
+    mixed_precision: bool = Field(
+        False,
+        description="compute the net with 16-bit numbers and keep its weights with 32: faster on a GPU, and on "
+        "processors with instructions for bfloat16",
+    )
     max_seconds: float | None = Field(None, gt=0, description="time limit in seconds (default: none)")
     seed: int = Field(0, ge=0, lt=2**31, description="random seed (initial weights and batches)")
 
@@ -139,7 +155,10 @@ class TrainConfig(Config):
         return tuple(label for label in DATASETS[self.dataset].trainable_classes if label not in unseen)
 
     optional_settings: ClassVar[frozenset[str]] = frozenset(
-        {"corrections", "projection_dim", "use_labels", "views", "augmentation"}
+        {
+            *("corrections", "projection_dim", "use_labels", "views", "augmentation"),
+            *("unfrozen_blocks", "backbone_rate", "mixed_precision"),
+        }
     )
 
     @property
@@ -157,21 +176,8 @@ class TrainConfig(Config):
 
     @property
     def views_note(self) -> str:
-        """What a person must know of labels, views, augmentation and head of this training; empty for most."""
-        strengths = ", ".join(f"{name} {strength:g}" for name, strength in self.augmentation.items())
-        notes = []
-        if not self.use_labels:
-            notes.append(f"Labels unused in training: the positives of an image are its {self.views} views.")
-        elif self.views > 1:
-            notes.append(f"{self.views} views of each image.")
-        if strengths:
-            notes.append(f"Augmentation: {strengths}.")
-        if self.projection_dim:
-            notes.append(
-                f"The loss sees a {self.projection_dim}-d projection; scores and maps are of the "
-                f"{self.embedding_dim}-d embedding before it."
-            )
-        return " ".join(notes)
+        """What a person must know of labels, views, augmentation, head and backbone; empty for most trainings."""
+        return views_note(self)
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed.
@@ -213,7 +219,11 @@ class TrainConfig(Config):
             before, after = DATASETS[self.dataset].most, DATASETS[changes["dataset"]].most
             if self.net not in nets_for(DATASETS[changes["dataset"]]):
                 fields.pop("net", None)
-            if DATASETS[changes["dataset"]].features is not None and self.views == 1:
+            if changes.get("unfrozen_blocks", self.unfrozen_blocks) > blocks_of(DATASETS[changes["dataset"]]):
+                fields.pop("unfrozen_blocks", None)
+                fields.pop("backbone_rate", None)
+            frozen = not changes.get("unfrozen_blocks", fields.get("unfrozen_blocks"))
+            if DATASETS[changes["dataset"]].features is not None and frozen and self.views == 1:
                 fields.pop("augmentation", None)
             over = {name for name, most in after.items() if fields.get(name, 0) > most}
             fields.pop("corrections", None)  # of the other images

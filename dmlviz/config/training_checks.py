@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.nets import nets_for
@@ -45,10 +46,22 @@ def check_features(config: "TrainConfig") -> None:
             f"{data.title} holds features of a backbone, which a head learns from; got the net {config.net}: choose "
             f"{' or '.join(nets_for(data))}."
         )
-    if data.features is not None and config.augmentation:
+    blocks = blocks_of(data)
+    if config.unfrozen_blocks > blocks:
+        if data.features is None:
+            raise UserError(
+                f"Blocks are unfrozen of the backbone of a data set of features, and {data.title} has none; got "
+                f"unfrozen_blocks = {config.unfrozen_blocks}: use 0, or compute features with dmlviz data features."
+            )
+        raise UserError(
+            f"The backbone of {data.title} has {blocks} blocks; got unfrozen_blocks = {config.unfrozen_blocks}: use "
+            f"{blocks} or fewer."
+        )
+    if data.features is not None and config.augmentation and not config.unfrozen_blocks:
         raise UserError(
             f"The features of {data.title} were computed once, so its images cannot be augmented; got the "
-            f"augmentation {', '.join(config.augmentation)}: use none, and train with labels."
+            f"augmentation {', '.join(config.augmentation)}: use none, and train with labels, or unfreeze blocks of "
+            "the backbone."
         )
 
 
@@ -91,10 +104,11 @@ def check_views(config: "TrainConfig", loss: LossSpec) -> None:
     if sampler.by_class or sampler.tuple_kind:
         raise UserError(f"{sampler.name} makes batches by class labels; got use_labels = false: use another sampler.")
     parts = [LOSSES[name] for name, _ in loss.parts(config.loss_params).values()] or [loss]
-    if any(part.needs_classes or part.compares == "classes" for part in parts):
+    of_classes = [part.name for part in parts if part.needs_classes or part.compares == "classes"]
+    if of_classes:
+        name = loss.name if of_classes[0] == loss.name else f"{of_classes[0]} in {loss.name}"
         raise UserError(
-            f"{loss.name} compares images with classes; got use_labels = false: use a loss that compares images with "
-            "images."
+            f"{name} compares images with classes; got use_labels = false: use a loss that compares images with images."
         )
 
 
@@ -110,7 +124,8 @@ def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
         )
     if not SAMPLERS[config.sampler].by_class:
         if loss.needs_pairs and images < 4:
-            raise UserError(f"{loss.name} needs at least 4 images per batch; got {images}: use batch_size ≥ 4.")
+            different = "different images" if config.views > 1 else "images"
+            raise UserError(f"{loss.name} needs at least 4 {different} per batch; got {images}: use batch_size ≥ 4.")
         return
     classes, seen, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
     if classes > seen:

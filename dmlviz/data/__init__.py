@@ -138,3 +138,7 @@ def _source(recipe: Recipe, root: Path) -> str:
 def _missing_files(name: str, root: Path) -> list[str]:
     source = SOURCES.get(name)
     return [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

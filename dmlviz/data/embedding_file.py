@@ -39,7 +39,19 @@ class LabeledEmbeddings:
 
     @property
     def labeled(self) -> bool:
-        """Whether there are classes that can be told apart."""
+        """Whether the embeddings came with labels, if only of one class."""
+        return self.classes != (UNLABELED,)
+
+    @property
+    def class_count(self) -> str:
+        """How many classes there are, in words; "" without labels."""
+        if not self.labeled:
+            return ""
+        return "1 class" if len(self.classes) == 1 else f"{len(self.classes):,} classes"
+
+    @property
+    def comparable(self) -> bool:
+        """Whether there are classes to tell apart, so that there are scores."""
         return len(self.classes) > 1
 
 

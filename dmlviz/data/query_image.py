@@ -23,6 +23,7 @@ MAX_SIDE = 4096
 MAX_WORKING_SIDE = 512  # more pixels do not improve an image of 28 × 28
 TOO_LARGE = f"A picture has up to {MAX_SIDE} × {MAX_SIDE} pixels"
 FORMATS = ("PNG", "JPEG", "WEBP")
+BLANK = 16  # of 255; what differs less is one color
 INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
 TRIM = 0.05  # of the full range; smaller differences from the background were trimmed in Fashion-MNIST
 
@@ -53,7 +54,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
         dataset: Name of the data set to query.
 
     Returns:
-        uint8: gray, h × w; for a custom data set h × w × 3, decoded as its own images were.
+        uint8: gray, h × w; h × w × 3 for a data set in color, and for a custom one, decoded as its own images were.
 
     Raises:
         UserError: For another format, a damaged file, or an image that is too large.
@@ -66,7 +67,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
             width, height = picture.size
             if max(width, height) > MAX_SIDE:
                 raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
-            if is_custom(dataset):
+            if is_custom(dataset) or spec.channels == 3:
                 return upright(picture, spec.size)
             picture.draft("RGB", (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
             small = shrink(picture, 2 * MAX_WORKING_SIDE)
@@ -105,7 +106,9 @@ def _flatten_modes(picture: Image.Image) -> Image.Image:
 def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     """Crop, scale and center an image as the images of a data set are.
 
-    For a custom data set, a color image (h × w × 3) is letterboxed like its images; a gray one counts as a drawing.
+    An image that could be one of them is taken as it is: of exactly their size, on their background. So a test image
+    lands on itself. For a custom data set, a color image (h × w × 3) is letterboxed like its images, which leaves one
+    of their size as it is; a gray one counts as a drawing.
 
     Args:
         picture: uint8, h × w or h × w × 3.
@@ -130,9 +133,11 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     if background > 127:
         ink, background = 255 - ink, 255 - background
         steps.append(PreparationStep("inverted", _as_bytes(ink)))
+    if _in_form(picture, background, inverted=len(steps) > 1, spec=spec):
+        return PreparedImage(image=picture, steps=(PreparationStep(f"{spec.size} × {spec.size}: as it is", picture),))
     ink = np.clip(ink - background, 0, None)
     peak = float(np.percentile(ink[ink > 0], 99)) if (ink > 0).any() else 0.0
-    if peak < 16:
+    if peak < BLANK:
         raise UserError("The picture is blank: nothing stands out from its background. Draw or choose something else.")
     ink = np.clip(ink / (255 - background if framing.photographs else peak), 0, 1)
     ink[ink < (TRIM if framing.photographs else INK_THRESHOLD)] = 0
@@ -153,6 +158,33 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
         image = 255 - image
         steps.append(PreparationStep("dark on light", image))
     return PreparedImage(image=image, steps=tuple(steps))
+
+
+def describe_preparation(dataset: str) -> str:
+    """Say what `prepare` does to an uploaded picture for this data set."""
+    spec = DATASETS[dataset]
+    square = f"{spec.size} × {spec.size}"
+    if is_custom(dataset) or spec.channels == 3:
+        gray = "" if spec.channels == 3 else " All become gray."
+        return f"A picture of {square} pixels is taken as it is; others are fitted, on the color of their border.{gray}"
+    framing = spec.framing or Framing(box=round(0.8 * spec.size))
+    if framing.block_counts:
+        scaled = f"made upright, stretched to 32 × 32 and counted in blocks to {square}"
+    else:
+        scaled = f"scaled to {framing.box} × {framing.box} and centered"
+    light, dark = ("dark", "light") if spec.dark_on_light else ("light", "dark")
+    return (
+        f"A gray picture of exactly {square} pixels on a {dark} ground, as the test images are, is taken as it is. Any "
+        f"other is made gray, {light} on {dark}, cropped to what stands out from its background, {scaled}."
+    )
+
+
+def _in_form(picture: np.ndarray, background: float, inverted: bool, spec: DatasetSpec) -> bool:
+    """Whether a gray image could be one of the data set: its size, and its background (0–255, of light on dark)."""
+    if is_custom(spec.name) or picture.shape != (spec.size, spec.size) or np.ptp(picture) < BLANK:
+        return False
+    inked = spec.framing is not None and not spec.framing.photographs  # on black; a photograph fills its image
+    return inverted == spec.dark_on_light and (background < BLANK or not inked)
 
 
 def _prepare_digit(ink: np.ndarray, steps: list[PreparationStep]) -> PreparedImage:

@@ -43,10 +43,13 @@ def query_net(export: RunExport) -> QueryNet:
         )
     if not spec.trainable or spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
+    from dmlviz.nets.models import EmbeddingNet
     from dmlviz.nets.program import net_program
     from dmlviz.runs.embed import trained_net
 
-    program = net_program(trained_net(export.run))
+    net = trained_net(export.run)
+    assert isinstance(net, EmbeddingNet)  # it has no backbone
+    program = net_program(net)
     places, offset = {}, 0
     for name, array in program.arrays.items():
         places[name] = {"shape": list(array.shape), "offset": offset}

@@ -18,8 +18,19 @@ def write_weights(export: RunExport, file: IO[bytes]) -> None:
 
 
 def loading(export: RunExport) -> str:
-    """Return five lines of Python that load the weights and embed `images` (uint8, n × c × h × w), or `features`."""
+    """Return a few lines of Python that load the weights and embed `images` (uint8, n × c × h × w), or `features`."""
     config, data = export.run.config, DATASETS[export.run.config.dataset]
+    if config.unfrozen_blocks:
+        return (
+            "from safetensors.torch import load_file\n"
+            "from dmlviz import TrainConfig\n"
+            "from dmlviz.nets.fine_tuned import fine_tuned\n"
+            f'config = TrainConfig(dataset="{config.dataset}", net="{config.net}", '
+            f"embedding_dim={config.embedding_dim}, normalize={config.normalize}, "
+            f"unfrozen_blocks={config.unfrozen_blocks})\n"
+            f'net = fine_tuned(config).load_trained(load_file("{export.file_name("weights")}"))\n'
+            "embeddings = net(images)\n"
+        )
     if data.features is not None:
         return (
             "from safetensors.torch import load_file\n"

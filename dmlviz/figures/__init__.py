@@ -1,6 +1,6 @@
 """Plotly figures of a run or of arrays, for notebooks, files and the page.
 
-Every function takes a run (`Runs(folder).get(id)`), or embeddings (n × d) with class IDs (n). Plotly is imported with
+Every function takes a run (`Runs().find(title)`), or embeddings (n × d) with class IDs (n). Plotly is imported with
 the first function used.
 """
 
@@ -38,3 +38,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"dmlviz.figures.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'dmlviz.figures' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -12,6 +12,7 @@ from dmlviz.catalog.figures import FIGURES
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history
 from dmlviz.metrics import curves, distance_histograms
+from dmlviz.metrics.inputs import read_finite
 from dmlviz.runs.run import Run, RunNotFoundError
 
 _Columns = dict[str, np.ndarray]
@@ -86,12 +87,18 @@ def _of_run(run: Run, step: int | None) -> Images:
     return Images(embeddings, labels, dataset.classes, about, items)
 
 
+def confusion(embeddings: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return `metrics.confusion` of finite embeddings; raise UserError for others, whose counts would all be 0."""
+    read_finite(embeddings, labels)
+    return metrics.confusion(embeddings, labels)
+
+
 MEASURES: dict[str, Callable[..., Any]] = {
     "recall_at_k": curves.recall_at_k,
     "roc": curves.roc,
     "precision_recall": curves.precision_recall,
     "distance_histogram": distance_histograms.distance_histogram,
-    "confusion_matrix": metrics.confusion,
+    "confusion_matrix": confusion,
 }
 
 

@@ -1,18 +1,23 @@
-"""Draws a figure from data measured before, for callers that measure once and draw several times."""
+"""Draws a figure by its name: of a run, or from data measured before by callers that draw several times."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import plotly.graph_objects as go
 
+from dmlviz import figures
 from dmlviz.catalog.figures import FIGURES
+from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured
 from dmlviz.figures.maps import draw_map
 from dmlviz.figures.pairs import draw_distance_histogram, draw_precision_recall, draw_roc
 from dmlviz.figures.retrieval import draw_confusion_matrix, draw_recall_at_k
 from dmlviz.figures.training import draw_training_curves
+from dmlviz.runs.run import Run
+from dmlviz.storage.text import one_line
 
-__all__ = ["OVERLAID", "draw", "draw_map"]
+__all__ = ["OVERLAID", "draw", "draw_map", "draw_run"]
 
 OVERLAID = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
 
@@ -24,6 +29,17 @@ _DRAWERS = {
     "confusion_matrix": draw_confusion_matrix,
     "training_curves": draw_training_curves,
 }
+
+
+def draw_run(name: str, run: Run, options: Mapping[str, Any]) -> go.Figure:
+    """Call the function `name` of `dmlviz.figures`; raise UserError for an option that it does not have."""
+    function = getattr(figures, name)
+    known = [each.name for each in signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise UserError(f"{name} takes {', '.join(known)}; got {one_line(option, 40)}: leave it out.")
+    figure: go.Figure = function(run, **options)
+    return figure
 
 
 def draw(

@@ -54,6 +54,8 @@ def draw_map(
     dark: bool = False,
 ) -> go.Figure:
     """Draw positions (n × 2 or 3) with labels (n), one trace per class."""
+    if places.ndim == 2 and not np.isfinite(places).all():
+        raise UserError("A map needs finite coordinates; got NaN or infinity: leave those rows out.")
     if places.ndim != 2 or places.shape[1] not in (2, 3) or len(places) != len(labels):
         raise UserError(
             f"A map needs coordinates of shape n × 2 or n × 3; got {places.shape}: project the embeddings first."

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dmlviz import metrics
 from dmlviz.figures.curves import curve, curve_beside
-from dmlviz.figures.data import Measured, class_name, images
+from dmlviz.figures.data import Measured, class_name, confusion, images
 from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, MUTED, SQUARE, figure, theme_of
 from dmlviz.metrics import curves
 
@@ -93,9 +92,12 @@ def confusion_matrix(embeddings: Any, labels: Any = None, *, step: int | None = 
         labels: class IDs (n), for embeddings.
         step: a step of the run; by default its end.
         dark: use the dark theme.
+
+    Raises:
+        UserError: For a wrong shape, or embeddings that are not finite.
     """
     selected = images(embeddings, labels, step)
-    counted = metrics.confusion(selected.embeddings, selected.labels)
+    counted = confusion(selected.embeddings, selected.labels)
     return draw_confusion_matrix(Measured(counted, selected.classes, selected.about), dark)
 
 

@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 from dmlviz.jobs.job_report import JobKind
 from dmlviz.jobs.placement import JobWorker
-from dmlviz.runs.run import EventLogDir
+from dmlviz.runs.run import EventLogDir, Run
+
+LEISURE = 60  # of a training with unfrozen blocks
 
 JobState = Literal[
     "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"
@@ -70,6 +72,11 @@ class Job:
     submitted: float = field(default_factory=time.monotonic)
     started: float | None = None  # when a worker got it, as `submitted`
     on_end: Callable[[], object] = lambda: None
+
+    @property
+    def leisure(self) -> int:
+        """How many times the usual time it has to stop: of a large net on a processor, a step may take a minute."""
+        return LEISURE if isinstance(self.record, Run) and self.record.config.unfrozen_blocks else 1
 
     def schedule(self, seconds: float, do: Callable[[], object]) -> None:
         """Call `do` after so many seconds, unless `cancel_timers` is called before."""

@@ -120,7 +120,7 @@ class JobQueue:
             else:
                 job.stopping = True
                 job.worker.terminate()
-                job.schedule(STOP_TIMEOUT_S[job.request["job"]], job.worker.kill)
+                job.schedule(job.leisure * STOP_TIMEOUT_S[job.request["job"]], job.worker.kill)
             return True
 
     def owners_of(self, key: Key) -> tuple[str, ...]:
@@ -270,7 +270,7 @@ class JobQueue:
             if message.get("stopping") and job is not None:
                 job.cancel_timers()  # the training has stopped; what is left is to embed all test images
                 job.stopping = True
-                job.schedule(FINAL_EVAL_TIMEOUT_S, worker.kill)
+                job.schedule(job.leisure * FINAL_EVAL_TIMEOUT_S, worker.kill)
 
     def _on_exit(self, event: WorkerEvent) -> None:
         with self._change:

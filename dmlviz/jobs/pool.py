@@ -10,6 +10,8 @@ from dmlviz.errors import UserError
 from dmlviz.jobs.placement import EventQueue, JobWorker
 from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 
+ANSWER_TIMEOUT_S = 30.0  # seconds for an answer of a worker that stays
+
 
 class WorkerPool:
     """Gives each job to the warm worker, or to a new one where there is none. One thread at a time may use it.
@@ -86,7 +88,7 @@ class RpcWorker:
             finally:
                 self._lock.release()
 
-    def call(self, question: dict[str, Any], timeout: float = 30.0) -> dict[str, Any]:
+    def call(self, question: dict[str, Any], timeout: float = ANSWER_TIMEOUT_S) -> dict[str, Any]:
         """Its answer; raise UserError when it says what is wrong, ends, or says nothing for `timeout` seconds."""
         with self._lock:
             worker = self._ensure_started()

@@ -13,6 +13,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.features_record import FeaturesRecord
 from dmlviz.jobs.job import Job, JobState, Key, Status
 from dmlviz.jobs.job_queue import JobQueue
+from dmlviz.jobs.pool import ANSWER_TIMEOUT_S
 from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.jobs.turns import in_turn
 from dmlviz.projection import check
@@ -229,7 +230,8 @@ class JobScheduler(JobQueue):
             "views": None if views is None else list(views),
             "trajectory": trajectory,
         }
-        return self.inference_worker.call(question)
+        slow = len(images) if source_run.config.unfrozen_blocks else 0  # a second an image, without a GPU
+        return self.inference_worker.call(question, timeout=ANSWER_TIMEOUT_S + slow)
 
     def _on_disk(self, key: Key) -> EventLogDir:
         run = self.runs.get(key.run)

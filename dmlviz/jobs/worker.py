@@ -233,6 +233,8 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
         forking: Leave out what must not be done before a fork: to use the GPU.
     """
     yield limit_to_one_thread
+    if forking:  # to look for a GPU must not touch it either
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     yield partial(import_module, "dmlviz.training.loop")
     if not (forking and import_module("torch").cuda.is_available()):
         yield _trial_step

@@ -52,3 +52,7 @@ def _implementations() -> Mapping[str, Callable[..., Any]]:
     from dmlviz.losses.registry import REGISTRY
 
     return REGISTRY
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

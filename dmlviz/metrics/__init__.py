@@ -203,3 +203,7 @@ def _scores(
 
 def _query_counts(queries: LabeledEmbeddings, used: np.ndarray) -> dict[str, float]:
     return {"queries": float(len(used)), "queries_left_out": float(len(queries.scored_rows) - len(used))}
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -103,14 +103,14 @@ def read_rows(rows: Any, n: int) -> np.ndarray:
 
 
 def read_finite(embeddings: Any, labels: Any) -> LabeledEmbeddings:
-    """Validate n embeddings and their labels for a curve.
+    """Validate n embeddings and their labels for a figure.
 
     Raises:
         UserError: For a wrong shape, or embeddings that are not finite.
     """
     points = read(embeddings, labels)
     if not points.finite:
-        raise UserError("Curves need finite embeddings; got NaN or infinity: the training diverged.")
+        raise UserError("Figures need finite embeddings; got NaN or infinity: the training diverged.")
     return points
 
 

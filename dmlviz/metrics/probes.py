@@ -10,10 +10,12 @@ from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.inputs import LabeledEmbeddings, read
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.ops.stopping import stop_check
 
 K = 5  # neighbors that vote
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # C of the logistic regression: the larger, the weaker the regularization
 MAX_ITERATIONS = 200
+PROBES = ("knn_probe_accuracy", "linear_probe_accuracy")
 MAX_PROBED = 60_000  # training images that vote
 MAX_FITTED = 10_000  # training images that the regression is fitted to, and validation images: more take minutes
 
@@ -27,10 +29,8 @@ def probe_scores(
     """
     rows = np.linspace(0, len(train[1]) - 1, min(len(train[1]), MAX_FITTED)).astype(int)
     fitted = np.asarray(train[0])[rows], np.asarray(train[1])[rows]
-    return {
-        "knn_probe_accuracy": knn_probe_accuracy(embeddings, labels, *train, k=min(K, len(train[1]))),
-        "linear_probe_accuracy": linear_probe_accuracy(embeddings, labels, fitted, validation),
-    }
+    knn = knn_probe_accuracy(embeddings, labels, *train, k=min(K, len(train[1])))
+    return dict(zip(PROBES, (knn, linear_probe_accuracy(embeddings, labels, fitted, validation)), strict=True))
 
 
 def knn_probe_accuracy(embeddings: Any, labels: Any, train_embeddings: Any, train_labels: Any, k: int = K) -> float:
@@ -98,12 +98,14 @@ def linear_probe_accuracy(
 
     def accuracy(strength: float, part: LabeledEmbeddings) -> float:
         if strength not in probes:
+            check()
             probe = LogisticRegression(C=strength, max_iter=MAX_ITERATIONS)
             with warnings.catch_warnings():  # some more digits would not change a class
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 probes[strength] = probe.fit(scaler.transform(fitted.points), _labels(fitted))
         return float((probes[strength].predict(scaler.transform(part.points)) == _labels(part)).mean())
 
+    check = stop_check()
     probes: dict[float, Any] = {}
     best = 1.0
     if chosen_by is not None:

@@ -42,3 +42,7 @@ def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
         miner: Miner = code(seed=seed, **complete)
         return miner
     return Miner(name, partial(code, **complete), seed)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

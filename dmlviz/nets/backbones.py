@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Num, UInt8
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
@@ -15,6 +16,7 @@ from dmlviz.storage.files import atomic_write
 
 Weights = dict[str, Tensor]
 CHUNK = 16  # images per forward pass: at 224 × 224 pixels more need memory and save no time on a CPU
+GPU_CHUNK = 256  # a GPU does more at once
 _WRAPPERS = ("state_dict", "model", "model_state_dict")  # under which training programs keep a net's weights
 
 
@@ -26,12 +28,29 @@ class Backbone(nn.Module):
         weights: Its weights by name, as `read_weights` gives them.
     """
 
+    mean: Tensor
+    std: Tensor
+
     def __init__(self, spec: BackboneSpec, weights: Weights) -> None:
         super().__init__()
         self.spec = spec
         self.body = _without_head(spec)
         self.body.load_state_dict(weights, strict=False)  # `read_weights` has compared them
+        for name, values in (("mean", spec.mean), ("std", spec.std)):
+            self.register_buffer(name, torch.tensor(values).reshape(1, 3, 1, 1), persistent=False)
         self.eval()
+
+    def forward(self, pixels: Num[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
+        """Return the features of pixels from 0 to 255, gray or in color, of any size."""
+        size = (self.spec.side, self.spec.side)
+        images = interpolate(pixels.float() / 255, size, mode="bilinear", antialias=True, align_corners=False)
+        features: Tensor = self.body((images - self.mean) / self.std)  # gray becomes three equal channels
+        return features
+
+    @property
+    def chunk(self) -> int:
+        """How many images are best done at once, where the net is."""
+        return GPU_CHUNK if self.mean.is_cuda else CHUNK
 
     @torch.inference_mode()
     def features(self, images: np.ndarray) -> np.ndarray:
@@ -43,16 +62,13 @@ class Backbone(nn.Module):
         Returns:
             float32, n × dimensions.
         """
-        return np.concatenate([self._features(images[at : at + CHUNK]) for at in range(0, len(images), CHUNK)])
+        parts = (images[at : at + self.chunk] for at in range(0, len(images), self.chunk))
+        return np.concatenate([self(as_pixels(part).to(self.mean.device)).float().cpu().numpy() for part in parts])
 
-    def _features(self, images: np.ndarray) -> np.ndarray:
-        spec = self.spec
-        pixels = torch.tensor(images).reshape(*images.shape[:3], -1).permute(0, 3, 1, 2).float() / 255
-        size = (spec.side, spec.side)
-        pixels = interpolate(pixels, size, mode="bilinear", antialias=True, align_corners=False)
-        mean, std = (torch.tensor(values).reshape(1, 3, 1, 1) for values in (spec.mean, spec.std))
-        features: np.ndarray = self.body((pixels - mean) / std).float().numpy()  # gray becomes three equal channels
-        return features
+
+def as_pixels(images: np.ndarray) -> UInt8[Tensor, "n c h w"]:
+    """Return images (uint8, n × h × w or n × h × w × 3) as a backbone takes them."""
+    return torch.tensor(images).reshape(*images.shape[:3], -1).permute(0, 3, 1, 2)
 
 
 def find_weights(spec: BackboneSpec, path: Path | None) -> Weights:

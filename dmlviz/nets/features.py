@@ -22,6 +22,7 @@ from dmlviz.data import Dataset, data_root, load
 from dmlviz.data.backbone_weights import weights_file
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.backbones import Backbone, Weights, digest, find_weights, read_weights, save_weights
+from dmlviz.ops.device import default_device
 from dmlviz.storage.arrays import read_array
 from dmlviz.storage.files import ensure_dir, write_array
 
@@ -76,7 +77,7 @@ def add_features(
         _keep(content, kept)
         return name
     blocks = ensure_dir((unfinished or kept.parent) / f".{name}")
-    features = _compute(Backbone(spec, content), source, blocks, progress)
+    features = _compute(Backbone(spec, content).to(default_device()), source, blocks, progress)
     _keep(content, kept)  # last: of a computation that somebody gives up nothing large stays behind
     of_training = features["train"].astype(np.float32)
     about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
@@ -107,18 +108,38 @@ def features_of(dataset: str, images: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=64)  # a picture is embedded with each checkpoint of a run
 def _computed(dataset: str, pixels: bytes, shape: tuple[int, ...]) -> np.ndarray:
+    name, weights = _found(dataset, "A new picture")
+    image = np.frombuffer(pixels, np.uint8).reshape(1, *shape)
+    features: np.ndarray = _in_half(_backbone(name, weights).features(image))[0]
+    return features
+
+
+def backbone_of(dataset: str, purpose: str) -> Backbone:
+    """Return the backbone of a data set of features, anew, with the weights that made the features.
+
+    Args:
+        dataset: name of the data set.
+        purpose: what needs it, as the error begins.
+
+    Raises:
+        UserError: If its weights are not on this machine.
+    """
+    name, weights = _found(dataset, purpose)
+    return Backbone(BACKBONES[name], read_weights(BACKBONES[name], weights))
+
+
+def _found(dataset: str, purpose: str) -> tuple[str, Path]:
+    """Return the name of a data set's backbone and the file of its weights; raise UserError if that is not here."""
     declared, folder = DATASETS[dataset], DATASETS.folder(dataset)
     assert declared.features is not None
     of = declared.features
     weights = None if folder is None else weights_file(folder.parents[1], of.backbone, of.weights)
     if weights is None or not weights.exists():
         raise UserError(
-            f"{declared.title} needs {BACKBONES[declared.features.backbone].title} for a new picture, whose weights "
-            "are not on this machine: compute the features here, with dmlviz data features or Pretrained backbone."
+            f"{purpose} needs the weights of {BACKBONES[of.backbone].title}, which are not on this machine: compute "
+            f"the features of {declared.title} here, with dmlviz data features or Pretrained backbone."
         )
-    image = np.frombuffer(pixels, np.uint8).reshape(1, *shape)
-    features: np.ndarray = _in_half(_backbone(declared.features.backbone, weights).features(image))[0]
-    return features
+    return declared.features.backbone, weights
 
 
 @lru_cache(maxsize=2)

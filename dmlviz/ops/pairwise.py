@@ -4,8 +4,9 @@ float16 and bfloat16 are computed in float32, with or without autocast. No inter
 (n × m against proxies).
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any, Literal
 
 import torch
@@ -22,7 +23,7 @@ DISTANCES = ("euclidean", "sqeuclidean", "cosine")
 _NEAR = 1e-9
 # Points nearer than this many roundings of the largest norm have no direction left: they count as equal.
 _COINCIDENT_ULPS = 32
-
+_may_overflow = ContextVar("may_overflow", default=False)
 _SAFE_NORM_RANGE = 1e-15, 1e15  # squares of such norms neither overflow nor underflow in float32
 
 
@@ -31,6 +32,16 @@ def without_autocast(device: torch.device) -> AbstractContextManager[object]:
     if torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()
+
+
+@contextmanager
+def gradients_may_overflow() -> Iterator[None]:
+    """Let gradients of what `upcast_half` makes here become infinite: who scales them must see that it was too much."""
+    token = _may_overflow.set(True)
+    try:
+        yield
+    finally:
+        _may_overflow.reset(token)
 
 
 def upcast_half(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -44,11 +55,13 @@ def upcast_half(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 class _Upcast(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.narrow = x.dtype
+        ctx.narrow, ctx.may_overflow = x.dtype, _may_overflow.get()
         return x.float()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        if ctx.may_overflow:
+            return gradient.to(ctx.narrow)
         largest = torch.finfo(ctx.narrow).max
         return gradient.clamp(-largest, largest).to(ctx.narrow)
 

@@ -50,3 +50,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"dmlviz.projection.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'dmlviz.projection' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -2,6 +2,7 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,17 @@ from dmlviz.runs.run import LOSS_WEIGHTS, EventLogDir, ProjectionRun, Run
 from dmlviz.storage.arrays import read_shape, reading
 
 Damage = tuple[DamagedFileError, ...]
+CHECKS = 2  # raise it when `check` finds more or less than before: what was found earlier is then forgotten
 
-# The parts of a run that depend on a file, by prefix of its name.
 PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches", "columns")
+# The files without which a run has no such part; every run has the others.
+_HOLDERS = {
+    "net": "weights.safetensors",
+    "earlier epochs": "snapshots/*.npy",
+    "batches": "batches/*.npz",
+    "columns": "columns.parquet",
+}
+# The parts of a run that depend on a file, by prefix of its name.
 _DEPENDENTS = {
     "columns.parquet": ("columns",),
     "metrics.json": ("scores",),
@@ -35,8 +44,8 @@ _DEPENDENTS = {
 }
 
 
-def damage_summary(damage: Damage) -> str:
-    """Return which file is damaged and which parts stay usable, in two sentences; "" for no damage."""
+def damage_summary(run: Run, damage: Damage) -> str:
+    """Return which file is damaged and which parts of the run stay usable, in two sentences; "" for no damage."""
     if not damage:
         return ""
     more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
@@ -46,9 +55,10 @@ def damage_summary(damage: Damage) -> str:
         for start, parts in _DEPENDENTS.items()
         if error.file.startswith(start)
         for part in parts
+        if fnmatch(error.file, _HOLDERS.get(part, "*")) or _has(run, part)
     }
     affected = [part for part in PARTS if part in lost]
-    usable = [part for part in PARTS if part not in lost]
+    usable = [part for part in PARTS if part not in lost and _has(run, part)]
     if not usable:
         consequence = "Nothing of the run can be shown."
     elif affected:
@@ -56,6 +66,12 @@ def damage_summary(damage: Damage) -> str:
     else:
         consequence = f"Still available: {', '.join(usable)}."
     return f"{damage[0].description}{more}. {consequence}"
+
+
+def _has(run: Run, part: str) -> bool:
+    if part == "scores":  # embeddings without classes have none
+        return bool(run.metrics) or any(run.path.glob(_HOLDERS["earlier epochs"]))
+    return part not in _HOLDERS or any(run.path.glob(_HOLDERS[part]))
 
 
 def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
@@ -99,11 +115,12 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
         expected.append("scored")
     complete = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
     if complete:
-        expected += ["embeddings", "metrics", "basis"]
-    files = {"metrics": "metrics.json", "basis": "basis.npz"}
+        expected += ["embeddings", "basis"]
+        if not (run.path / "metrics.json").exists():  # it holds no scores where there are no classes to tell apart
+            yield DamagedFileError(run.path / "metrics.json", MISSING)
     for name in expected:
-        if parts[name] is None or (name == "metrics" and not (run.path / files[name]).exists()):
-            yield DamagedFileError(run.path / files.get(name, f"{name}.npy"), MISSING)
+        if parts[name] is None:
+            yield DamagedFileError(run.path / ("basis.npz" if name == "basis" else f"{name}.npy"), MISSING)
     if (run.path / LOSS_WEIGHTS).exists():
         yield from _damage_of(_check_safetensors, run.path / LOSS_WEIGHTS)
     weights = run.path / "weights.safetensors"

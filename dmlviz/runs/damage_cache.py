@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.damage import Damage, check
+from dmlviz.runs.damage import CHECKS, Damage, check
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import package_version
 from dmlviz.storage.file_cache import stamp
@@ -69,7 +69,7 @@ def _stamps(path: Path) -> tuple[object, ...]:
 
 def _fingerprint(path: Path) -> str:
     """Return a hash of name, size, time and inode of every file of a run, and of the version that checks them."""
-    lines = [package_version("dmlviz"), *sorted(_files(path))]
+    lines = [package_version("dmlviz"), str(CHECKS), *sorted(_files(path))]
     return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 

@@ -1,12 +1,16 @@
 """Embeds new images with a run's net and projects them onto the run's maps."""
 
 from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor
 
 from dmlviz.catalog.dataset_spec import DatasetSpec
@@ -15,6 +19,8 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.nets.features import features_of
+from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
+from dmlviz.ops.device import default_device
 from dmlviz.projection import place_on
 from dmlviz.runs.projection_items import projected_items
 from dmlviz.runs.run import Run
@@ -78,6 +84,8 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
         got = " × ".join(map(str, images.shape[1:3]))
         raise UserError(f"Expected images of {size} pixels; got {got}.")
     net = trained_net(run, step)
+    if isinstance(net, FineTunedNet):
+        return net.embed(images)
     with torch.inference_mode():
         embeddings: np.ndarray = net(_net_input(declared, images)).numpy()
     return embeddings
@@ -92,16 +100,27 @@ def _net_input(declared: DatasetSpec, images: np.ndarray) -> Tensor:
     return (x / 255 - declared.mean) / declared.std
 
 
-def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet":
-    """Return a run's net with its final weights or those of a checkpoint, in evaluation mode; it may be shared."""
+def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedNet":
+    """Return a run's net with its final weights or those of a checkpoint, in evaluation mode; it may be shared.
+
+    Raises:
+        UserError: if there are no such weights, or those of the backbone are not on this machine.
+    """
     path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
+    if not path.exists() and step is not None:
+        kept = ", ".join(map(str, run.checkpoint_steps))
+        has = f"it keeps those of the steps {kept} and of the end" if kept else "of a large net only the last are kept"
+        raise UserError(f"{run.title} keeps no weights of step {step}: {has}.")
     if not path.exists():
         raise UserError(f"{run.title} has no model yet: wait until training has finished.")
-    return _net(run.path, path, path.stat().st_mtime_ns)
+    load = _fine_tuned_net if run.config.unfrozen_blocks else _net
+    return load(run.path, path, path.stat().st_mtime_ns)
 
 
 def embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
     """Embed images (uint8, n × h × w or n × h × w × 3) with the net that the training began with, made from its seed.
+
+    With unfrozen blocks, too, that is a head on the features of the pretrained backbone.
 
     Returns:
         Embeddings (n × d, float32).
@@ -134,15 +153,26 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
 
 @lru_cache(maxsize=40)  # checkpoints of a few runs included
 def _net(run: Path, weights: Path, stamp: int) -> "EmbeddingNet":
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     net = _new_net(Run(run).config)
-    try:
+    with _reading_weights(weights):
         net.load_state_dict(load_file(weights))
-    except (SafetensorError, RuntimeError, OSError):  # truncated, changed, or of another net
-        raise DamagedFileError(weights, "it does not hold the weights of this run's net") from None
     return net.eval()
+
+
+@lru_cache(maxsize=2)  # each holds a whole backbone
+def _fine_tuned_net(run: Path, weights: Path, stamp: int) -> FineTunedNet:
+    net = fine_tuned(Run(run).config)
+    with _reading_weights(weights):
+        net.load_trained(load_file(weights))
+    return net.to(default_device())
+
+
+@contextmanager
+def _reading_weights(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, RuntimeError, OSError):  # truncated, changed, or of another net
+        raise DamagedFileError(path, "it does not hold the weights of this run's net") from None
 
 
 def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":

@@ -71,7 +71,7 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
 
 def is_scored(vectors: LabeledEmbeddings) -> bool:
     """Whether scores are computed at the import: all pairs of very many rows take too long for that."""
-    return vectors.labeled and len(vectors.embeddings) <= MAX_SCORED
+    return vectors.comparable and len(vectors.embeddings) <= MAX_SCORED
 
 
 def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
@@ -83,7 +83,6 @@ def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
     if vectors.columns is not None:
         digest.update("\0".join(vectors.columns.column_names).encode())
     n, d = vectors.embeddings.shape
-    classes = f"{len(vectors.classes):,} classes" if vectors.labeled else "without labels"
     images, pictures = vectors.images, ""
     if images is not None:
         digest.update(np.ascontiguousarray(images).data)
@@ -91,7 +90,7 @@ def dataset_spec(vectors: LabeledEmbeddings, title: str) -> DatasetSpec:
     return DatasetSpec(
         name=PREFIX + digest.hexdigest()[:16],
         title=title,
-        summary=f"Your own: {n:,} precomputed embeddings, {d}-d, {pictures}{classes}.",
+        summary=f"Your own: {n:,} precomputed embeddings, {d}-d, {pictures}{vectors.class_count or 'without labels'}.",
         classes=vectors.classes,
         size=0 if images is None else images.shape[1],
         channels=3 if images is not None and images.ndim == 4 else 1,

@@ -232,15 +232,16 @@ class Run(NeighborSearch):
         """Draw a figure of the run, as in the drawer Curves.
 
         Args:
-            name: name of the figure, as listed in `dmlviz.catalog.figures.FIGURES`: "roc", "recall_at_k", …
+            name: name of the figure, as listed in `dmlviz.catalog.figures.FIGURES`: "roc", "recall_at_k", …; upper case
+                and lower case are the same.
             **options: options of that function of `dmlviz.figures`, as step=100 or dark=True.
 
         Raises:
-            UserError: for an unknown figure, or if there is no data yet.
+            UserError: for an unknown figure or option, or if there is no data yet.
         """
-        _ = FIGURES[name]
+        spec = FIGURES[name.lower() if isinstance(name, str) else name]
         # By its name: figures are a room above runs, and Plotly is not loaded before it is asked for.
-        figure: Figure = getattr(import_module("dmlviz.figures"), name)(self, **options)
+        figure: Figure = import_module("dmlviz.figures.drawing").draw_run(spec.name, self, options)
         return figure
 
     def show(self, **options: Any) -> "MapWidget":

@@ -93,7 +93,7 @@ class RunRecorder:
         ensure_dir(path / "snapshots")
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
-        self._update_info(device=event.device, threads=event.threads)
+        self._update_info(device=event.device, threads=event.threads, precision=event.precision)
         self.writer.event(
             "started",
             steps=event.steps,
@@ -102,6 +102,7 @@ class RunRecorder:
             test_images=event.test_images,
             scored_images=len(event.scored_indices) if event.validation_images else len(event.tracked_indices),
             device=event.device,
+            precision=event.precision,
             view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
             dims=display_dims(config.embedding_dim),
             tracked=len(event.tracked_indices),

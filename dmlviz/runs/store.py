@@ -30,7 +30,13 @@ MAX_TAGS = 12
 MAX_RESTARTS = 10
 MAX_REPLACEMENT_S = 0.2  # that a reader waits for the new folder of a run that begins again
 OLD_PREFIX = ".old-"  # of folders that hold what is replaced or deleted
-OF_ONE_TRAINING = ("device", "threads", "timings", "machine")  # fields of run.json that are written as a net trains
+OF_ONE_TRAINING = (
+    "device",
+    "threads",
+    "precision",
+    "timings",
+    "machine",
+)  # fields of run.json that are written as a net trains
 BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
 
@@ -55,7 +61,8 @@ def run_id(config: TrainConfig, recording: str = "", holder: str = "") -> str:
 
 def run_not_found(run: str) -> RunNotFoundError:
     """Return the error for a run that does not exist, or that somebody may not see: they look the same."""
-    return RunNotFoundError(f"There is no run {str(run)[:40]!r}; it may have been deleted.")
+    reason = "; it may have been deleted" if is_run_id(run) else ": a run is named by its ID, 16 hexadecimal digits"
+    return RunNotFoundError(f"There is no run {str(run)[:40]!r}{reason}.")
 
 
 @dataclass(frozen=True)
@@ -85,12 +92,12 @@ class Runs:
     """The runs of a folder, and the ready-made ones, which are read-only.
 
     Args:
-        folder: the runs folder; need not exist.
+        folder: the runs folder; need not exist. By default that of the app: see `runs_folder`.
         bundled: the folder of the ready-made runs.
     """
 
-    def __init__(self, folder: Path, bundled: Path = BUNDLED_RUNS) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | Path | None = None, bundled: Path = BUNDLED_RUNS) -> None:
+        self.folder = runs_folder() if folder is None else Path(folder)
         self.bundled = Path(bundled)
 
     @property
@@ -132,6 +139,23 @@ class Runs:
         if record is None:
             raise run_not_found(run)
         return record
+
+    def find(self, name: str) -> Run:
+        """Return the run with this ID, or else the only one with this title.
+
+        Raises:
+            RunNotFoundError: if there is none.
+            UserError: if several runs have this title.
+        """
+        named = [] if is_run_id(name) else [run for run in self.list() if run.title == name]
+        if len(named) > 1:
+            ids = ", ".join(run.id for run in named)
+            raise UserError(f"{len(named)} runs are called {one_line(name, 40)!r}: give the ID of one: {ids}.")
+        if not named and not is_run_id(name):
+            raise RunNotFoundError(
+                f"There is no run {str(name)[:40]!r}: give the ID or the title of one, `dmlviz runs` lists them."
+            )
+        return named[0] if named else self.get(name)
 
     def _find(self, run: str) -> Run | None:
         for folder in (self.folder, self.bundled):

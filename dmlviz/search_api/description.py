@@ -5,7 +5,11 @@ from typing import Any
 
 from dmlviz import __version__
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.query_image import describe_preparation
 from dmlviz.runs.run import Run
+
+MAX_NEIGHBORS = 1000
+USUAL_NEIGHBORS = 10
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -17,14 +21,16 @@ PAGE = """<!doctype html>
 <style>
 body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 44em; margin: 2em auto; padding: 0 1em; }}
 pre {{ padding: .8em 1em; border-radius: 8px; background: color-mix(in srgb, currentColor 8%, transparent);
-  overflow-x: auto; }}
+  white-space: pre-wrap; overflow-wrap: anywhere; }}
 code {{ font-family: ui-monospace, monospace; font-size: 13px; }}
+h2 code {{ font-size: 16px; }}
 </style>
 </head>
 <body>
 <h1>{title}</h1>
 <p>{summary}</p>
 {paths}
+<p>What is refused gets a status from 400 on, and {{"error": …}} as JSON.</p>
 <p>The same for programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 </body>
 </html>
@@ -47,10 +53,13 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
         embedding={"type": "array", "items": _type("number")},
         **{"class": _type("string", "The class of most neighbors.")},
     )
-    k = {"name": "k", "in": "query", "description": "Number of neighbors, 1 to 1000.", "schema": _type("integer")}
-    item = {"name": "item", "in": "path", "required": True, "schema": _type("integer")}
-    picture = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in ("image/png", "image/jpeg")}
-    errors = {"400": _answer("The picture or k is refused; `error` says why.", _object(error=_type("string")))}
+    count = {"type": "integer", "minimum": 1, "maximum": MAX_NEIGHBORS, "default": USUAL_NEIGHBORS}
+    k = {"name": "k", "in": "query", "description": "Number of neighbors.", "schema": count}
+    item = {"name": "item", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 0}}
+    file = {"type": "string", "format": "binary"}
+    picture = {kind: {"schema": file} for kind in ("image/png", "image/jpeg", "image/webp")}
+    picture["multipart/form-data"] = {"schema": _object(image=file)}
+    refused = {"401": _refusal("The token is missing or another one.")} if needs_token else {}
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
@@ -63,22 +72,39 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
             "/neighbors": {
                 "post": {
                     "summary": "Prepare and embed a picture, and find its nearest test images.",
+                    "description": describe_preparation(run.config.dataset),
                     "parameters": [k],
-                    "requestBody": {"required": True, "content": picture},
-                    "responses": {"200": _answer("The neighbors.", answer), **errors},
+                    "requestBody": {
+                        "required": True,
+                        "description": "PNG, JPEG or WebP, up to 2 MB: as the body, or as the file of a form.",
+                        "content": picture,
+                    },
+                    "responses": {
+                        "200": _answer("The neighbors.", answer),
+                        "400": _refusal("The picture or k is refused."),
+                        **refused,
+                        "413": _refusal("The picture has more than 2 MB."),
+                    },
                 }
             },
             "/images/{item}.png": {
                 "get": {
                     "summary": "One test image.",
+                    "description": "Its number is a neighbor's item, from 0.",
                     "parameters": [item],
-                    "responses": {"200": {"description": "The image.", "content": {"image/png": {}}}},
+                    "responses": {
+                        "200": {"description": "The image.", "content": {"image/png": {}}},
+                        **refused,
+                        "404": _refusal("There is no such test image."),
+                    },
                 }
             },
         },
     }
+    error = _object(error=_type("string", "One sentence: the rule, what was received, what to do."))
+    document["components"] = {"schemas": {"Error": error}}
     if needs_token:
-        document["components"] = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
     return document
 
@@ -88,11 +114,12 @@ def page(document: dict[str, Any]) -> str:
     address = document["servers"][0]["url"]
     token = '-H "Authorization: Bearer TOKEN" ' if "security" in document else ""
     examples = {
-        "/neighbors": f"curl {token}--data-binary @digit.png '{address}/neighbors?k=5'",
+        "/neighbors": f"curl {token}--data-binary @picture.png '{address}/neighbors?k=5'",
         "/images/{item}.png": f"curl {token}-o 42.png {address}/images/42.png",
     }
     paths = [
-        f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(operation['summary'])}</p>"
+        f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
+        f"<p>{escape(operation['summary'])} {escape(operation['description'])}</p>"
         f"<pre><code>{escape(examples[path])}</code></pre>"
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
@@ -111,3 +138,7 @@ def _object(**properties: dict[str, Any]) -> dict[str, Any]:
 
 def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _refusal(description: str) -> dict[str, Any]:
+    return _answer(description, {"$ref": "#/components/schemas/Error"})

@@ -1,6 +1,7 @@
 """The routes of the service: neighbors of a picture, test images, and their description as OpenAPI."""
 
 import io
+import re
 from collections import Counter
 from http import HTTPStatus
 from pathlib import Path
@@ -11,19 +12,22 @@ import numpy as np
 from PIL import Image
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.query_image import MAX_BYTES, decode, prepare
+from dmlviz.data.query_image import decode, prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.embed import embed
 from dmlviz.runs.run import Run
-from dmlviz.search_api.description import describe, page
+from dmlviz.search_api.description import MAX_NEIGHBORS, USUAL_NEIGHBORS, describe, page
+from dmlviz.search_api.picture_body import TooLargeError, read_picture
 
-MAX_NEIGHBORS = 1000
+MIN_TOKEN_LENGTH = 16
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")  # what every client can put into a header
 _PAGE_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 
@@ -32,26 +36,34 @@ class SearchService:
 
     Args:
         run: A finished run with a net.
-        token: What callers send as `Authorization: Bearer TOKEN`; None lets everybody ask.
+        token: What callers send as `Authorization: Bearer TOKEN`, at least 16 letters, digits or . _ ~ -; None lets
+            everybody ask.
         data_root: Folder of the data sets; None for the usual place.
 
     Raises:
-        UserError: If the run has no net or no embeddings.
+        UserError: If the run has no net or no embeddings, or the token is too short or has other characters.
     """
 
     def __init__(self, run: Run, token: str | None, data_root: Path | None = None) -> None:
         if run.embeddings is None or not (run.path / "weights.safetensors").exists():
             raise UserError(f"{run.title} has no net to search with: choose a finished run that was trained here.")
+        if token is not None and (len(token) < MIN_TOKEN_LENGTH or not _TOKEN.fullmatch(token)):
+            raise UserError(
+                f"A token has at least {MIN_TOKEN_LENGTH} letters (a–z), digits or . _ ~ -, so that nobody guesses it; "
+                f"got {len(token)} characters. Leave it out to have one made."
+            )
         self.run = run
         self.token = token
         self.data_root = data_root
         self.app = Starlette(
             routes=[
                 Route("/", self.page),
+                Route("/docs", self.page),
                 Route("/openapi.json", self.openapi),
                 Route("/neighbors", self.neighbors, methods=["POST"]),
-                Route("/images/{item:int}.png", self.image),
-            ]
+                Route("/images/{item}.png", self.image),
+            ],
+            exception_handlers={HTTPException: self._not_served, Exception: _failed},
         )
 
     async def page(self, request: Request) -> Response:
@@ -66,13 +78,11 @@ class SearchService:
         """The nearest test images of the picture in the body."""
         if (refusal := self._refusal(request)) is not None:
             return refusal
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_BYTES:
-                return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "A picture has up to 2 MB: send a smaller one.")
         try:
-            return JSONResponse(await run_in_threadpool(self.answer, body, _count(request)))
+            picture = await read_picture(request)
+            return JSONResponse(await run_in_threadpool(self.answer, picture, _count(request)))
+        except TooLargeError as error:
+            return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
         except UserError as error:
             return _error(HTTPStatus.BAD_REQUEST, str(error))
 
@@ -81,7 +91,7 @@ class SearchService:
         if (refusal := self._refusal(request)) is not None:
             return refusal
         try:
-            png = await run_in_threadpool(self._png, int(request.path_params["item"]))
+            png = await run_in_threadpool(self._png, request.path_params["item"])
         except UserError as error:
             return _error(HTTPStatus.NOT_FOUND, str(error))
         return Response(png, media_type="image/png")
@@ -111,33 +121,52 @@ class SearchService:
             "embedding": [float(value) for value in embedding],
         }
 
-    def _png(self, item: int) -> bytes:
+    def _png(self, item: str) -> bytes:
         images = data.load(self.run.config.dataset, self.data_root).test.images
-        if item >= len(images):
-            raise UserError(f"Test images are numbered 0 to {len(images) - 1}; got {item}.")
+        number = _number(item)
+        if number is None or number >= len(images):
+            raise UserError(f"Test images are numbered 0 to {len(images) - 1}; got {item[:40]}.")
         file = io.BytesIO()
-        Image.fromarray(images[item]).save(file, "PNG")
+        Image.fromarray(images[number]).save(file, "PNG")
         return file.getvalue()
 
     def _refusal(self, request: Request) -> Response | None:
         if self.token is None:
             return None
-        sent = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if compare_digest(sent.encode(), self.token.encode()):
+        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and compare_digest(sent.strip().encode(), self.token.encode()):
             return None
         words = "Send the service's token in the header Authorization: Bearer TOKEN."
         return JSONResponse({"error": words}, HTTPStatus.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+
+    def _not_served(self, request: Request, exception: Exception) -> Response:
+        assert isinstance(exception, HTTPException)
+        if exception.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = (exception.headers or {}).get("Allow", "")
+            words = f"{request.url.path} takes {allowed}; got {request.method}."
+        else:
+            words = "There is nothing at this address: /docs says what there is."
+        return JSONResponse({"error": words}, exception.status_code, headers=exception.headers)
 
     def _description(self, request: Request) -> dict[str, Any]:
         return describe(self.run, str(request.base_url).rstrip("/"), self.token is not None)
 
 
 def _count(request: Request) -> int:
-    text = request.query_params.get("k", "10")
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MAX_NEIGHBORS:
+    text = request.query_params.get("k", str(USUAL_NEIGHBORS))
+    number = _number(text)
+    if number is None or not 1 <= number <= MAX_NEIGHBORS:
         raise UserError(f"k is a number of neighbors, 1 to {MAX_NEIGHBORS}; got {text[:40]!r}.")
-    return int(text)
+    return number
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _error(status: HTTPStatus, words: str) -> Response:
     return JSONResponse({"error": words}, status)
+
+
+def _failed(request: Request, exception: Exception) -> Response:
+    return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "The service failed here; its terminal says why.")

@@ -40,7 +40,9 @@ class BatchRecorder:
             name: _array(weight) for name, weight in loss.named_parameters() if weight.numel() <= MAX_WEIGHT_VALUES
         }
 
-    def finish(self, step: int, loss: float, active: float, net: nn.Module, inputs: Tensor) -> BatchRecord | None:
+    def finish(
+        self, step: int, loss: float, active: float, net: nn.Module, inputs: Tensor, gradient_scale: float = 1.0
+    ) -> BatchRecord | None:
         """Return the record of the batch, or None if a value is not finite.
 
         Args:
@@ -49,11 +51,12 @@ class BatchRecorder:
             active: the fraction of active loss terms.
             net: the net after the update, in training mode, with its projection head.
             inputs: the images of the batch, as the net takes them.
+            gradient_scale: what the gradients were multiplied with on their way.
         """
         after = _embed_without_side_effects(net, inputs)
         gradient = self.embeddings.grad
         before = _array(self.embeddings)
-        grad = np.zeros_like(before) if gradient is None else _array(gradient)
+        grad = np.zeros_like(before) if gradient is None else _array(gradient) / gradient_scale
         if not all(np.isfinite(part).all() for part in (before, after, grad)):
             return None
         pairs, triplets, mined = None, None, 0

@@ -18,6 +18,7 @@ class Started:
         test_images: number of test images.
         device: the torch device.
         threads: torch's threads.
+        precision: "float32", or in mixed precision what the net computes with: "bfloat16" or "float16".
         validation_images: number of training images held out to be scored; with 0 snapshots score test images.
         scored_indices: those that every snapshot scores, as indices into the data set's training images.
     """
@@ -28,6 +29,7 @@ class Started:
     test_images: int
     device: str
     threads: int
+    precision: str = "float32"
     validation_images: int = 0
     scored_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -60,7 +62,8 @@ class Snapshot:
             none; with held-out classes also as `seen/…` and `unseen/…`.
         train_metrics: in every fifth snapshot, scores of as many training images of each class as are scored of the
             validation images.
-        net_weights: the net's weights by name, in a few evenly spread snapshots of a net that is not large.
+        net_weights: the net's weights by name, in a few evenly spread snapshots of a net that is not large; of a
+            backbone those that are trained.
         class_centers: centers that the loss learns (k × d; of class weights the directions), if any.
     """
 
@@ -116,7 +119,11 @@ class Finished(Embedded):
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped(Finished):
-    """Finished before the last step; `reason` is the user's stop or max_seconds."""
+    """Finished before the last step; `reason` is the user's stop or max_seconds.
+
+    After a user's stop fewer test images search all others, and what takes long is not computed: the full ranking,
+    verification, and the probes of a training without labels, which are NaN.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

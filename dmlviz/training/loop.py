@@ -12,6 +12,8 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
 from dmlviz.data.corrections import corrected
+from dmlviz.metrics.probes import PROBES
+from dmlviz.ops.device import default_device
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
@@ -76,11 +78,12 @@ def _events(
     data = load(config.dataset, root) if data is None else data
     data = corrected(data, config.corrections, data_root(root))
     clock = _Clock()
-    trainer = Trainer(config, data, torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
+    trainer = Trainer(config, data, torch.device(device) if device else default_device())
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)
     snapshots, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
     with_train_scores = set(sorted(snapshots)[::TRAIN_SCORES_EVERY])
-    checkpoints = checkpoint_steps(sorted(snapshots), sum(parameter.numel() for parameter in trainer.net.parameters()))
+    trained = [parameter.numel() for parameter in trainer.net.parameters() if parameter.requires_grad]
+    checkpoints = checkpoint_steps(sorted(snapshots), sum(trained))
     yield Started(
         steps=config.steps,
         tracked_indices=tracked,
@@ -89,6 +92,7 @@ def _events(
         scored_indices=trainer.validation_images.rows[trainer.scored],
         test_images=len(data.test),
         device=str(trainer.device),
+        precision=trainer.precision.name,
         threads=torch.get_num_threads(),
     )
     step, reason = 0, ""
@@ -135,11 +139,11 @@ def _events(
         yield Stopping(step=step)
     try:
         with stoppable(stop if reason != STOPPED_BY_USER else None):
-            embeddings = trainer.embed(trainer.test_images)
+            embeddings = trainer.embed(trainer.test_images, exact=True)
     except WorkStoppedError:
         reason = STOPPED_BY_USER
         yield Stopping(step=step)
-        embeddings = trainer.embed(trainer.test_images)
+        embeddings = trainer.embed(trainer.test_images, exact=True)
     if not np.isfinite(embeddings).all():
         yield Failed(step=step, reason=_divergence_message(config, step, "NaN or infinite embeddings"))
         return
@@ -195,13 +199,15 @@ def _final_scores(trainer: Trainer, embeddings: np.ndarray, rows: np.ndarray | N
     """Score the test images, validation images and training images at the end.
 
     After Stop a user waits: only the test images at `rows` search all others then, no more validation images are scored
-    than at a snapshot, and the slowest metrics, which no page shows, are left out. `dmlviz evaluate` computes all.
+    than at a snapshot, and the slowest metrics, which no page shows, are left out: `dmlviz evaluate` computes them. The
+    probes of a training without labels embed all training images, so that they are NaN after Stop.
     """
     labels, in_full = trainer.test_images.labels, rows is None
+    scores = trainer.scores(embeddings, labels, full_ranking=in_full, verification=in_full, rows=rows)
+    if not trainer.config.use_labels:  # what was learned without labels is read out with labels
+        scores |= trainer.probe_scores(embeddings, labels) if in_full else dict.fromkeys(PROBES, math.nan)
     return {
-        # What was learned without labels is read out with labels, at the end.
-        "metrics": trainer.scores(embeddings, labels, full_ranking=in_full, verification=in_full, rows=rows)
-        | ({} if trainer.config.use_labels else trainer.probe_scores(embeddings, labels)),
+        "metrics": scores,
         "validation_metrics": _scores_of(trainer, trainer.validation_images, None if in_full else trainer.scored),
         "train_metrics": _scores_of(trainer, trainer.train_images, trainer.train_scored),
     }

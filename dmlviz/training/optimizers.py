@@ -1,7 +1,7 @@
 """The optimizer and the learning rate schedule of a training, as torch has them."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -38,17 +38,27 @@ def eager(kind: type[Optimizer]) -> type[Any]:
     return type(kind.__name__, (kind,), methods)
 
 
-def build_optimizer(config: TrainConfig, net: nn.Module, loss: nn.Module) -> Optimizer:
+def build_optimizer(
+    config: TrainConfig, net: nn.Module, loss: nn.Module, unfrozen: Sequence[nn.Parameter] = ()
+) -> Optimizer:
     """Return the optimizer of a config.
 
     Parameters of the loss have their own learning rate and no weight decay.
 
     Args:
         config: the settings.
-        net: the embedding net.
+        net: the embedding net; parameters that need no gradient stay as they are.
         loss: the loss, with or without parameters.
+        unfrozen: those of the net that belong to a pretrained backbone, and have a rate of their own.
     """
-    groups = [{"params": list(net.parameters()), "lr": config.learning_rate, "weight_decay": config.weight_decay}]
+    apart = {id(parameter) for parameter in unfrozen}
+    own = [parameter for parameter in net.parameters() if parameter.requires_grad and id(parameter) not in apart]
+    groups: list[dict[str, Any]] = [
+        {"params": own, "lr": config.learning_rate, "weight_decay": config.weight_decay},
+    ]
+    if unfrozen:
+        rate = config.backbone_rate * config.learning_rate
+        groups.append({"params": list(unfrozen), "lr": rate, "weight_decay": config.weight_decay})
     if loss_parameters := list(loss.parameters()):
         groups.append(
             {"params": loss_parameters, "lr": config.loss_learning_rate or config.learning_rate, "weight_decay": 0.0}

@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from dmlviz.errors import UserError
 from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
+from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
 from dmlviz.nets.projection_head import projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
@@ -32,10 +34,9 @@ from dmlviz.training.head_accuracy import NAME as HEAD_ACCURACY
 from dmlviz.training.head_accuracy import head_accuracy
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.optimizers import build_optimizer, build_schedule
+from dmlviz.training.precision import Precision
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
 from dmlviz.training.validation_split import split_training_images
-
-EMBED_CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
 
 
 @dataclass(frozen=True)
@@ -57,26 +58,19 @@ class Trainer:
         self.config = config
         self.device = device
         split = split_training_images(config, data.train.labels)
-        self.train_images = LabeledImages(data.train, split.train, data, device)
-        self.validation_images = LabeledImages(data.train, split.validation, data, device)
+        as_bytes = config.unfrozen_blocks > 0
+        given = LabeledImages(data.train, data, device, as_bytes)
+        self.train_images, self.validation_images = given.select(split.train), given.select(split.validation)
         self.scored = np.searchsorted(split.validation, split.scored)  # of the validation images, at each snapshot
         self.train_scored = np.searchsorted(split.train, split.train_scored)  # of the training images, now and then
-        self.test_images = LabeledImages(data.test, None, data, device)
+        self.test_images = LabeledImages(data.test, data, device, as_bytes)
         self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.
         self.labels = torch.from_numpy(np.searchsorted(config.train_classes, self.train_images.labels)).to(device)
         self.augmentation = self._augmentation(config, data)
         self.classes = np.array(config.train_classes)
-        features = DATASETS[config.dataset].features
-        net = nets.build(
-            config.net,
-            embedding_dim=config.embedding_dim,
-            normalize=config.normalize,
-            channels=data.channels,
-            size=data.size,
-            features=None if features is None else features.dimensions,
-            seed=config.seed,
-        )
+        self.precision = Precision(device, config.mixed_precision)
+        net = self._untrained_net(config, data)
         self.net = net.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         # What is trained: the net, with a projection head the loss's way to the embeddings.
         self.trained: nn.Module = self.net
@@ -92,7 +86,8 @@ class Trainer:
         )
         self.loss = loss.to(device)
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
-        self.optimizer = build_optimizer(config, self.trained, self.loss)
+        unfrozen = self.net.unfrozen if isinstance(self.net, FineTunedNet) else ()
+        self.optimizer = build_optimizer(config, self.trained, self.loss, unfrozen)
         self.schedule = build_schedule(config, self.optimizer)
         self.steps_per_epoch = max(1, len(self.train_images) // config.effective_batch_size)
         parts: list[object] = [*self.loss.modules(), self.miner]
@@ -104,7 +99,23 @@ class Trainer:
                 "with labels, 1 view and no projection head, or choose another."
             )
         self.refreshing: list[Iterator[None]] = []
-        self.recorder: tuple[BatchRecorder, Tensor] | None = None  # with the inputs of its batch
+        # With the inputs of its batch, and what its gradients are multiplied with.
+        self.recorder: tuple[BatchRecorder, Tensor, float] | None = None
+
+    @staticmethod
+    def _untrained_net(config: TrainConfig, data: Dataset) -> nn.Module:
+        if config.unfrozen_blocks:
+            return fine_tuned(config, config.seed)
+        features = DATASETS[config.dataset].features
+        return nets.build(
+            config.net,
+            embedding_dim=config.embedding_dim,
+            normalize=config.normalize,
+            channels=data.channels,
+            size=data.size,
+            features=None if features is None else features.dimensions,
+            seed=config.seed,
+        )
 
     @staticmethod
     def _augmentation(config: TrainConfig, data: Dataset) -> Augmentation | None:
@@ -135,7 +146,9 @@ class Trainer:
             inputs, pixels = self.train_images.augmented(indices, self.augmentation)
         # Without labels each image is a class of its own, of which its views are the members.
         labels = self.labels[indices] if self.config.use_labels else indices
-        batch = LabeledBatch(self.trained(inputs), labels)
+        with self.precision.autocast():
+            embeddings = self.trained(inputs)
+        batch = LabeledBatch(embeddings.float(), labels)
         tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(batch, tuples)
         with torch.no_grad():
@@ -147,11 +160,8 @@ class Trainer:
         self.recorder = None
         if record:
             recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, tuples, self.loss, pixels)
-            self.recorder = recorder, inputs
-        if math.isfinite(value):
-            self.optimizer.zero_grad()
-            loss.backward()
-            self.optimizer.step()
+            self.recorder = recorder, inputs, self.precision.gradient_scale
+        if math.isfinite(value) and self.precision.update(loss, self.optimizer):
             self.schedule.step()
         return StepStats(value, active, within, between, len(batch), terms)
 
@@ -159,8 +169,9 @@ class Trainer:
         """Return the record of the last step, if it was trained with `record`; None if a value is not finite."""
         if self.recorder is None:
             return None
-        (recorder, inputs), self.recorder = self.recorder, None
-        batch = recorder.finish(step, stats.loss, stats.active, self.trained, inputs)
+        (recorder, inputs, scale), self.recorder = self.recorder, None
+        with self.precision.autocast():
+            batch = recorder.finish(step, stats.loss, stats.active, self.trained, inputs, scale)
         # Back to the indices and class IDs of the data set.
         return batch and replace(batch, images=self.train_images.rows[batch.images], labels=self.classes[batch.labels])
 
@@ -175,20 +186,26 @@ class Trainer:
         return Triplets(rows[0::3], rows[1::3], rows[2::3]) if tuple_kind == "triplets" else None
 
     def weights(self) -> dict[str, np.ndarray]:
-        """Return a copy of the net's weights by name."""
-        return {name: value.cpu().numpy().copy() for name, value in self.net.state_dict().items()}
+        """Return a copy of the net's weights by name; of a backbone those that are trained."""
+        return {name: value.cpu().numpy().copy() for name, value in trained_state(self.net).items()}
 
-    def embed(self, images: LabeledImages, indices: np.ndarray | None = None) -> np.ndarray:
-        """Return embeddings (n × d, float32) of the images at `indices`, or of all; looks for a stop as it goes."""
+    def embed(self, images: LabeledImages, indices: np.ndarray | None = None, exact: bool = False) -> np.ndarray:
+        """Return embeddings (n × d, float32) of images; looks for a stop as it goes.
+
+        Args:
+            images: the images.
+            indices: which of them; all when None.
+            exact: whether the net computes with 32 bits in mixed precision, too, as it does later with a new picture.
+        """
         selected = torch.arange(len(images)) if indices is None else torch.from_numpy(indices)
-        chunks = selected.to(self.device).split(EMBED_CHUNK)
+        chunks = selected.to(self.device).split(forward_chunk(self.net, self.device))
         # Chunks for each thread, not threads within an operation, which wait for each other where cores are busy.
         threads = granted_threads() if self.device.type == "cpu" else 1
         check = stop_check()
 
         def embed_unless_stopped(part: Tensor) -> Tensor:
             check()
-            return self._embed_images(images[part]).cpu()
+            return self._embed_images(images[part], exact).cpu()
 
         if threads == 1:
             parts = [embed_unless_stopped(part) for part in chunks]
@@ -207,10 +224,11 @@ class Trainer:
         return None if centers is None else centers.cpu().numpy()
 
     @torch.no_grad()
-    def _embed_images(self, images: Tensor) -> Tensor:
+    def _embed_images(self, images: Tensor, exact: bool = False) -> Tensor:
         self.net.eval()
-        embeddings: Tensor = self.net(images).float()
-        return embeddings
+        with nullcontext() if exact else self.precision.autocast():
+            embeddings: Tensor = self.net(images)
+        return embeddings.float()
 
     def scores(self, embeddings: np.ndarray, labels: np.ndarray, **parts: Any) -> dict[str, float]:
         """Compute the metrics of embedded images, with held-out classes also of seen and unseen ones.
@@ -231,24 +249,35 @@ class Trainer:
     def probe_scores(self, embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         """Return what kNN and a linear probe make of embedded images, by embeddings of training images.
 
+        No training image is of a held-out class, so that images of these are left out, and each score is also one of
+        the seen classes.
+
         Args:
             embeddings: embeddings (n × d) of images to classify.
             labels: their class IDs (n).
         """
+        known = np.isin(labels, self.config.train_classes)
         train, validation = (self._probed(images) for images in (self.train_images, self.validation_images))
         assert train is not None
-        return probe_scores(embeddings, labels, train, validation)
+        scores = probe_scores(embeddings[known], labels[known], train, validation)
+        return scores | ({f"seen/{key}": scores[key] for key in scores} if self.config.held_out_classes else {})
 
     def _probed(self, images: LabeledImages) -> tuple[np.ndarray, np.ndarray] | None:
         """Return embeddings and labels of some images, of each class in proportion; None where there are none."""
         rows = stratified_subset(images.labels, MAX_PROBED)
         return (self.embed(images, rows), images.labels[rows]) if len(rows) else None
 
+    def _embed_training_images(self, rows: slice) -> Tensor:
+        size = forward_chunk(self.net, self.device) if isinstance(self.net, FineTunedNet) else rows.stop - rows.start
+        starts = range(rows.start, rows.stop, size)
+        parts = [self.train_images[start : min(start + size, rows.stop)] for start in starts]
+        return torch.cat([self._embed_images(part) for part in parts])
+
     def _refresh(self, step: int) -> None:
         """Embed the training set for the components that need it: at once before step 1, later one chunk per step."""
         for part in self.refreshable:
             if (step - 1) % (part.every * self.steps_per_epoch) == 0:
-                chunks = refresh_in_chunks(part, lambda rows: self._embed_images(self.train_images[rows]), self.labels)
+                chunks = refresh_in_chunks(part, self._embed_training_images, self.labels)
                 if step == 1:
                     deque(chunks, maxlen=0)
                 else:

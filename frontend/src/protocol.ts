@@ -52,6 +52,7 @@ export interface StartedEvent {
   test_images?: number;
   device?: string | null;
   threads?: number;
+  precision?: string;
   view?: string;
   dims?: number;
   tracked?: number;

@@ -204,6 +204,12 @@ def test_a_missing_run_is_one_sentence(run_cli, tmp_path, command):
     assert "There is no run" in error
 
 
+def test_a_run_may_be_given_by_its_title(trained, run_cli):
+    folder, _ = trained
+    run = Runs(folder).list()[0]
+    assert run_cli("evaluate", run.title, "--runs", folder) == run_cli("evaluate", run.id, "--runs", folder)
+
+
 def test_evaluate_prints_the_scores_of_crops_beside_those_of_one_image(trained, run_cli):
     folder, _ = trained
     run = Runs(folder).list()[0]

@@ -12,6 +12,7 @@ import pytest
 
 from dmlviz.cli import serve
 
+RUN = "476b1d8df4e46879"  # comes with the program
 DMLVIZ = [sys.executable, "-m", "dmlviz"]
 
 
@@ -30,6 +31,30 @@ def test_a_foreign_address_is_one_sentence(run_cli, host):
     code, _, error = run_cli("serve", "--host", host, "--port", 0)
     assert code == 2
     assert host in error
+
+
+@pytest.mark.parametrize("given", [("--host", "999.1.1.1"), ("--token", ""), ("--token", "tökén 1")])
+def test_a_search_service_that_cannot_start_is_one_sentence(run_cli, tmp_path, given):
+    code, output, error = run_cli("serve-model", RUN, "--runs", tmp_path, "--port", 0, *given)
+    assert (code, output, error.count("\n")) == (2, "", 1)
+    assert ("Cannot resolve" if "--host" in given else "at least 16 letters") in error
+
+
+def test_a_search_service_says_that_it_answers_once_it_has_its_port(run_cli, tmp_path, monkeypatch):
+    import uvicorn
+
+    asked = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: asked.extend(s.getsockname() for s in sockets))
+    code, output, _ = run_cli("serve-model", RUN, "--runs", tmp_path, "--host", "0.0.0.0", "--port", 0)
+    (port,) = {port for _, port in asked}
+    assert code == 0
+    assert output.startswith(f"http://127.0.0.1:{port}/ answers; callers send")
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        code, output, error = run_cli("serve-model", RUN, "--runs", tmp_path, "--port", busy.getsockname()[1])
+    assert (code, output) == (2, "")
+    assert "is in use" in error
 
 
 def test_without_a_command_the_app_is_served_on_loopback_until_ctrl_c(tmp_path):

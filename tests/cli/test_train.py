@@ -61,6 +61,18 @@ def test_ctrl_c_leaves_a_readable_run_and_prints_its_folder(tmp_path, quick):
     assert output.decode().rstrip().endswith(str(run.path))
 
 
+def test_the_readouts_without_labels_are_printed_for_the_classes_that_they_know(run_cli, tmp_path, quick):
+    without = "--no-use-labels --batch-size 20 --held-out-classes 7,8".split()
+    code, output, _ = run_cli(*quick, *without, "--runs", tmp_path)
+    assert code == 0
+    (run,) = Runs(tmp_path).list()[:1]
+    lines = [line for line in output.splitlines() if "Linear probe" in line]
+    assert len(lines) == 1
+    assert lines[0].endswith("on the test images of seen classes")
+    for title, key in (("kNN by training images", "knn_probe_accuracy"), ("Linear probe", "linear_probe_accuracy")):
+        assert f"{title} {run.metrics[f'seen/{key}']:.4f}" in lines[0]
+
+
 def test_a_failed_training_prints_the_reason_and_exits_with_1(run_cli, tmp_path, quick):
     wild = "--net lenet --loss contrastive_no_margin --no-normalize --optimizer sgd --learning-rate 10 --momentum 0.99"
     code, _, error = run_cli(*quick, *wild.split(), "--runs", tmp_path)

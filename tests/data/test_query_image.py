@@ -103,6 +103,41 @@ def test_a_test_image_that_is_enlarged_and_prepared_is_its_own_nearest(dataset, 
     assert np.mean(nearest == chosen) >= least
 
 
+@pytest.mark.parametrize("format", ["PNG", "WEBP"])
+@pytest.mark.parametrize("dataset", ["mnist", "fashion_mnist", "digits", "numbers"])
+def test_a_test_image_is_taken_as_it_is(dataset, format):
+    if dataset not in available_datasets():
+        pytest.skip(f"{dataset} is not on this machine")
+    for image in load(dataset).test.images[:300]:
+        query = prepare(decode(file_of(image, format, lossless=True), dataset), dataset)
+        assert np.array_equal(query.image, image)
+        assert [step.caption for step in query.steps] == [f"{len(image)} × {len(image)}: as it is"]
+
+
+def test_a_picture_for_the_color_data_of_a_plugin_keeps_its_colors_and_is_taken_as_it_is():
+    spec = replace(OWN, name="plugged_in", channels=3)
+    DATASETS.add(spec, lambda root: None)
+    try:
+        picture = np.random.default_rng(0).integers(0, 256, (20, 20, 3)).astype(np.uint8)
+        assert np.array_equal(prepare(decode(file_of(picture), spec.name), spec.name).image, picture)
+    finally:
+        DATASETS.remove(spec.name)
+
+
+def test_other_pictures_of_the_same_size_are_prepared():
+    digit = np.zeros((28, 28), np.uint8)
+    digit[6:26, 9:13] = 255
+    digit[6:9, 9:19] = 255
+    taken = prepare(digit, "mnist")
+    assert np.array_equal(taken.image, digit)
+    for other in (255 - digit, np.maximum(digit, 40), np.pad(digit, 1)):  # on white, on gray, of another size
+        query = prepare(other, "mnist")
+        assert query.steps[-1].caption == "centered by mass"
+        assert query.image[0, 0] == 0
+    drawing = prepare(digit, own_data(9, size=28))  # what is gray was drawn, where images are somebody's own
+    assert drawing.steps[-1].caption == "centered by outline"
+
+
 @pytest.mark.parametrize(("dataset", "size"), [("mnist", 28), ("fashion_mnist", 28), ("digits", 8)])
 def test_the_query_has_the_size_of_the_data_set_and_the_last_step_is_it(dataset, size):
     query = prepare(stroke(), dataset)

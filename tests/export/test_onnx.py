@@ -1,6 +1,9 @@
 """What an ONNX file holds. That it gives what torch gives is tested where a server sends one, in tests/app."""
 
+import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,6 +15,7 @@ from dmlviz.nets.byte_images import from_bytes
 from dmlviz.runs.store import Runs
 
 RUN = "476b1d8df4e46879"  # comes with the program: digits, `small`, in the plane
+EXAMPLE = Path(__file__).parents[2] / "examples" / "use_exported_net.py"
 
 
 @pytest.mark.parametrize("name", ["lenet", "protonet", "linear"])
@@ -26,3 +30,14 @@ def test_without_the_extra_a_sentence_names_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with open(tmp_path / "net.onnx", "wb") as file, pytest.raises(UserError, match=r"dmlviz\[onnx\]"):
         write("onnx", RunExport(Runs(tmp_path).get(RUN)), file)
+
+
+def test_the_example_finds_with_onnxruntime_and_faiss_what_the_run_finds(tmp_path):
+    pytest.importorskip("onnxruntime")
+    done = subprocess.run([sys.executable, EXAMPLE], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
+    image, drawn = (re.findall(r"(\d+) \((\d)\) ([\d.]+)", line) for line in done.stdout.splitlines())
+    neighbors = Runs(tmp_path).get(RUN).neighbors(42, 4)
+    assert image == [("42", "2", "0.000"), *((str(n.item), str(n.label), f"{n.distance:.3f}") for n in neighbors)]
+    assert {label for _, label, _ in drawn} == {"1"}

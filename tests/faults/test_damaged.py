@@ -14,10 +14,13 @@ from probe import OTHER, Probe, data_folder, make_seed
 import app
 import dmlviz
 from app.state import run_list
+from dmlviz.data.embedding_file import validated
 from dmlviz.errors import DamagedFileError
 from dmlviz.runs import damage_cache
+from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import damage_summary
 from dmlviz.runs.damage_cache import run_damage
+from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.store import Runs
 
 DAMAGED = len(KINDS)
@@ -100,7 +103,7 @@ def test_a_route_says_which_file_is_damaged(run, probe):
 
 def test_a_run_that_is_whole_has_no_damage(run):
     found = Runs(run.parent).get(run.name)
-    assert damage_summary(run_damage(found)) == ""
+    assert damage_summary(found, run_damage(found)) == ""
     for drawing in found.projections():
         assert drawing.events() == [json.loads(line) for line in drawing.log.lines()]
 
@@ -129,10 +132,25 @@ def test_damage_between_two_starts_is_noticed(run, name):
 def test_a_run_is_checked_once_and_not_again_by_the_next_process(run, monkeypatch):
     runs = Runs(run.parent)
     (run / "labels.npy").unlink()
-    first = run_damage(runs.get(run.name), runs.damage_cache)
+    found = runs.get(run.name)
+    first = run_damage(found, runs.damage_cache)
     damage_cache._damage.cache_clear()
     monkeypatch.setattr(damage_cache, "check", None)  # cannot be called
-    assert damage_summary(run_damage(runs.get(run.name), runs.damage_cache)) == damage_summary(first) != ""
+    assert damage_summary(found, run_damage(found, runs.damage_cache)) == damage_summary(found, first) != ""
+
+
+@pytest.mark.parametrize("labels", [None, np.zeros(9)])
+def test_embeddings_without_scores_are_whole_and_claim_no_part_that_they_lack(labels, tmp_path):
+    vectors = validated("n.npy", np.random.default_rng(0).normal(size=(9, 3)), labels, None)
+    assert vectors.class_count == ("" if labels is None else "1 class")
+    found = import_embeddings(Runs(tmp_path / "runs"), vectors, "n")
+    assert run_damage(found) == ()
+    with open(tmp_path / "run.zip", "wb") as file:
+        export_run(found, file)
+    with open(tmp_path / "run.zip", "rb") as file:
+        assert import_run(file, Runs(tmp_path / "others")).embeddings.shape == (9, 3)
+    (found.path / "basis.npz").unlink()
+    assert damage_summary(found, run_damage(found)) == "basis.npz is missing. Still available: map, neighbors."
 
 
 def test_a_spoiled_cache_is_made_anew(run):

@@ -19,6 +19,7 @@ from dmlviz.figures import style
 from dmlviz.figures.data import columns, measure
 from dmlviz.figures.drawing import draw
 from dmlviz.figures.palette import class_colors
+from dmlviz.runs import BUNDLED_RUNS, Runs
 
 APP = Path(app.__file__).parent
 OF_ARRAYS = [name for name in figures.__all__ if name != "training_curves"]
@@ -44,6 +45,24 @@ def test_every_declared_figure_is_a_function_and_every_function_is_declared():
         assert getattr(figures, name).__doc__
     with pytest.raises(AttributeError):
         _ = figures.no_such_figure
+
+
+def test_a_run_says_which_figures_and_options_there_are():
+    run = Runs(BUNDLED_RUNS, BUNDLED_RUNS).list()[0]
+    step = run.snapshot_steps[-1]
+    assert f"after step {step:,}" in run.figure("ROC", step=step, dark=True).layout.title.subtitle.text
+    with pytest.raises(UserError, match=r"^roc takes step, dark; got bogus: leave it out\.$"):
+        run.figure("roc", bogus=1)
+    for written, meant in (("distances", "distance_histogram"), ("Confusion", "confusion_matrix"), ("roc_", "roc")):
+        with pytest.raises(UserError, match=f"did you mean '{meant}'"):
+            run.figure(written)
+
+
+@pytest.mark.parametrize("name", OF_ARRAYS)
+def test_a_figure_of_numbers_that_are_not_finite_is_refused(told, name):
+    points, labels = told
+    with pytest.raises(UserError, match=r"finite (embeddings|coordinates); got NaN"):
+        getattr(figures, name)(np.where(np.arange(len(points))[:, None] == 3, np.nan, points), labels)
 
 
 @pytest.mark.parametrize("dark", [False, True])

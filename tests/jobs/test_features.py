@@ -30,6 +30,9 @@ class MeanPixel:
     def __init__(self, spec, weights):
         self.spec = spec
 
+    def to(self, device):
+        return self
+
     def features(self, images):
         MeanPixel.seen += len(images)
         return np.repeat(images.reshape(len(images), -1).mean(axis=1)[:, None], self.spec.dimensions, axis=1)

@@ -278,7 +278,7 @@ def test_a_new_picture_without_the_weights_is_a_sentence(run, folder):
     try:
         image = np.full((1, 16, 16, 3), 7, np.uint8)
         with pytest.raises(
-            UserError, match=r"needs ResNet-18 for a new picture, whose weights are not on this machine"
+            UserError, match=r"A new picture needs the weights of ResNet-18, which are not on this machine"
         ):
             handle_request(request_of(run, image))
     finally:

@@ -28,6 +28,24 @@ def test_an_id_cannot_lead_out_of_the_folder(runs, name, write):
         run.drawing(name)
 
 
+def test_a_run_is_found_by_its_id_or_by_a_title_that_no_other_has(runs, small):
+    first = runs.create(small, "nolab")
+    assert runs.find("nolab").id == runs.find(first.id).id == first.id
+    with pytest.raises(RunNotFoundError, match="There is no run 'nolab': a run is named by its ID"):
+        runs.get("nolab")
+    with pytest.raises(RunNotFoundError, match="There is no run 'other'"):
+        runs.find("other")
+    second = runs.create(small.model_copy(update={"seed": 5}), "nolab")
+    with pytest.raises(UserError, match=f"^2 runs are called 'nolab': give the ID of one: .*{second.id}"):
+        runs.find("nolab")
+
+
+def test_the_runs_are_those_of_the_app_unless_a_folder_is_given(tmp_path, monkeypatch):
+    monkeypatch.setenv("DMLVIZ_RUNS", str(tmp_path / "mine"))
+    assert Runs().folder == tmp_path / "mine"
+    assert Runs(str(tmp_path)).folder == tmp_path
+
+
 def test_what_is_not_there_is_said(runs, small):
     with pytest.raises(RunNotFoundError, match="There is no run '0123456789abcdef'"):
         runs.get("0123456789abcdef")

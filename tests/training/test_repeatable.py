@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from dmlviz.data import Dataset
+from dmlviz.nets.fine_tuned import CHUNK
 from dmlviz.ops.squared_distances import use_threads
 from dmlviz.training.events import Event
 from dmlviz.training.loop import train, warm_up
-from dmlviz.training.trainer import EMBED_CHUNK, Trainer
+from dmlviz.training.trainer import Trainer
 
 
 def equal(a: Event, b: Event) -> bool:
@@ -67,7 +68,8 @@ def test_a_training_after_warm_up_imports_no_module() -> None:
     code = """
 import sys
 from dmlviz.training.loop import train, warm_up
-from dmlviz.training.trainer import EMBED_CHUNK, Trainer
+from dmlviz.nets.fine_tuned import CHUNK
+from dmlviz.training.trainer import Trainer
 from dmlviz import TrainConfig
 from dmlviz.data import load
 warm_up()
@@ -93,7 +95,7 @@ def test_warm_up_has_no_side_effects() -> None:
 def test_embeddings_do_not_depend_on_the_number_of_threads(digits: Dataset, quick) -> None:
     """After Stop, the test images are embedded by several threads."""
     trainer = Trainer(quick(net="small"), digits, torch.device("cpu"))
-    assert len(trainer.test_images) > 2 * EMBED_CHUNK
+    assert len(trainer.test_images) > 2 * CHUNK
     expected = trainer.embed(trainer.test_images)
     with use_threads(3):
         assert np.array_equal(trainer.embed(trainer.test_images), expected)

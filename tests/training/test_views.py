@@ -10,6 +10,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split
 from dmlviz.errors import UserError
+from dmlviz.metrics.probes import PROBES, knn_probe_accuracy
 from dmlviz.training.augmentation import MAX_DRAWS, Augmentation
 from dmlviz.training.batch_record import BatchRecord, recorded_steps
 from dmlviz.training.batch_terms import batch_terms
@@ -47,6 +48,27 @@ def test_labels_are_unused_without_labels(digits: Dataset, quick) -> None:
     assert np.array_equal(ours.embeddings, theirs.embeddings)
     assert ours.metrics["linear_probe_accuracy"] > theirs.metrics["linear_probe_accuracy"] + 0.3
     assert ours.metrics["knn_probe_accuracy"] > 0.5
+
+
+@pytest.mark.parametrize("held_out", [(), (7, 8)])
+def test_the_probes_score_images_of_the_classes_that_were_trained_on(digits: Dataset, quick, held_out) -> None:
+    trainer = Trainer(quick(**UNLABELED, held_out_classes=held_out), digits, torch.device("cpu"))
+    images, labels = trainer.train_images, digits.test.labels
+    embeddings = trainer.embed(trainer.test_images)
+    seen = ~np.isin(labels, held_out)
+    expected = knn_probe_accuracy(embeddings[seen], labels[seen], trainer.embed(images), images.labels)
+    scores = trainer.probe_scores(embeddings, labels)
+    assert scores["knn_probe_accuracy"] == expected
+    assert scores["linear_probe_accuracy"] > 0.5
+    assert {key for key in scores if "/" in key} == ({f"seen/{key}" for key in PROBES} if held_out else set())
+    assert all(scores[key] == scores[f"seen/{key}"] for key in PROBES if held_out)
+
+
+def test_after_stop_no_training_image_is_embedded_for_the_probes(digits: Dataset, quick, monkeypatch) -> None:
+    monkeypatch.delattr(Trainer, "probe_scores")  # cannot be called
+    end = list(train(quick(**UNLABELED), data=digits, stop=lambda: True))[-1]
+    assert all(np.isnan(end.metrics[key]) for key in PROBES)
+    assert end.metrics["precision_at_1"] > 0
 
 
 def test_what_was_recorded_is_what_the_net_saw(digits: Dataset, quick, of, tmp_path) -> None:
@@ -96,7 +118,7 @@ def test_two_views_make_supcon_the_loss_of_simclr() -> None:
         ({"use_labels": False, "views": 1}, "use 2 or more"),
         ({"use_labels": False, "sampler": "balanced"}, "by class labels"),
         ({"use_labels": False, "loss": "arcface"}, "compares images with classes"),
-        ({"use_labels": False, "loss": "weighted_sum"}, "compares images with classes"),
+        ({"use_labels": False, "loss": "weighted_sum"}, "^softmax in weighted_sum compares images with classes"),
         ({"loss": "arcface", "projection_dim": 8}, "no projection head"),
         ({"augmentation": {"turn": 3}}, "no parameter 'turn'; its parameters are crop"),
         ({"augmentation": {"rotate": 999}}, "rotate lies between 0 and 180"),

@@ -31,6 +31,7 @@ class StartedEvent(TypedDict):
     test_images: NotRequired[int]
     device: NotRequired[str | None]
     threads: NotRequired[int]
+    precision: NotRequired[str]
     view: NotRequired[str]
     dims: NotRequired[int]
     tracked: NotRequired[int]

@@ -31,7 +31,10 @@ def settings(run: Run) -> dict[str, str | int | float | bool]:
 
 
 def values_by_step(run: Run) -> Iterator[Values]:
-    """Yield what was measured while a run trained, in the order of the steps, and the test scores at its end."""
+    """Yield what was measured while a run trained, in the order of the steps, and all scores at its end.
+
+    The scores at the end are of all test images and of all validation images, those before it of samples of them.
+    """
     for event in run.events():
         match event["event"]:
             case "step":
@@ -39,7 +42,10 @@ def values_by_step(run: Run) -> Iterator[Values]:
             case "snapshot":
                 values = _scores(event["scored_on"], event["metrics"]) | _scores("train", event.get("train_metrics"))
             case "finished" | "stopped":
-                values = _scores("test", event.get("metrics"))
+                values = {}
+                for images, scores in (("test", "metrics"), ("validation", "validation_metrics")):
+                    values |= _scores(images, event.get(scores))
+                values |= _scores("train", event.get("train_metrics"))
             case _:
                 continue
         finite = {name: float(value) for name, value in values.items() if value is not None and math.isfinite(value)}

@@ -1,5 +1,6 @@
 """A run as event files of TensorBoard."""
 
+import shutil
 from pathlib import Path
 
 from dmlviz.errors import UserError
@@ -9,6 +10,19 @@ from dmlviz.export.trackers.content import settings, values_by_step
 
 def log(export: RunExport, target: str) -> str:
     """Write scalars, settings and the embeddings with their images below `target`; return the folder of the run."""
+    folder = Path(target) / export.run.id
+    if folder.exists():
+        raise UserError(f"{folder} exists: this run is logged there already; delete the folder or name another one.")
+    try:
+        _write(export, folder)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)  # half of a run would count as logged
+        reason = (error.strerror or type(error).__name__).lower()
+        raise UserError(f"{folder} cannot be written ({reason}): name another folder.") from None
+    return str(folder)
+
+
+def _write(export: RunExport, folder: Path) -> None:
     import numpy as np
     import torch
     from torch.utils.tensorboard import SummaryWriter
@@ -17,9 +31,6 @@ def log(export: RunExport, target: str) -> str:
     from dmlviz.export.projector import MAX_SIDE
 
     run = export.run
-    folder = Path(target) / run.id
-    if folder.exists():
-        raise UserError(f"{folder} exists: this run is logged there already; delete the folder or name another one.")
     with SummaryWriter(str(folder)) as writer:
         rows = "\n".join(f"| {name} | `{value}` |" for name, value in settings(run).items())
         writer.add_text("settings", f"**{run.title}**\n\n| setting | value |\n|---|---|\n{rows}")
@@ -39,4 +50,3 @@ def log(export: RunExport, target: str) -> str:
             global_step=(run.end or {}).get("step"),
             tag="test_images",
         )
-    return str(folder)

@@ -14,6 +14,10 @@ def log(export: RunExport, target: str) -> str:
     import wandb
 
     run = export.run
+    if kept := _kept_offline(run.id):
+        raise UserError(
+            f"{kept} exists: this run is logged there already; delete the folder, or name another one in WANDB_DIR."
+        )
     try:
         with (
             wandb.init(
@@ -37,6 +41,16 @@ def log(export: RunExport, target: str) -> str:
     except (wandb.Error, wandb.errors.UsageError) as error:
         raise UserError(f"Weights & Biases refused the run: {str(error)[:300]}") from None
     return where
+
+
+def _kept_offline(run_id: str) -> Path | None:
+    """The folder of this run, if it is to be kept on this machine and is already: wandb would add another one."""
+    import wandb
+
+    settings = wandb.setup().settings
+    if settings.mode not in ("offline", "dryrun"):
+        return None
+    return next(Path(settings.wandb_dir).glob(f"offline-run-*-{run_id}"), None)
 
 
 def _merged(export: RunExport) -> dict[int, dict[str, float]]:

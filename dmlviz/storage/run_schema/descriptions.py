@@ -5,7 +5,18 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from dmlviz.storage.run_schema.fields import MAX_IMAGES, Device, Id, Number, Scores, StepNumber, Text, Timestamp, Word
+from dmlviz.storage.run_schema.fields import (
+    MAX_IMAGES,
+    Device,
+    Id,
+    Number,
+    Precision,
+    Scores,
+    StepNumber,
+    Text,
+    Timestamp,
+    Word,
+)
 from dmlviz.storage.run_schema.validation import STRICT
 
 ClassCount = Annotated[int, Field(ge=0, le=100_000)]
@@ -76,6 +87,7 @@ class RunDescription(TypedDict):
     recording: NotRequired[Id]  # of a training that another program does; see `run_id` in dmlviz/runs/store.py
     device: NotRequired[Device]
     threads: NotRequired[Annotated[int, Field(ge=1, le=4096)]]
+    precision: NotRequired[Precision]  # older runs lack it
     timings: NotRequired[Timings]
     machine: NotRequired[Annotated[str, Field(max_length=100)]]  # of the fleet
     restarts: NotRequired[Annotated[list[Text], Field(max_length=100)]]  # why it was begun again, the last at the end

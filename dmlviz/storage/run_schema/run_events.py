@@ -6,7 +6,18 @@ from pydantic import Discriminator, Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from dmlviz.storage.run_schema.events import Centers, Failed, Frame, Replay
-from dmlviz.storage.run_schema.fields import Count, Device, Number, Scores, Sentence, StepNumber, Text, Time, Word
+from dmlviz.storage.run_schema.fields import (
+    Count,
+    Device,
+    Number,
+    Precision,
+    Scores,
+    Sentence,
+    StepNumber,
+    Text,
+    Time,
+    Word,
+)
 from dmlviz.storage.run_schema.validation import STRICT
 
 
@@ -32,6 +43,7 @@ class RunStarted(TypedDict):
     test_images: Count
     scored_images: Count
     device: Device
+    precision: NotRequired[Precision]  # older runs lack it
     view: Word
     dims: Literal[2, 3]
     tracked: Count

@@ -64,6 +64,24 @@ test("the caption says how many test images are scored after Stop", () => {
   assert.equal(captionAt(whole), "On all 10,000 test images, after 20 steps; val.: 6,000 held out");
 });
 
+test("the caption says whose labels the probes use, and that there are none after Stop", () => {
+  const probes = { knn_probe_accuracy: 0.75, linear_probe_accuracy: 0.875 };
+  const end = (event, metrics) => ({ event, step: 20, metrics: { precision_at_1: 0.5, ...metrics }, test_images: 50 });
+  const tile = (readings) => scoresAt(readings).find(({ label }) => label === "Linear probe");
+  const finished = run(started, snapshot(0, 0.5), end("finished", probes));
+  assert.match(captionAt(finished), /after 20 steps; probes: by the labels of training images$/);
+  assert.equal(tile(finished).value, 0.875);
+  const heldOut = run({ ...started, unseen: ["7"] }, snapshot(0, 0.5), end("finished", probes));
+  assert.match(captionAt(heldOut), /scored separately; probes: by the labels of training images, seen classes only$/);
+  const none = { knn_probe_accuracy: null, linear_probe_accuracy: null };
+  const stopped = run(started, snapshot(0, 0.5), end("stopped", none));
+  assert.match(captionAt(stopped), /; probes: not computed after Stop$/);
+  assert.deepEqual([tile(stopped).value, tile(stopped).absent], [null, false]);
+  const labeled = run(started, snapshot(0, 0.5), end("finished", {}));
+  assert.doesNotMatch(captionAt(labeled), /probe/);
+  assert.equal(tile(labeled).absent, true);
+});
+
 test("without validation images the snapshots score test images, and the caption says so", () => {
   const readings = run({ ...started, validation_images: 0, scored_images: 2000 }, snapshot(0, 0.5));
   assert.equal(captionAt(readings), "On 2,000 test images (each vs. the others), before training");

@@ -21,11 +21,12 @@ export function summary({
 }: {
   model: Model;
   present: number;
-  timeline: Pick<Timeline, "noun">;
+  timeline: Pick<Timeline, "noun" | "total">;
   entry: Entry | null;
 }): string {
   const parts = [`Map of ${grouped(present)} ${model.noun}s in ${model.usedClasses} classes`];
-  if (entry) parts.push(`${timeline.noun} ${grouped(entry.step)}`);
+  // A method without iterations has one frame.
+  if (entry && (timeline.noun === "step" || timeline.total)) parts.push(`${timeline.noun} ${grouped(entry.step)}`);
   if (model.hidden.size) parts.push(`${model.hidden.size} classes hidden`);
   if (model.selected) parts.push(`${grouped(model.selected.reduce((a, b) => a + b, 0))} selected`);
   return `${parts.join(", ")}.`;

@@ -56,7 +56,8 @@ export interface Score {
 }
 
 // Only losses with weights of classes have the first; the others are the readout of training without labels, at its end.
-const SOME_RUNS = ["head_accuracy", "knn_probe_accuracy", "linear_probe_accuracy"];
+const PROBES = ["knn_probe_accuracy", "linear_probe_accuracy"];
+const SOME_RUNS = ["head_accuracy", ...PROBES];
 
 export const SCORES = [
   { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbor is of their own class" },
@@ -72,13 +73,13 @@ export const SCORES = [
   },
   { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
   { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
-  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest neighbors" },
+  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest of the other images" },
   {
     key: SOME_RUNS[0],
     label: "Head",
     title: "Head accuracy: share of images whose own class has the highest of the class scores that the loss learned",
   },
-  { key: SOME_RUNS[1], label: "kNN, train", title: "Accuracy of a vote among the nearest training images" },
+  { key: SOME_RUNS[1], label: "kNN probe", title: "Accuracy of a vote among the nearest training images" },
   {
     key: SOME_RUNS[2],
     label: "Linear probe",
@@ -192,7 +193,7 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     const which = some ? `${grouped(queries + without)} of the` : "all";
     const validation = some ? (readings.scored ?? 0) : readings.validation;
     const held = Object.keys(readings.finalValidation).length ? `; val.: ${grouped(validation)} held out` : "";
-    return `On ${which} ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
+    return `On ${which} ${count(readings.tests)} test images${trained}${held}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first snapshot";
@@ -217,6 +218,14 @@ export function gapNote(readings: ScoreState, step: number | null): string {
 
 const unseenClassesNote = ({ unseen }: ScoreState): string =>
   unseen.length ? `; classes held out of training (${unseen.join(", ")}) are scored separately` : "";
+
+/** Whose labels the probes use, and which images they leave out; after Stop, that there are none. */
+function probesNote({ final, unseen }: ScoreState): string {
+  const values = PROBES.map((key) => final?.metrics[key]).filter((value) => value !== undefined);
+  if (!values.length) return "";
+  if (!values.some(Number.isFinite)) return "; probes: not computed after Stop";
+  return `; probes: by the labels of training images${unseen.length ? ", seen classes only" : ""}`;
+}
 
 /** The step that `step` stands for: that of the last reading not after it. */
 export function stepAt(readings: ScoreState, step: number | null = null): number | null {

@@ -22,6 +22,7 @@ import { ScoreTile } from "./scoreTile.ts";
 import style from "./scores.css";
 import { fetchServer } from "../../lib/server.ts";
 
+const ONE_ROW = 7; // tiles; where there are more and little room, two rows of equal length are drawn
 const SETTLED_MS = 160; // on one frame until the images that fail there are looked up
 
 export default function ({ parentElement, data }: ComponentArguments<Source>) {
@@ -44,10 +45,11 @@ class Scores {
     () => bus.emit("open-detail", { run: this.source.run, what: "classes" }),
     "Scores by class and confusion matrix",
   );
+  private row = h("div", "row", ...this.tiles.map((tile) => tile.node));
   private root = h(
     "section",
     { class: "scores", "aria-label": "Scores" },
-    h("div", "row", ...this.tiles.map((tile) => tile.node)),
+    this.row,
     h("p", "foot", this.caption, this.key, this.byClass),
   );
   private draw = onAnimationFrame(() => this.render());
@@ -159,6 +161,7 @@ class Scores {
     const at = stepAt(readings, step);
     const clickable = Boolean(source.events_url) && at !== null;
     scores.forEach((score, i) => this.tiles[i].show(score, at, { clickable, active: score.key === this.active }));
+    this.row.classList.toggle("many", scores.filter(({ absent }) => !absent).length > ONE_ROW);
     this.caption.textContent = this.note || captionAt(readings, step);
     this.key.hidden = readings.pixels === null;
     this.byClass.hidden = !clickable;

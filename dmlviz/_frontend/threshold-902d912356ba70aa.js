@@ -1,0 +1,1 @@
+export { threshold as default } from "../dmlviz.map/page-8a08e80a8f7878f6.js";

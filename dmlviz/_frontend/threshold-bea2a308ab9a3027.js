@@ -1,1 +1,0 @@
-export { threshold as default } from "../dmlviz.map/page-1fecd141e94ad1c5.js";

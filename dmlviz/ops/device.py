@@ -1,0 +1,8 @@
+"""Where nets are computed if nobody says otherwise."""
+
+import torch
+
+
+def default_device() -> torch.device:
+    """Return the GPU if there is one, else the processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
