@@ -8,6 +8,7 @@ from app.runtime.people import Role
 from app.runtime.services import Services
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
+from dmlviz.data import num_train_images
 from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run, RunNotFoundError
@@ -62,6 +63,7 @@ class CleanState:
         corrections = load_corrections(services.data, dataset).decide(
             int(action.get("image", -1)),
             str(action.get("action", "")),
+            num_train_images(dataset, services.data),
             len(DATASETS[dataset].classes),
             action.get("label"),
             action.get("tag"),

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from dmlviz.cleaning.findings import Findings, find
+from dmlviz.cleaning.findings import Findings
+from dmlviz.cleaning.search import find
 from dmlviz.data import load
 from dmlviz.data.sprite_sheet import COMPRESSION, tile
 from dmlviz.errors import UserError

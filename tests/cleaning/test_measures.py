@@ -88,7 +88,7 @@ def test_the_same_pictures_are_found_in_both_splits():
 
 
 def test_a_run_without_checkpoints_is_looked_through_by_its_final_net(tmp_path):
-    from dmlviz.cleaning.findings import find, spread
+    from dmlviz.cleaning.search import find, spread
     from dmlviz.config import TrainConfig
     from dmlviz.runs.store import Runs
     from dmlviz.runs.training_run import train_and_record
