@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import data_root, num_train_images
-from dmlviz.data.corrections import Corrections, load_corrections
+from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import UserError
 
 
@@ -46,19 +46,20 @@ def correct(
     root = data_root(data)
     DATASETS.add_search_path(root)
     classes = DATASETS[dataset].classes
-    corrections = load_corrections(root, dataset)
     labels = {image: _class_id(image, label, classes, dataset) for image, label in (relabel or {}).items()}
     actions = [("relabel", labels), ("exclude", exclude), ("confirm", confirm), ("undo", undo)]
     decisions = [(int(image), action) for action, images in actions for image in images]
     _check_one_each(decisions)
     decisions += [(int(image), "tag") for image in tag or {}]
     if not decisions:
-        return corrections
+        return load_corrections(root, dataset)
     count = num_train_images(dataset, root)
-    for image, action in decisions:
-        word = (tag or {}).get(image) if action == "tag" else None
-        corrections = corrections.decide(image, action, count, len(classes), labels.get(image), word)
-    corrections.save(root)
+    with deciding(root, dataset):
+        corrections = load_corrections(root, dataset)
+        for image, action in decisions:
+            word = (tag or {}).get(image) if action == "tag" else None
+            corrections = corrections.decide(image, action, count, len(classes), labels.get(image), word)
+        corrections.save(root)
     return corrections
 
 

@@ -6,7 +6,8 @@ hash of what it changes: `corrections/NAME/REVISION.json` never changes, so that
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dmlviz.data.dataset import Dataset
 from dmlviz.errors import DamagedFileError, DataUnavailableError, UserError
-from dmlviz.storage.files import ensure_dir, is_run_id, read_json, write_json
+from dmlviz.storage.files import FileLock, ensure_dir, is_run_id, read_json, write_json
 from dmlviz.storage.paths import data_root
 
 FOLDER = "corrections"
@@ -112,6 +113,22 @@ class Corrections:
                 changed = {image: self.images[image] for image in self.changes}
                 write_json(path, _to_json(replace(self, images=changed)))
         return revision
+
+
+@contextmanager
+def deciding(root: Path, dataset: str) -> Iterator[None]:
+    """Let one person or program at a time read the decisions about a data set, add to them and save them.
+
+    Raises:
+        UserError: if somebody else has been at it for seconds.
+    """
+    lock = FileLock(ensure_dir(root / FOLDER) / f".{dataset}.lock")
+    if not lock.acquire(10.0):
+        raise UserError(f"The corrections of {dataset} are in use by another program; try again in a few seconds.")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def load_corrections(root: Path, dataset: str, revision: str | None = None) -> Corrections:

@@ -49,7 +49,7 @@ def test_a_decision_that_cannot_be_is_a_sentence(trained, run_cli, tmp_path):
         assert code
         assert said in error
         assert error.count("\n") == 1
-    assert not (tmp_path / "corrections").exists()
+    assert load_corrections(tmp_path, "digits") == Corrections("digits")
 
 
 def test_training_with_corrections_of_other_images_says_so_and_not_that_it_diverged(quick, run_cli, tmp_path):
