@@ -1,0 +1,1 @@
+export { inspector as default } from "../dmlviz.map/page-0208b99063ea1d83.js";

@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.map/page-8a08e80a8f7878f6.js";
