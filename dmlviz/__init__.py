@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
+    from dmlviz.cleaning.decisions import correct
+    from dmlviz.cleaning.search import clean
     from dmlviz.config import ProjectionConfig, TrainConfig
     from dmlviz.nets.features import add_features
     from dmlviz.notebook import show
@@ -18,13 +20,26 @@ if TYPE_CHECKING:
     from dmlviz.training.loop import train
 
 __version__ = "0.1.0"
-__all__ = ["ProjectionConfig", "TrainConfig", "UserError", "add_data", "add_features", "record", "show", "train"]
+__all__ = [
+    "ProjectionConfig",
+    "TrainConfig",
+    "UserError",
+    "add_data",
+    "add_features",
+    "clean",
+    "correct",
+    "record",
+    "show",
+    "train",
+]
 
 _HOMES = {
     "ProjectionConfig": "dmlviz.config",
     "TrainConfig": "dmlviz.config",
     "add_data": "dmlviz.runs.add_data",
     "add_features": "dmlviz.nets.features",
+    "clean": "dmlviz.cleaning.search",
+    "correct": "dmlviz.cleaning.decisions",
     "record": "dmlviz.recording",
     "show": "dmlviz.notebook",
     "train": "dmlviz.training.loop",

@@ -9,7 +9,7 @@ from typing import Any
 from app.payloads.protocol.common import ROUTES
 from app.runtime.services import Services
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cleaning.process import COLUMNS
+from dmlviz.cleaning.process import COLUMNS, VERSION
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import read_json
@@ -44,7 +44,7 @@ def findings(run: Run, services: Services) -> dict[str, Any]:
 
 def findings_path(run: Run, services: Services) -> Path:
     """The file with the findings of a run, as it was trained last."""
-    return services.cache / "cleaning" / f"{run.id}-{int(run.created.timestamp())}.json"
+    return services.cache / "cleaning" / f"{run.id}-{int(run.created.timestamp())}-{VERSION}.json"
 
 
 def _start(run: Run, services: Services, out: Path) -> subprocess.Popen[str]:

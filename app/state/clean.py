@@ -8,7 +8,8 @@ from app.runtime.people import Role
 from app.runtime.services import Services
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.data.corrections import Corrections, load_corrections
+from dmlviz.data import num_train_images
+from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.storage.files import is_run_id
@@ -51,17 +52,20 @@ class CleanState:
         try:
             if not may_correct(services):
                 raise UserError("Only a teacher corrects labels for everybody on this server.")
-            for numbered in actions:
-                if numbered["number"] > self.received:
-                    self.received = numbered["number"]
-                    self._decide(numbered["action"], dataset, services)
+            images = num_train_images(dataset, services.data)
+            with deciding(services.data, dataset):  # the next action may come while this one is being saved
+                for numbered in actions:
+                    if numbered["number"] > self.received:
+                        self.received = numbered["number"]
+                        self._decide(numbered["action"], dataset, images, services)
         except (UserError, TypeError, ValueError, KeyError) as error:
             self.note = str(error)
 
-    def _decide(self, action: Mapping[str, Any], dataset: str, services: Services) -> None:
+    def _decide(self, action: Mapping[str, Any], dataset: str, images: int, services: Services) -> None:
         corrections = load_corrections(services.data, dataset).decide(
             int(action.get("image", -1)),
             str(action.get("action", "")),
+            images,
             len(DATASETS[dataset].classes),
             action.get("label"),
             action.get("tag"),

@@ -1,26 +1,16 @@
-"""Everything that a finished run finds in its training data, as rows of a review sheet. Loads torch when it embeds."""
+"""What a run has found in its training data, as rows of a review sheet. No torch."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.corrections import Corrections
+from dmlviz.storage.files import atomic_write
 
-from dmlviz.cleaning.measures import label_disagreement, leaks, near_duplicates, outlier_ratios, suspects
-from dmlviz.data import Dataset, load
-from dmlviz.data.corrections import corrected
-from dmlviz.errors import UserError
-from dmlviz.runs.run import Run
-from dmlviz.training.validation_split import split_training_images
-
-K = 10  # neighbors
-MAX_NETS = 5  # of a run's checkpoints, beside the final net
-MAX_LISTED = 400  # findings of a kind
-CHUNK = 500  # images per forward pass
-SAME_PIXELS = 0.03  # root mean square difference of pixels, of 1: what a person sees as the same picture
-FAR = 2.0  # times the median distance to the neighbors
-MAX_TEST = 10_000
+if TYPE_CHECKING:
+    import pyarrow
 
 Kind = Literal["suspect", "duplicate", "leak", "outlier"]
 
@@ -53,135 +43,75 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a run found: the rows, the number of training images that it looked at, and the steps of the nets."""
+    """What a run found in its training data.
+
+    Attributes:
+        run: ID of the run.
+        dataset: name of the data set.
+        images: the number of training images that it looked at.
+        uncompared: how many of these have labels that were not compared, since their classes are too small.
+        steps: of the nets that embedded them.
+        rows: the findings, those of a kind together, the clearest first.
+    """
 
     run: str
     dataset: str
     images: int
+    uncompared: int
     steps: tuple[int, ...]
-    rows: tuple[Finding, ...]
+    rows: tuple[Finding, ...] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return asdict(self) | {"rows": [asdict(row) for row in self.rows], "steps": list(self.steps)}
 
-
-def find(run: Run, data_root: Path, go_on: Callable[[str], object] = lambda stage: None) -> Findings:
-    """Look through the training and validation images of a finished run, as its nets embed them.
-
-    Args:
-        run: a run with weights.
-        data_root: Folder of the data sets.
-        go_on: Called with what is done next.
-
-    Raises:
-        UserError: If the run has no net.
-    """
-    dataset = corrected(load(run.config.dataset, data_root), run.config.corrections, data_root)
-    split = split_training_images(run.config, dataset.train.labels)
-    rows = np.sort(np.concatenate([split.train, split.validation]))
-    if len(rows) <= K:
-        raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows)}.")
-    images, labels = dataset.train.images[rows], dataset.train.labels[rows]
-    go_on("embedding the training images")
-    steps = spread(run.checkpoint_steps, MAX_NETS)
-    final = embed_in_chunks(run, images)
-    go_on("comparing labels with neighbors")
-    disagreement = label_disagreement(_each(run, images, steps, final), labels, K)
-    findings = [*_suspects(dataset, rows, disagreement)]
-    go_on("comparing pictures")
-    findings += _duplicates(dataset, rows, images, final)
-    test = dataset.test.first(MAX_TEST)
-    findings += _leaks(dataset, rows, (images, final), (test.images, embed_in_chunks(run, test.images)))
-    findings += _outliers(dataset, rows, outlier_ratios(final, K))
-    last = int((run.end or {}).get("step", 0))
-    return Findings(run.id, run.config.dataset, len(rows), (*steps, last), tuple(findings))
-
-
-def spread(steps: list[int], most: int) -> list[int]:
-    """Return at most so many of the steps, evenly spread, the first and the last among them.
-
-    Example:
-        >>> spread([0, 5, 9, 14, 20], 3), spread([], 3), spread([4], 3)
-        ([0, 9, 20], [], [4])
-    """
-    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
-    return [steps[place] for place in places.tolist()]
-
-
-def embed_in_chunks(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
-    """Embed any number of images with the final net of a run, or that of a checkpoint."""
-    from dmlviz.runs.embed import embed
-
-    return np.concatenate([embed(run, images[at : at + CHUNK], step) for at in range(0, len(images), CHUNK)])
-
-
-def _each(run: Run, images: np.ndarray, steps: list[int], final: np.ndarray) -> Iterator[np.ndarray]:
-    for step in steps:
-        yield embed_in_chunks(run, images, step)
-    yield final
-
-
-def _suspects(dataset: Dataset, rows: np.ndarray, disagreement: Any) -> Iterator[Finding]:
-    labels = dataset.train.labels[rows]
-    for row in suspects(disagreement, labels)[:MAX_LISTED].tolist():
-        other = int(disagreement.suggestion[row])
-        support = float(disagreement.support[row])
-        yield Finding(
-            kind="suspect",
-            image=int(rows[row]),
-            label=int(labels[row]),
-            score=support,
-            reason=f"{support:.0%} of its neighbors over the training are {dataset.classes[other]}",
-            suggestion=other,
+    def undecided(self, corrections: Corrections) -> "Findings":
+        """Return those about whose image nothing was decided; a pair is settled, too, where its other was left out."""
+        decided = {image for image, one in corrections.images.items() if one.action != "tag"}
+        excluded = {image for image, one in corrections.images.items() if one.action == "exclude"}
+        return replace(
+            self,
+            rows=tuple(
+                row
+                for row in self.rows
+                if row.image not in decided and not (row.kind == "duplicate" and row.other in excluded)
+            ),
         )
 
+    def table(self, corrections: Corrections | None = None) -> "pyarrow.Table":
+        """Return a row for each finding, with class names, and what was decided about its image.
 
-def _duplicates(dataset: Dataset, rows: np.ndarray, images: np.ndarray, final: np.ndarray) -> Iterator[Finding]:
-    labels = dataset.train.labels
-    pairs, differences = near_duplicates(images, final, SAME_PIXELS)
-    for (first, second), difference in zip(rows[pairs[:MAX_LISTED]].tolist(), differences.tolist(), strict=False):
-        same = labels[first] == labels[second]
-        yield Finding(
-            kind="duplicate",
-            image=second,
-            label=int(labels[second]),
-            score=difference,
-            reason=f"{_alike(difference)} training image {first}" + ("" if same else ", which has another label"),
-            suggestion=None if same else int(labels[first]),
-            other=first,
-            other_label=int(labels[first]),
-        )
+        Columns: kind, image, label, suggestion, score, reason, other, other_label, decision, new_label, tag; null where
+        there is nothing to say.
+        """
+        import pyarrow
 
+        decisions = {} if corrections is None else corrections.images
+        made = [decisions.get(row.image) for row in self.rows]
+        classes = DATASETS[self.dataset].classes
+        text, number = pyarrow.string(), pyarrow.int64()
+        columns: dict[str, tuple[Any, list[Any]]] = {
+            "kind": (text, [row.kind for row in self.rows]),
+            "image": (number, [row.image for row in self.rows]),
+            "label": (text, [classes[row.label] for row in self.rows]),
+            "suggestion": (text, [_name(classes, row.suggestion) for row in self.rows]),
+            "score": (pyarrow.float64(), [row.score for row in self.rows]),
+            "reason": (text, [row.reason for row in self.rows]),
+            "other": (number, [row.other for row in self.rows]),
+            "other_label": (text, [_name(classes, row.other_label) for row in self.rows]),
+            "decision": (text, [one.action if one and one.action != "tag" else None for one in made]),
+            "new_label": (text, [_name(classes, one.label) if one else None for one in made]),
+            "tag": (text, [(one.tag or None) if one else None for one in made]),
+        }
+        return pyarrow.table({name: pyarrow.array(values, kind) for name, (kind, values) in columns.items()})
 
-def _leaks(
-    dataset: Dataset, rows: np.ndarray, train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray]
-) -> Iterator[Finding]:
-    pairs, differences = leaks(train, test, SAME_PIXELS)
-    for (row, other), difference in zip(pairs[:MAX_LISTED].tolist(), differences.tolist(), strict=False):
-        yield Finding(
-            kind="leak",
-            image=int(rows[row]),
-            label=int(dataset.train.labels[rows[row]]),
-            score=difference,
-            reason=f"{_alike(difference)} test image {other}",
-            other=other,
-            other_label=int(dataset.test.labels[other]),
-        )
+    def to_csv(self, path: str | Path, corrections: Corrections | None = None) -> None:
+        """Write the table as CSV (RFC 4180, UTF-8) with a header."""
+        from pyarrow import csv
 
-
-def _outliers(dataset: Dataset, rows: np.ndarray, ratios: np.ndarray) -> Iterator[Finding]:
-    order = np.argsort(-ratios, kind="stable")
-    for row in order[ratios[order] >= FAR][:MAX_LISTED].tolist():
-        ratio = float(min(ratios[row], 1e6))
-        yield Finding(
-            kind="outlier",
-            image=int(rows[row]),
-            label=int(dataset.train.labels[rows[row]]),
-            score=ratio,
-            reason=f"Its neighbors are {ratio:.1f} times as far as usual",
-        )
+        with atomic_write(Path(path)) as file:
+            csv.write_csv(self.table(corrections), file, csv.WriteOptions(quoting_style="needed"))
 
 
-def _alike(difference: float) -> str:
-    return "The same pixels as" if difference == 0 else f"Pixels differ by {difference:.1%} from"
+def _name(classes: Sequence[str], label: int | None) -> str | None:
+    return None if label is None else classes[label]

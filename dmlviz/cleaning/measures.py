@@ -8,6 +8,8 @@ import numpy as np
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
 CANDIDATES = 20  # nearest neighbors by embedding that are compared pixel by pixel
+SMALLEST_CLASS = 3  # images, for labels to be compared with those of neighbors
+NOBODY = -1  # no vote
 
 
 @dataclass(frozen=True)
@@ -15,18 +17,25 @@ class Disagreement:
     """How the neighbors of each image contradict its label, over several embeddings.
 
     Attributes:
-        share: the share of neighbors with another label (n, from 0 to 1).
-        suggestion: the most frequent label among the neighbors (n); the smaller one of equals.
+        share: the share of neighbors with another label (n, from 0 to 1); 0 for images that are not compared.
+        suggestion: the most frequent other label among the neighbors (n), the smaller one of equals; the image's own
+            label where no neighbor has another.
         support: the share of neighbors with that label (n).
+        compared: whether the image's class has enough images for its label to be compared with its neighbors' (n).
     """
 
     share: np.ndarray = field(repr=False)
     suggestion: np.ndarray = field(repr=False)
     support: np.ndarray = field(repr=False)
+    compared: np.ndarray = field(repr=False)
 
 
 def label_disagreement(embeddings: Iterable[np.ndarray], labels: np.ndarray, k: int) -> Disagreement:
-    """Count the labels of each image's k nearest other images, in each of several embeddings of the same images.
+    """Count the labels of each image's nearest other images, in each of several embeddings of the same images.
+
+    Of an image whose class has m images the min(k, m − 1) nearest are counted: in a perfect embedding they are the
+    others of its class, however small that is. Images of classes of fewer than SMALLEST_CLASS are not compared: where
+    one of two has a wrong label, nothing says which.
 
     Args:
         embeddings: embeddings (n × d each), for instance by the nets of a training.
@@ -39,33 +48,46 @@ def label_disagreement(embeddings: Iterable[np.ndarray], labels: np.ndarray, k: 
 
     Example:
         >>> found = label_disagreement([np.array([[0.0], [1.0], [2.0], [9.0]])], np.array([0, 0, 1, 0]), k=2)
-        >>> found.share.tolist()
-        [0.5, 0.5, 1.0, 0.5]
+        >>> found.share.tolist(), found.compared.tolist()
+        ([0.5, 0.5, 0.0, 0.5], [True, True, False, True])
     """
-    classes, own = np.unique(labels, return_inverse=True)
-    votes = np.zeros((len(labels), len(classes)), np.int64)
-    rows = np.arange(len(labels))[:, None]
-    for points in embeddings:
-        _, nearest = NearestNeighbors(points).others(k)
-        np.add.at(votes, (rows, own[nearest]), 1)
-    share = votes / votes.sum(axis=1, keepdims=True)
-    most = votes.argmax(axis=1)
-    return Disagreement(1 - share[rows[:, 0], own], classes[most], share[rows[:, 0], most])
+    classes, own, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    compared = sizes[own] >= SMALLEST_CLASS
+    counted = np.arange(k) < np.where(compared, sizes[own] - 1, 0)[:, None]
+    near = [np.where(counted, own[NearestNeighbors(points).others(k)[1]], NOBODY) for points in embeddings]
+    votes = np.concatenate(near, axis=1)
+    total = np.maximum(1, (votes != NOBODY).sum(axis=1))
+    agree = (votes == own[:, None]).sum(axis=1)
+    suggestion, most = _most_frequent(np.where(votes == own[:, None], NOBODY, votes))
+    other = np.where(most > 0, suggestion, own)
+    return Disagreement(np.where(compared, 1 - agree / total, 0), classes[other], most / total, compared)
 
 
-def suspects(disagreement: Disagreement, labels: np.ndarray, least: float = 0.5) -> np.ndarray:
-    """Return the images that at least this share of their neighbors contradicts and whose neighbors agree on another.
+def _most_frequent(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most frequent value of each row but NOBODY, the smaller one of equals, and how often it is there."""
+    ordered, columns = np.sort(votes, axis=1), np.arange(votes.shape[1])
+    begins = np.diff(ordered, axis=1, prepend=NOBODY) != 0
+    lengths = columns - np.maximum.accumulate(np.where(begins, columns, 0), axis=1) + 1
+    lengths[ordered == NOBODY] = 0
+    best = lengths.argmax(axis=1)[:, None]
+    return np.take_along_axis(ordered, best, axis=1)[:, 0], np.take_along_axis(lengths, best, axis=1)[:, 0]
+
+
+def suspects(disagreement: Disagreement, least: float = 0.5) -> np.ndarray:
+    """Return the images that at least this share of their neighbors contradicts, most of them by one other label.
+
+    Of the neighbors, more carry that label than the image's own.
 
     Args:
         disagreement: their disagreement.
-        labels: class IDs (n).
         least: the least share of neighbors with another label.
 
     Returns:
         Indices, those first whose neighbors agree most on one other label, then by index.
     """
-    rows = np.flatnonzero((disagreement.share >= least) & (disagreement.suggestion != labels))
-    return rows[np.lexsort((rows, -disagreement.share[rows], -disagreement.support[rows]))]
+    share, support = disagreement.share, disagreement.support
+    rows = np.flatnonzero((share >= least) & (support > 1 - share) & disagreement.compared)
+    return rows[np.lexsort((rows, -share[rows], -support[rows]))]
 
 
 def outlier_ratios(embeddings: np.ndarray, k: int) -> np.ndarray:

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from dmlviz.cleaning.findings import Findings, find
+from dmlviz.cleaning.findings import Findings
+from dmlviz.cleaning.search import find
 from dmlviz.data import load
 from dmlviz.data.sprite_sheet import COMPRESSION, tile
 from dmlviz.errors import UserError
@@ -21,6 +22,7 @@ from dmlviz.runs.run import Run
 from dmlviz.storage.files import atomic_write, ensure_dir, write_json
 
 COLUMNS = 20  # tiles in a row
+VERSION = 2  # of what is looked for and how; kept findings of another one are looked for anew
 
 
 def write_findings(run: Run, data_root: Path, out: Path) -> None:

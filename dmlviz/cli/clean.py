@@ -1,16 +1,20 @@
 """`dmlviz clean`: find what may be wrong with the training data of a run, and correct it in an overlay."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.cleaning.decisions import correct
+from dmlviz.cleaning.findings import Finding, Findings
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
-from dmlviz.data.corrections import Corrections, load_corrections
+from dmlviz.data.corrections import Correction, Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run
@@ -29,12 +33,19 @@ KINDS = {
 def clean(
     run: RunId,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="rows to list of each kind")] = 20,
+    everything: Annotated[
+        bool, typer.Option("--all", help="list images that were decided about, too, with the decision")
+    ] = False,
+    table: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="write all rows to a file")] = None,
     relabel: Annotated[
         list[str] | None,
         typer.Option(metavar="IMAGE=CLASS", help="give a training image another label; repeatable"),
     ] = None,
     exclude: Annotated[list[int] | None, typer.Option(metavar="IMAGE", help="leave it out; repeatable")] = None,
     confirm: Annotated[list[int] | None, typer.Option(metavar="IMAGE", help="its label is right; repeatable")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="IMAGE=WORD", help="remember it by a word; repeatable")
+    ] = None,
     undo: Annotated[list[int] | None, typer.Option(metavar="IMAGE", help="take a decision back; repeatable")] = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
@@ -47,51 +58,81 @@ def clean(
     root = data_root(data)
     DATASETS.add_search_path(root)
     selected, console = Runs(runs_folder(runs)).find(run), Console(highlight=False, soft_wrap=True)
-    decisions: list[tuple[int, str, int | None]] = [(image, "exclude", None) for image in exclude or []]
-    decisions += [(image, "confirm", None) for image in confirm or []]
-    decisions += [(image, "undo", None) for image in undo or []]
-    decisions += [_read(text, DATASETS[selected.config.dataset].classes) for text in relabel or []]
-    if not decisions:
-        _list(selected, top, console, root)
-        return
-    corrections = load_corrections(root, selected.config.dataset)
-    classes = len(DATASETS[selected.config.dataset].classes)
-    for image, action, label in decisions:
-        corrections = corrections.decide(image, action, classes, label)
-    corrections.save(root)
-    console.print(_summary(corrections))
+    dataset = selected.config.dataset
+    if relabel or exclude or confirm or tag or undo:
+        corrections = correct(
+            dataset,
+            relabel=_pairs("--relabel", "CLASS", DATASETS[dataset].classes[0], relabel),
+            exclude=exclude or (),
+            confirm=confirm or (),
+            tag=_pairs("--tag", "WORD", "torn", tag),
+            undo=undo or (),
+            data=root,
+        )
+        console.print(_summary(corrections), markup=False)
+        if table is None:
+            return
+    _look(selected, root, console, top, everything, table)
 
 
-def _read(text: str, classes: tuple[str, ...]) -> tuple[int, str, int | None]:
-    image, _, name = text.partition("=")
-    if not image.isdigit() or name not in classes:
-        raise UserError(f"--relabel takes IMAGE=CLASS, e.g. --relabel 17={classes[0]}; got {text[:60]!r}.")
-    return int(image), "relabel", classes.index(name)
+def _pairs(option: str, value: str, example: str, texts: Sequence[str] | None) -> dict[int, str]:
+    """Read IMAGE=VALUE of an option that may be repeated, each image once."""
+    pairs: dict[int, str] = {}
+    for text in texts or ():
+        image, _, word = text.partition("=")
+        if not image.isdecimal() or not word.strip():
+            raise UserError(f"{option} takes IMAGE={value}, e.g. {option} 17={example}; got {text[:60]!r}.")
+        if pairs.setdefault(int(image), word) != word:
+            raise UserError(f"{option} takes each image once; got {word[:40]!r} and {pairs[int(image)][:40]!r}.")
+    return pairs
 
 
-def _list(run: Run, top: int, console: Console, root: Path) -> None:
-    from dmlviz.cleaning.findings import find
+def _look(run: Run, root: Path, console: Console, top: int, everything: bool, table: Path | None) -> None:
+    from dmlviz.cleaning.search import find
 
     limit_to_one_thread()
     findings = find(run, root, lambda stage: console.print(f"{stage} …"))
-    classes = DATASETS[run.config.dataset].classes
+    corrections = load_corrections(root, run.config.dataset)
+    listed = findings if everything else findings.undecided(corrections)
     nets = f"{len(findings.steps)} nets, of steps {', '.join(map(str, findings.steps))}"
-    console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}")
+    console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}", markup=False)
+    if findings.uncompared:
+        console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
+    if settled := len(findings.rows) - len(listed.rows):
+        console.print(f"Rows left out, since somebody has decided: {settled:,}; --all lists them too")
+    if table is not None:
+        listed.to_csv(table, corrections)
+        console.print(f"{len(listed.rows):,} rows written to {table}", markup=False)
+        return
     for kind, title in KINDS.items():
-        rows = [row for row in findings.rows if row.kind == kind]
+        rows = [row for row in listed.rows if row.kind == kind]
         console.print(f"\n{title}: {len(rows)}")
-        table = Table("image", "label", "perhaps", "", box=None, pad_edge=False)
-        for row in rows[:top]:
-            suggestion = "" if row.suggestion is None else classes[row.suggestion]
-            table.add_row(str(row.image), classes[row.label], suggestion, row.reason)
         if rows:
-            console.print(table)
+            console.print(_sheet(listed, rows[:top], corrections))
+
+
+def _sheet(findings: Findings, rows: Sequence[Finding], corrections: Corrections) -> Table:
+    classes = DATASETS[findings.dataset].classes
+    sheet = Table("image", "label", "perhaps", "", "", box=None, pad_edge=False)
+    for row in rows:
+        suggestion = "" if row.suggestion is None else classes[row.suggestion]
+        decision = _decision(corrections.images.get(row.image), classes)
+        sheet.add_row(*(Text(cell) for cell in (str(row.image), classes[row.label], suggestion, row.reason, decision)))
+    return sheet
+
+
+def _decision(decision: Correction | None, classes: tuple[str, ...]) -> str:
+    """Return what was decided in words, as the page Clean says it."""
+    if decision is None:
+        return ""
+    words = {"confirm": "label confirmed", "exclude": "excluded", "tag": ""}.get(decision.action)
+    words = f"is {classes[decision.label or 0]}" if words is None else words
+    return " · ".join(part for part in (words, f"“{decision.tag}”" if decision.tag else "") if part)
 
 
 def _summary(corrections: Corrections) -> str:
-    actions = [correction.action for correction in corrections.images.values()]
-    relabeled, excluded = actions.count("relabel"), actions.count("exclude")
-    return (
-        f"{corrections.dataset}: {relabeled} relabeled, {excluded} excluded, {actions.count('confirm')} confirmed. "
-        "Train with them by --corrections latest."
-    )
+    actions: list[str] = [correction.action for correction in corrections.images.values()]
+    counts = {"relabeled": "relabel", "excluded": "exclude", "confirmed": "confirm"}
+    parts = [f"{actions.count(action)} {name}" for name, action in counts.items()]
+    parts += [f"{sum(bool(one.tag) for one in corrections.images.values())} tagged"]
+    return f"{corrections.dataset}: {', '.join(parts)}. Train with them by --corrections latest."

@@ -1,6 +1,7 @@
 """Data sets as NumPy arrays: loaded from disk or downloaded, and validated. No torch."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "dataset_note",
     "download_dataset",
     "load",
+    "num_train_images",
     "stratified_subset",
 ]
 
@@ -83,6 +85,23 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
         return made.load(spec, _source(spec.recipe, folder), folder)
     train, test = load_splits(spec, folder)
     return Dataset(name, spec.classes, train, test, spec.mean, spec.std)
+
+
+def num_train_images(name: str, root: str | Path | None = None) -> int:
+    """Return the number of training images of a data set; of a person's own without reading the images.
+
+    Example:
+        >>> num_train_images("digits")
+        1201
+    """
+    if custom_datasets.is_custom(name):
+        return len(custom_datasets.load_arrays(data_root(root), name)["train_labels"])
+    return _num_train_images(name, data_root(root))
+
+
+@lru_cache(maxsize=16)
+def _num_train_images(name: str, root: Path) -> int:
+    return len(load(name, root).train)
 
 
 def dataset_note(name: str, root: str | Path | None = None) -> str:

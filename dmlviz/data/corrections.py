@@ -6,7 +6,8 @@ hash of what it changes: `corrections/NAME/REVISION.json` never changes, so that
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dmlviz.data.dataset import Dataset
 from dmlviz.errors import DamagedFileError, DataUnavailableError, UserError
-from dmlviz.storage.files import ensure_dir, is_run_id, read_json, write_json
+from dmlviz.storage.files import FileLock, ensure_dir, is_run_id, read_json, write_json
+from dmlviz.storage.paths import data_root
 
 FOLDER = "corrections"
 EXCLUDED = -1  # the label of a training image that is left out: of no class that a training knows
@@ -65,27 +67,31 @@ class Corrections:
         return hashlib.sha256(json.dumps([self.dataset, *changes.items()]).encode()).hexdigest()[:16]
 
     def decide(
-        self, image: int, action: str, classes: int, label: int | None = None, tag: str | None = None
+        self, image: int, action: str, images: int, classes: int, label: int | None = None, tag: str | None = None
     ) -> "Corrections":
         """Return these with a decision about an image; the action "undo" takes the one that there is back.
 
         Args:
             image: index of the training image.
             action: one of ACTIONS, or "undo".
+            images: number of training images of the data set.
             classes: number of classes of the data set.
             label: the new label, for "relabel".
             tag: a word to remember the image by; None keeps the one that there is.
 
         Raises:
-            UserError: for another action, or a label that the data set does not have.
+            UserError: for another action, or an image or a label that the data set does not have. A decision about
+                such an image can be taken back.
         """
         kept = dict(self.images)
         before = kept.pop(image, None)
-        if action == "undo":
-            return replace(self, images=kept)
         known = next((name for name in ACTIONS if name == action), None)
-        if known is None or image < 0:
+        if known is None and action != "undo":
             raise UserError(f"A decision about an image is {', '.join(ACTIONS)} or undo; got {str(action)[:40]!r}.")
+        if not 0 <= image < images and (known or before is None):
+            raise UserError(f"The training images of {self.dataset} have the numbers 0 to {images - 1:,}; got {image}.")
+        if known is None:
+            return replace(self, images=kept)
         if known == "relabel" and (label is None or not 0 <= label < classes):
             raise UserError(f"A new label lies between 0 and {classes - 1}; got {label}.")
         if known == "tag" and before is not None and before.action != "tag":
@@ -94,19 +100,35 @@ class Corrections:
         kept[image] = Correction(action=known, label=label if known == "relabel" else None, tag=words)
         return replace(self, images=kept)
 
-    def save(self, root: Path) -> None:
-        """Write the decisions so far into the data folder."""
-        write_json(ensure_dir(root / FOLDER) / f"{self.dataset}.json", _to_json(self))
+    def save(self, root: str | Path | None = None) -> None:
+        """Write the decisions so far into the data folder; by default that of the app."""
+        write_json(ensure_dir(data_root(root) / FOLDER) / f"{self.dataset}.json", _to_json(self))
 
-    def freeze(self, root: Path) -> str | None:
-        """Keep the changes for a training, and return their revision; None where there are none."""
+    def freeze(self, root: str | Path | None = None) -> str | None:
+        """Keep the changes for a training in the data folder, and return their revision; None where there are none."""
         revision = self.revision
         if revision is not None:
-            path = ensure_dir(root / FOLDER / self.dataset) / f"{revision}.json"
+            path = ensure_dir(data_root(root) / FOLDER / self.dataset) / f"{revision}.json"
             if not path.exists():
                 changed = {image: self.images[image] for image in self.changes}
                 write_json(path, _to_json(replace(self, images=changed)))
         return revision
+
+
+@contextmanager
+def deciding(root: Path, dataset: str) -> Iterator[None]:
+    """Let one person or program at a time read the decisions about a data set, add to them and save them.
+
+    Raises:
+        UserError: if somebody else has been at it for seconds.
+    """
+    lock = FileLock(ensure_dir(root / FOLDER) / f".{dataset}.lock")
+    if not lock.acquire(10.0):
+        raise UserError(f"The corrections of {dataset} are in use by another program; try again in a few seconds.")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def load_corrections(root: Path, dataset: str, revision: str | None = None) -> Corrections:
@@ -147,9 +169,16 @@ def corrected(data: Dataset, revision: str | None, root: Path) -> Dataset:
     if revision is None:
         return data
     changes = load_corrections(root, data.name, revision).changes
-    if max(changes) >= len(data.train) or max(changes.values()) >= len(data.classes):
+    wrong = [
+        image
+        for image, label in changes.items()
+        if not 0 <= image < len(data.train) or not EXCLUDED <= label < len(data.classes)
+    ]
+    if wrong:
         raise DataUnavailableError(
-            f"The corrections {revision} are of images or classes that {data.name} does not have."
+            f"The corrections {revision} of {data.name} hold a decision about image {wrong[0]}, but it has "
+            f"{len(data.train):,} training images and {len(data.classes):,} classes: take it back with "
+            f"dmlviz clean RUN --undo {wrong[0]}."
         )
     labels = data.train.labels.copy()
     labels[list(changes)] = np.array(list(changes.values()))

@@ -56,7 +56,7 @@ def train_and_record(
         except CancelledError:
             writer.event("stopped", step=0, metrics={}, reason="stopped before the data set was downloaded")
         except Exception as error:
-            yield Failed(step=step, reason=writer.failed(error))
+            yield Failed(step=step, reason=writer.failed(error), diverged=False)
         except (KeyboardInterrupt, GeneratorExit):
             writer.event("stopped", step=step, metrics={}, reason="interrupted")
             raise

@@ -58,7 +58,7 @@ class TrainingMonitor:
         elif isinstance(event, Step):
             self.steps.append(event)
             alarms = {"inactive": self._inactive(), "diverging": self._diverging()}
-        elif isinstance(event, Failed):
+        elif isinstance(event, Failed) and event.diverged:
             alarms = {"diverging": Alarm("diverging", f"Training diverged at step {event.step:,}.")}
         elif isinstance(event, Snapshot | Finished):
             metrics = (isinstance(event, Finished) and event.validation_metrics) or event.metrics

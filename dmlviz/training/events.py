@@ -128,10 +128,11 @@ class Stopped(Finished):
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
-    """The end of a training that diverged; `reason` is one sentence."""
+    """The end of a training that diverged, or that could not begin or go on; `reason` is one sentence."""
 
     step: int
     reason: str
+    diverged: bool = True
 
 
 Event = Started | Step | BatchRecord | Snapshot | Stopping | Embedded | Finished | Stopped | Failed

@@ -1130,11 +1130,12 @@ export interface ReviewRow {
   other_tile: number | null;
 }
 
-/** dmlviz/runs/…/cleaning.json: the rows, or that they are being looked for. */
+/** dmlviz/runs/…/cleaning.json: the rows, or that they are being looked for. Of `images` training images, the labels of `uncompared` were not compared: their classes are too small. */
 export interface ReviewAnswer {
   state: "working" | "found";
   rows?: ReviewRow[];
   images?: number;
+  uncompared?: number;
   steps?: number[];
   sheet?: SpriteSheets;
 }

@@ -1,5 +1,8 @@
 """The review sheet of the page Clean sends its actions again until they are confirmed; each is done once, in order."""
 
+import threading
+
+import app.state.clean as clean
 from app.state.clean import CleanState
 from dmlviz.data.corrections import load_corrections
 
@@ -28,3 +31,25 @@ def test_an_action_that_cannot_be_is_a_sentence_and_those_before_it_hold(here, r
     assert "99" in state.note
     assert [*load_corrections(here.data, run.config.dataset).images] == [5]
     assert state.received == 2
+
+
+def test_an_action_that_comes_while_another_is_being_saved_loses_neither(here, run, monkeypatch):
+    state, reading, second = CleanState(), threading.Event(), threading.Event()
+
+    def load(root, dataset):
+        found = load_corrections(root, dataset)
+        if not reading.is_set():  # the first: the second action comes now
+            reading.set()
+            second.wait(0.1)  # it cannot finish before the first has saved
+        return found
+
+    monkeypatch.setattr(clean, "load_corrections", load)
+    actions = [action(1, 3, "exclude"), action(2, 5, "exclude")]
+    first = threading.Thread(target=state.decide, args=(actions[:1], run, here))
+    first.start()
+    assert reading.wait(60)
+    state.decide(actions, run, here)
+    second.set()
+    first.join()
+    assert [*load_corrections(here.data, run.config.dataset).images] == [3, 5]
+    assert state.note == ""

@@ -22,7 +22,7 @@ def test_a_run_is_renamed_deleted_restored_and_opened(person, runs, digits_run):
     run = digits_run.id
     person.open(f"?run={run}&steps=77")
     page, card = person.page, person.page.locator(f".run[data-run='{run}']")
-    train = page.get_by_test_id("stSidebar").get_by_role("button", name="Train")
+    train = page.get_by_test_id("stSidebar").get_by_role("button", name="Train", exact=True)
     train.evaluate("button => { window.left = button }")
     go(person, "Runs")
     expect(train).to_be_hidden()

@@ -1,6 +1,7 @@
 """What may be wrong with labeled images, against slow loops."""
 
 import numpy as np
+import pytest
 
 from dmlviz.cleaning.measures import label_disagreement, leaks, near_duplicates, outlier_ratios, suspects
 
@@ -14,18 +15,22 @@ def neighbors_of(x, i, k):
     return [j for j in np.argsort(distances, kind="stable") if j != i][:k]
 
 
-def test_disagreement_counts_the_labels_of_all_neighbors():
+def test_disagreement_counts_as_many_neighbors_as_the_class_has_others():
     embeddings = [points(0), points(1), points(2)]
-    labels = np.random.default_rng(3).choice([2, 5, 7], 40)
-    found = label_disagreement(embeddings, labels, k=4)
-    for i in range(40):
-        votes = [labels[j] for x in embeddings for j in neighbors_of(x, i, 4)]
-        assert np.isclose(found.share[i], np.mean([vote != labels[i] for vote in votes]))
-        most = max((votes.count(label), -label) for label in (2, 5, 7))
-        assert found.suggestion[i] == -most[1]
-        assert np.isclose(found.support[i], most[0] / 12)
-    listed = suspects(found, labels).tolist()
-    assert set(listed) == {i for i in range(40) if found.share[i] >= 0.5 and found.suggestion[i] != labels[i]}
+    labels = np.repeat([9, 7, 2, 5], [2, 4, 20, 14])
+    found = label_disagreement(embeddings, labels, k=5)
+    assert found.compared.tolist() == [False] * 2 + [True] * 38
+    for i in range(2, 40):
+        k = min(5, (labels == labels[i]).sum() - 1)
+        votes = [labels[j] for x in embeddings for j in neighbors_of(x, i, k)]
+        others = [vote for vote in votes if vote != labels[i]]
+        assert np.isclose(found.share[i], len(others) / len(votes))
+        most = max((others.count(label), -label) for label in (2, 5, 7, 9))
+        assert found.suggestion[i] == (-most[1] if others else labels[i])
+        assert np.isclose(found.support[i], most[0] / len(votes))
+    listed = suspects(found).tolist()
+    expected = {i for i in range(2, 40) if found.share[i] >= 0.5 and found.support[i] > 1 - found.share[i]}
+    assert set(listed) == expected
     ranked = [(-found.support[i], -found.share[i], i) for i in listed]
     assert ranked == sorted(ranked)
 
@@ -38,9 +43,24 @@ def test_flipped_labels_come_first():
     labels[flipped] = (labels[flipped] + 1) % 3
     embeddings = [3 * np.eye(3)[truth] + rng.normal(size=(300, 3)) / 2 for _ in range(3)]
     found = label_disagreement(embeddings, labels, k=10)
-    first = suspects(found, labels)[:12]
+    first = suspects(found)[:12]
     assert set(first.tolist()) == set(flipped.tolist())
     assert np.array_equal(found.suggestion[first], truth[first])
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 8, 30])
+def test_images_of_small_classes_are_suspect_only_where_the_label_is_wrong(size):
+    rng = np.random.default_rng(size)
+    truth = np.repeat(np.arange(60), size)
+    embeddings = [(100 * rng.normal(size=(60, 8))[truth] + rng.normal(size=(60 * size, 8))) for _ in range(2)]
+    right = label_disagreement(embeddings, truth, k=10)
+    assert suspects(right).tolist() == []
+    assert right.compared.all() == (size >= 3)
+    labels, wrong = truth.copy(), np.arange(0, 60 * size, 10 * size)  # one image of every tenth class
+    labels[wrong] = (truth[wrong] + 5) % 60
+    found = label_disagreement(embeddings, labels, k=10)
+    assert sorted(suspects(found)) == wrong.tolist()
+    assert np.array_equal(found.suggestion[wrong], truth[wrong])
 
 
 def test_outliers_are_far_from_their_neighbors():
@@ -68,7 +88,7 @@ def test_the_same_pictures_are_found_in_both_splits():
 
 
 def test_a_run_without_checkpoints_is_looked_through_by_its_final_net(tmp_path):
-    from dmlviz.cleaning.findings import find, spread
+    from dmlviz.cleaning.search import find, spread
     from dmlviz.config import TrainConfig
     from dmlviz.runs.store import Runs
     from dmlviz.runs.training_run import train_and_record
@@ -79,6 +99,6 @@ def test_a_run_without_checkpoints_is_looked_through_by_its_final_net(tmp_path):
         pass
     found = find(run, tmp_path)
     assert found.steps == (3,)
-    assert found.images == 1201
+    assert (found.images, found.uncompared) == (1201, 0)
     assert {row.kind for row in found.rows} >= {"suspect"}
     assert all(row.suggestion != row.label for row in found.rows if row.kind == "suspect")

@@ -12,28 +12,35 @@ from dmlviz.training.validation_split import split_training_images
 
 
 def decided():
-    corrections = Corrections("digits").decide(3, "relabel", 10, 7).decide(5, "exclude", 10).decide(6, "confirm", 10)
-    return corrections.decide(8, "tag", 10, tag=" torn ").decide(9, "exclude", 10).decide(9, "undo", 10)
+    corrections = (
+        Corrections("digits")
+        .decide(3, "relabel", 1201, 10, 7)
+        .decide(5, "exclude", 1201, 10)
+        .decide(6, "confirm", 1201, 10)
+    )
+    return (
+        corrections.decide(8, "tag", 1201, 10, tag=" torn ").decide(9, "exclude", 1201, 10).decide(9, "undo", 1201, 10)
+    )
 
 
 def test_decisions_are_kept_beside_the_data(tmp_path):
     corrections = decided()
     assert corrections.changes == {3: 7, 5: EXCLUDED}
     assert corrections.images[8].tag == "torn"
-    assert corrections.decide(3, "tag", 10, tag="odd").images[3].label == 7  # a tag leaves the decision alone
+    assert corrections.decide(3, "tag", 1201, 10, tag="odd").images[3].label == 7  # a tag leaves the decision alone
     corrections.save(tmp_path)
     assert load_corrections(tmp_path, "digits") == corrections
     assert load_corrections(tmp_path, "mnist") == Corrections("mnist")
     for action, label in (("relabel", 10), ("relabel", None), ("burn", None)):
         with pytest.raises(UserError):
-            corrections.decide(1, action, 10, label)
+            corrections.decide(1, action, 1201, 10, label)
 
 
 def test_a_revision_stays_what_it_was(tmp_path):
     corrections = decided()
     revision = corrections.freeze(tmp_path)
-    assert revision == corrections.decide(77, "confirm", 10).revision
-    later = corrections.decide(4, "exclude", 10)
+    assert revision == corrections.decide(77, "confirm", 1201, 10).revision
+    later = corrections.decide(4, "exclude", 1201, 10)
     assert later.freeze(tmp_path) != revision
     assert load_corrections(tmp_path, "digits", revision).changes == corrections.changes
     assert Corrections("digits").freeze(tmp_path) is None
@@ -52,7 +59,9 @@ def test_a_training_uses_the_revision_that_it_names(tmp_path):
     for image in range(400):
         label = int(data.train.labels[image])
         wrong = (
-            wrong.decide(image, "exclude", 10) if image % 4 else wrong.decide(image, "relabel", 10, (label + 1) % 10)
+            wrong.decide(image, "exclude", 1201, 10)
+            if image % 4
+            else wrong.decide(image, "relabel", 1201, 10, (label + 1) % 10)
         )
     revision = wrong.freeze(tmp_path)
     seen = corrected(data, revision, tmp_path)
@@ -71,3 +80,15 @@ def test_a_training_uses_the_revision_that_it_names(tmp_path):
         next(train(config.replace(corrections="0" * 16), data=data, root=tmp_path))
     with pytest.raises(UserError, match="corrections"):
         TrainConfig(corrections="latest")
+
+
+def test_a_decision_is_about_an_image_that_there_is(tmp_path):
+    for image in (-1, 1201):
+        for action in ("exclude", "undo"):
+            with pytest.raises(UserError, match=f"have the numbers 0 to 1,200; got {image}"):
+                Corrections("digits").decide(image, action, 1201, 10)
+    wrong = Corrections("digits").decide(5000, "exclude", 6000, 10)  # by somebody who has another data set
+    revision = wrong.freeze(tmp_path)
+    with pytest.raises(DataUnavailableError, match="image 5000, but it has 1,201 training images"):
+        corrected(load("digits"), revision, tmp_path)
+    assert wrong.decide(5000, "undo", 1201, 10) == Corrections("digits")

@@ -82,6 +82,7 @@ def test_a_rising_loss_is_reported_and_a_noisy_small_one_is_not():
 
 def test_a_failed_training_raises_an_alarm_with_suggestions():
     assert tracked(Failed(step=7, reason="nan")) == [(7, "diverging", True)]
+    assert tracked(Failed(step=0, reason="The corrections are of another data set.", diverged=False)) == []
 
 
 def test_exploding_norms_are_reported():

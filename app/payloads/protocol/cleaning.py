@@ -23,11 +23,15 @@ class ReviewRow(TypedDict):
 
 
 class ReviewAnswer(TypedDict):
-    """dmlviz/runs/…/cleaning.json: the rows, or that they are being looked for."""
+    """dmlviz/runs/…/cleaning.json: the rows, or that they are being looked for.
+
+    Of `images` training images, the labels of `uncompared` were not compared: their classes are too small.
+    """
 
     state: Literal["working", "found"]
     rows: NotRequired[list[ReviewRow]]
     images: NotRequired[int]
+    uncompared: NotRequired[int]
     steps: NotRequired[list[int]]
     sheet: NotRequired[SpriteSheets]
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applied, decisionOf, decisionText, nextRow } from "../../src/panels/review_sheet/rows.ts";
+import { applied, decisionOf, decisionText, looked, nextRow } from "../../src/panels/review_sheet/rows.ts";
 
 const row = (image, suggestion = null) => ({ kind: "suspect", image, label: 1, suggestion });
 const DIGITS = ["1", "2", "3"];
@@ -32,4 +32,12 @@ test("after a decision comes the next open row", () => {
   const rows = [row(5), row(6), row(7)];
   assert.equal(nextRow(rows, { 6: { action: "confirm" } }, 0), 2);
   assert.equal(nextRow(rows, {}, 2), 2);
+});
+
+test("small classes whose labels were not compared are counted", () => {
+  const answer = { state: "found", images: 1200, steps: [0, 5] };
+  assert.equal(looked("suspect", answer), "1,200 training images, embedded by 2 nets of the run.");
+  assert.match(looked("suspect", { ...answer, uncompared: 1 }), /The label of 1 image was not compared/);
+  assert.match(looked("suspect", { ...answer, uncompared: 1100 }), /The labels of 1,100 images were not compared/);
+  assert.equal(looked("outlier", { ...answer, uncompared: 3 }), looked("outlier", answer));
 });

@@ -5,7 +5,7 @@ import { grouped, messageOf } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { fetchServer } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import { applied, decisionOf, decisionText, KINDS, nextRow, type Kind } from "./rows.ts";
+import { applied, decisionOf, decisionText, KINDS, looked, nextRow, type Kind } from "./rows.ts";
 import style from "./reviewSheet.css";
 
 const POLL_MS = 1500;
@@ -129,8 +129,8 @@ class ReviewSheet {
       }),
     );
     const meaning = KINDS.find(({ kind }) => kind === this.kind)?.meaning ?? "";
-    const looked = `${grouped(answer.images ?? 0)} training images, embedded by ${answer.steps?.length ?? 0} nets of the run.`;
-    this.note.textContent = this.rows.length ? `${meaning} ${looked}` : `None found among ${looked}`;
+    const among = looked(this.kind, answer);
+    this.note.textContent = this.rows.length ? `${meaning} ${among}` : `None found among ${among}`;
     this.list.replaceChildren(...this.rows.map((row, i) => this.row(row, i)));
     this.mark();
   }

@@ -1,5 +1,6 @@
 // The rows of a review sheet: of one kind, with what was decided about each. Pure: no DOM.
-import type { Decision, ReviewAction, ReviewRow } from "../../protocol.ts";
+import { grouped } from "../../lib/format.ts";
+import type { Decision, ReviewAction, ReviewAnswer, ReviewRow } from "../../protocol.ts";
 
 export type Kind = ReviewRow["kind"];
 
@@ -13,6 +14,14 @@ export const KINDS: { kind: Kind; title: string; meaning: string }[] = [
   { kind: "leak", title: "Leaks", meaning: "Training images with nearly the same pixels as a test image." },
   { kind: "outlier", title: "Outliers", meaning: "Images that are far from all others, the farthest first." },
 ];
+
+/** How many images were looked at, and for suspect labels how many of them could not be. */
+export function looked(kind: Kind, { images = 0, uncompared = 0, steps = [] }: ReviewAnswer): string {
+  const all = `${grouped(images)} training images, embedded by ${steps.length} nets of the run.`;
+  if (kind !== "suspect" || !uncompared) return all;
+  const few = uncompared === 1 ? "The label of 1 image was" : `The labels of ${grouped(uncompared)} images were`;
+  return `${all} ${few} not compared: a class of 1 or 2 images has too few neighbors of its own.`;
+}
 
 /** What a key decides about a row; null for a key that decides nothing. */
 export function decisionOf(key: string, row: ReviewRow, classes: string[]): ReviewAction | null {

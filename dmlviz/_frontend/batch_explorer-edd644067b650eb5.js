@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.map/page-b5b84d6a6413a09e.js";

@@ -1,1 +1,0 @@
-export { loss_curve as default } from "../dmlviz.map/page-b5b84d6a6413a09e.js";

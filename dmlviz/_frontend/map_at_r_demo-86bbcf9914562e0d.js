@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.map/page-b5b84d6a6413a09e.js";

@@ -1,0 +1,76 @@
+"""Decisions about the training images of a data set, from Python and from the command line."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import data_root, num_train_images
+from dmlviz.data.corrections import Corrections, deciding, load_corrections
+from dmlviz.errors import UserError
+
+
+def correct(
+    dataset: str,
+    *,
+    relabel: Mapping[int, str | int] | None = None,
+    exclude: Iterable[int] = (),
+    confirm: Iterable[int] = (),
+    tag: Mapping[int, str] | None = None,
+    undo: Iterable[int] = (),
+    data: str | Path | None = None,
+) -> Corrections:
+    """Decide about training images of a data set and keep that beside the data, as `dmlviz clean RUN --relabel …` does.
+
+    Args:
+        dataset: name of the data set.
+        relabel: new labels by image: the name of a class, or its ID.
+        exclude: images to leave out of trainings.
+        confirm: images whose label is right.
+        tag: words to remember images by; they change nothing.
+        undo: images whose decision is taken back.
+        data: the data folder; by default that of the app.
+
+    Returns:
+        All decisions about the data set so far: `images` has them by image, `freeze()` keeps them for a training.
+
+    Raises:
+        UserError: for an image or a class that the data set does not have, or two decisions about one image; then
+            nothing is kept.
+
+    Example:
+        >>> import tempfile
+        >>> corrections = correct("digits", relabel={17: "4"}, exclude=[23], data=tempfile.mkdtemp())
+        >>> corrections.changes
+        {17: 4, 23: -1}
+    """
+    root = data_root(data)
+    DATASETS.add_search_path(root)
+    classes = DATASETS[dataset].classes
+    labels = {image: _class_id(image, label, classes, dataset) for image, label in (relabel or {}).items()}
+    actions = [("relabel", labels), ("exclude", exclude), ("confirm", confirm), ("undo", undo)]
+    decisions = [(int(image), action) for action, images in actions for image in images]
+    _check_one_each(decisions)
+    decisions += [(int(image), "tag") for image in tag or {}]
+    if not decisions:
+        return load_corrections(root, dataset)
+    count = num_train_images(dataset, root)
+    with deciding(root, dataset):
+        corrections = load_corrections(root, dataset)
+        for image, action in decisions:
+            word = (tag or {}).get(image) if action == "tag" else None
+            corrections = corrections.decide(image, action, count, len(classes), labels.get(image), word)
+        corrections.save(root)
+    return corrections
+
+
+def _check_one_each(decisions: Iterable[tuple[int, str]]) -> None:
+    first: dict[int, str] = {}
+    for image, action in decisions:
+        if first.setdefault(image, action) != action:
+            raise UserError(f"An image has one decision; got {first[image]} and {action} of image {image}: choose one.")
+
+
+def _class_id(image: int, label: str | int, classes: tuple[str, ...], dataset: str) -> int:
+    if isinstance(label, str) and label not in classes:
+        raise UserError(f"A new label is a class of {dataset}, like {classes[0]}; got {label[:40]!r} of image {image}.")
+    return classes.index(label) if isinstance(label, str) else int(label)

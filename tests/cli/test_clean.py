@@ -1,0 +1,64 @@
+"""`dmlviz clean`: what is found, what was decided, and what cannot be."""
+
+import csv
+
+from dmlviz.data.corrections import Corrections, load_corrections
+from dmlviz.runs.store import Runs
+
+
+def test_clean_lists_decides_and_leaves_out_what_was_decided(trained, run_cli, tmp_path):
+    folder, _ = trained
+    run = Runs(folder).list()[0].id
+    where = ("--runs", folder, "--data", tmp_path)
+    code, output, _ = run_cli("clean", run, *where, "--csv", tmp_path / "all.csv")
+    with (tmp_path / "all.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert code == 0
+    assert f"{len(rows):,} rows written to" in output
+    first, second, third = list(dict.fromkeys(row["image"] for row in rows if row["kind"] == "suspect"))[:3]
+    decisions = ("--relabel", f"{first}=4", "--exclude", second, "--tag", f"{third}=odd [one]")
+    code, output, _ = run_cli("clean", run, *where, *decisions)
+    assert (code, output) == (
+        0,
+        "digits: 1 relabeled, 1 excluded, 0 confirmed, 1 tagged. Train with them by --corrections latest.\n",
+    )
+    code, output, _ = run_cli("clean", run, *where)
+    listed = {line.split()[0] for line in output.splitlines() if line[:1].isdigit()}
+    assert "Rows left out, since somebody has decided: " in output
+    assert third in listed
+    assert not {first, second} & listed
+    assert "“odd [one]”" in output
+    _, output, _ = run_cli("clean", run, *where, "--all")
+    assert {first, second, third} <= {line.split()[0] for line in output.splitlines() if line[:1].isdigit()}
+    assert "is 4" in output
+    assert "excluded" in output
+
+
+def test_a_decision_that_cannot_be_is_a_sentence(trained, run_cli, tmp_path):
+    folder, _ = trained
+    run, where = Runs(folder).list()[0].id, ("--runs", folder, "--data", tmp_path)
+    for options, said in (
+        (("--exclude", 999999), "have the numbers 0 to 1,200; got 999999"),
+        (("--relabel", "5=3", "--exclude", 5), "choose one"),
+        (("--relabel", "5=3", "--relabel", "5=4"), "takes each image once; got '4' and '3'"),
+        (("--relabel", "5=eleven"), "got 'eleven'"),
+        (("--relabel", "five=3"), "--relabel takes IMAGE=CLASS, e.g. --relabel 17=0; got 'five=3'"),
+        (("--tag", "5="), "--tag takes IMAGE=WORD, e.g. --tag 17=torn; got '5='"),
+    ):
+        code, _, error = run_cli("clean", run, *where, *options)
+        assert code
+        assert said in error
+        assert error.count("\n") == 1
+    assert load_corrections(tmp_path, "digits") == Corrections("digits")
+
+
+def test_training_with_corrections_of_other_images_says_so_and_not_that_it_diverged(quick, run_cli, tmp_path):
+    Corrections("digits").decide(5000, "exclude", 6000, 10).save(tmp_path)
+    code, output, error = run_cli(*quick, "--corrections", "latest", "--runs", tmp_path, "--data", tmp_path)
+    assert code == 1
+    assert "--undo 5000" in error
+    assert "diverged" not in output + error
+    run = Runs(tmp_path).list()[0]
+    code, *_ = run_cli("clean", run.id, "--undo", 5000, "--runs", tmp_path, "--data", tmp_path)
+    assert code == 0
+    assert load_corrections(tmp_path, "digits") == Corrections("digits")
