@@ -22,11 +22,11 @@ pytestmark = pytest.mark.browser
 AT_REST = "({ map: { scene } }) => !scene.pending && !scene.clock && !scene.camera.target"
 
 
-def test_an_exported_page_plays_without_server_or_network(person, chromium, digits_run, tmp_path):
+def test_an_exported_page_plays_without_server_or_network(person, chromium, runs, digits_run, tmp_path):
     person.open(f"?run={digits_run.id}")
     person.press("Export")
     panel = person.page.locator(".export")
-    expect(panel.locator("pre").first).to_have_text(as_python(RunExport(digits_run)).strip())
+    expect(panel.locator("pre").first).to_have_text(as_python(RunExport(Runs(runs).get(digits_run.id))).strip())
     with person.page.expect_download() as download:
         panel.get_by_role("link", name="Page to pass on").click()
     file = tmp_path / download.value.suggested_filename
