@@ -7,7 +7,7 @@ the data folder, so that a picture that somebody brings later can go the same wa
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.backbones import Backbone, Weights, digest, find_weights, read_weights, save_weights
 from dmlviz.ops.device import default_device
 from dmlviz.storage.arrays import read_array
-from dmlviz.storage.files import ensure_dir, write_array
+from dmlviz.storage.files import FileLock, ensure_dir, write_array
 
 BLOCK = 16  # images whose features are written together, so that little is lost when somebody stops
 VERSION = 1  # raised when the same images and weights give other features
@@ -58,7 +58,8 @@ def add_features(
         The name of the new data set, for `TrainConfig(dataset=…)`.
 
     Raises:
-        UserError: for an unknown name, a data set without images, or weights of another net.
+        UserError: for an unknown name, a data set without images, weights of another net, or while another process
+            computes the same.
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
@@ -73,17 +74,38 @@ def add_features(
     source = load(dataset, root)
     about = Features(backbone=spec.name, weights=digest(content), dimensions=spec.dimensions, mean=0.0, std=1.0)
     name, kept = _name(source, about), weights_file(root, spec.name, about.weights)
-    if custom_datasets.load_description(root, name) is not None:
-        _keep(content, kept)
-        return name
-    blocks = ensure_dir((unfinished or kept.parent) / f".{name}")
-    features = _compute(Backbone(spec, content).to(default_device()), source, blocks, progress)
-    _keep(content, kept)  # last: of a computation that somebody gives up nothing large stays behind
-    of_training = features["train"].astype(np.float32)
-    about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
-    _save(root, name, source, features, about, title)
-    shutil.rmtree(blocks, ignore_errors=True)
+    if custom_datasets.load_description(root, name) is None:
+        blocks = ensure_dir(unfinished or kept.parent) / f".{name}"
+        with _alone_in(blocks, declared.title):
+            if custom_datasets.load_description(root, name) is None:  # nobody was faster
+                features = _compute(Backbone(spec, content).to(default_device()), source, blocks, progress)
+                _keep(content, kept)  # late: of a computation that somebody gives up nothing large stays behind
+                of_training = features["train"].astype(np.float32)
+                about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
+                _save(root, name, source, features, about, title)
+                shutil.rmtree(blocks, ignore_errors=True)
+    _keep(content, kept)
     return name
+
+
+@contextlib.contextmanager
+def _alone_in(blocks: Path, title: str) -> Iterator[None]:
+    """Make the folder of what is computed for this process alone; it is deleted at the end where nothing is in it."""
+    lock = FileLock(blocks.with_name(f"{blocks.name}.lock"))
+    if not lock.acquire(0.0):
+        raise UserError(
+            f"Another process is computing these features of {title}: wait until it ends, and give the same command "
+            "again to get their data set."
+        )
+    try:
+        ensure_dir(blocks)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            blocks.rmdir()  # only if it is empty
+        if not blocks.exists():
+            lock.path.unlink(missing_ok=True)
+        lock.release()
 
 
 def features_of(dataset: str, images: np.ndarray) -> np.ndarray:

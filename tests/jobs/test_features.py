@@ -13,7 +13,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.backbone_weights import kept_weights, remove_unused, weights_of
-from dmlviz.errors import DamagedFileError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs import features_job
 from dmlviz.jobs.features_job import compute_features
 from dmlviz.jobs.features_record import FeaturesRecord
@@ -93,6 +93,29 @@ def test_what_was_stopped_goes_on_from_there_and_nothing_is_listed_before_the_en
     assert again.events()[1]["done"] == 8
     assert MeanPixel.seen == 16
     assert again.end["event"] == "finished"
+
+
+def test_of_two_equal_computations_at_once_one_waits_to_be_asked_again(root, quick):
+    place = root / "backbones"
+    refused = []
+
+    def begin_again(done, of):
+        with pytest.raises(UserError, match="Another process is computing these features of Squares") as error:
+            features_module.add_features(PICTURES, "resnet18", data=root)
+        refused.append(error)
+
+    made = features_module.add_features(PICTURES, "resnet18", data=root, progress=begin_again)
+    assert len(refused) == 5
+    assert MeanPixel.seen == 16
+    assert features_module.add_features(PICTURES, "resnet18", data=root) == made
+    assert [path.suffix for path in place.iterdir()] == [".safetensors"]  # neither blocks nor a lock are left
+
+
+def test_a_computation_that_ends_before_its_first_image_leaves_nothing(root, quick):
+    record = order(root)
+    compute_features(record.path, data_root=root, stop=lambda: True)
+    assert record.end["event"] == "stopped"
+    assert not [*record.path.glob(".custom-*")]
 
 
 def test_weights_stay_as_long_as_a_data_set_needs_them(root, quick):
