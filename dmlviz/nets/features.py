@@ -19,7 +19,7 @@ from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import Features
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
-from dmlviz.data.backbone_weights import weights_file
+from dmlviz.data.backbone_weights import FOLDER, weights_file
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.backbones import Backbone, Weights, digest, find_weights, read_weights, save_weights
 from dmlviz.ops.device import default_device
@@ -150,6 +150,20 @@ def backbone_of(dataset: str, purpose: str) -> Backbone:
     return Backbone(BACKBONES[name], read_weights(BACKBONES[name], weights))
 
 
+def check_weights(dataset: str, purpose: str) -> None:
+    """Refuse a data set of features whose backbone's weights are missing or damaged; any other passes.
+
+    Args:
+        dataset: name of the data set.
+        purpose: what needs them, as the error begins.
+
+    Raises:
+        UserError: If they are not on this machine.
+    """
+    if DATASETS[dataset].features is not None:
+        _backbone(*_found(dataset, purpose))
+
+
 def _found(dataset: str, purpose: str) -> tuple[str, Path]:
     """Return the name of a data set's backbone and the file of its weights; raise UserError if that is not here."""
     declared, folder = DATASETS[dataset], DATASETS.folder(dataset)
@@ -158,8 +172,10 @@ def _found(dataset: str, purpose: str) -> tuple[str, Path]:
     weights = None if folder is None else weights_file(folder.parents[1], of.backbone, of.weights)
     if weights is None or not weights.exists():
         raise UserError(
-            f"{purpose} needs the weights of {BACKBONES[of.backbone].title}, which are not on this machine: compute "
-            f"the features of {declared.title} here, with dmlviz data features or Pretrained backbone."
+            f"{purpose} needs the file of weights {weights_file(Path(), of.backbone, of.weights).name} in the folder "
+            f"{FOLDER} of the data folder, which is not on this machine: copy it from where the features were computed, "
+            f"or add the same images here and run dmlviz data features IMAGES --backbone {of.backbone} with the same "
+            "weights."
         )
     return declared.features.backbone, weights
 

@@ -28,6 +28,7 @@ from dmlviz.runs.embed import handle_request
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
+from dmlviz.search_api.service import SearchService
 
 
 @pytest.fixture(scope="module")
@@ -277,12 +278,13 @@ def test_a_new_picture_without_the_weights_is_a_sentence(run, folder):
     away = file.rename(file.with_suffix(".away"))
     try:
         image = np.full((1, 16, 16, 3), 7, np.uint8)
-        with pytest.raises(
-            UserError, match=r"A new picture needs the weights of ResNet-18, which are not on this machine"
-        ):
+        with pytest.raises(UserError, match=rf"A new picture needs the file of weights {file.name}.*copy it"):
             handle_request(request_of(run, image))
+        with pytest.raises(UserError, match=rf"A new picture needs the file of weights {file.name}"):
+            SearchService(run, None, folder[0])  # before it listens
     finally:
         away.rename(file)
+    SearchService(run, None, folder[0])
 
 
 def test_what_needs_pixels_is_refused_and_the_loading_code_works(run, folder, monkeypatch):
