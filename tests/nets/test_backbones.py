@@ -16,6 +16,7 @@ from dmlviz import TrainConfig, add_features, data
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.nets import nets_for
+from dmlviz.cli.main import main
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.query_net import query_net
@@ -285,6 +286,15 @@ def test_a_new_picture_without_the_weights_is_a_sentence(run, folder):
     finally:
         away.rename(file)
     SearchService(run, None, folder[0])
+
+
+def test_a_service_finds_the_weights_in_the_data_folder_that_it_is_given(run, folder, monkeypatch, capsys):
+    monkeypatch.setattr(DATASETS, "_roots", [])
+    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: None)
+    place = ["--runs", str(run.path.parent), "--data", str(folder[0]), "--port", "0"]
+    with pytest.raises(SystemExit) as end:
+        main(["serve-model", run.path.name, *place])
+    assert (end.value.code or 0, capsys.readouterr().err) == (0, "")
 
 
 def test_what_needs_pixels_is_refused_and_the_loading_code_works(run, folder, monkeypatch):
