@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.nets import nets_for
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import available_datasets, data_root, dataset_note
+from dmlviz.data.backbone_weights import remove_dataset
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path
@@ -140,8 +140,11 @@ def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="data set ID (see `dmlviz data list`)")],
     data: DataFolder = None,
 ) -> None:
-    """Remove your own data set; runs trained on it stay, without images."""
-    custom_datasets.remove(data_root(data), name)
+    """Remove your own data set; runs trained on it stay, without images.
+
+    Weights of a backbone that no other data set needs go with it.
+    """
+    remove_dataset(data_root(data), name)
 
 
 def _print_report(dataset: ImportedDataset, console: Console) -> None:

@@ -19,7 +19,7 @@ from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import Features
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
-from dmlviz.data.backbone_weights import FOLDER, weights_file
+from dmlviz.data.backbone_weights import FOLDER, lock_of, weights_file
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.backbones import Backbone, Weights, digest, find_weights, read_weights, save_weights
 from dmlviz.ops.device import default_device
@@ -91,7 +91,7 @@ def add_features(
 @contextlib.contextmanager
 def _alone_in(blocks: Path, title: str) -> Iterator[None]:
     """Make the folder of what is computed for this process alone; it is deleted at the end where nothing is in it."""
-    lock = FileLock(blocks.with_name(f"{blocks.name}.lock"))
+    lock = FileLock(lock_of(blocks))
     if not lock.acquire(0.0):
         raise UserError(
             f"Another process is computing these features of {title}: wait until it ends, and give the same command "

@@ -12,12 +12,13 @@ from dmlviz import data
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.backbone_weights import kept_weights, remove_unused, weights_of
+from dmlviz.data.backbone_weights import kept_weights, lock_of, remove_dataset, remove_unused, weights_of
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs import features_job
 from dmlviz.jobs.features_job import compute_features
 from dmlviz.jobs.features_record import FeaturesRecord
 from dmlviz.nets import features as features_module
+from dmlviz.storage.files import FileLock
 
 PICTURES = "custom-00000000fea70e55"
 
@@ -133,6 +134,39 @@ def test_weights_stay_as_long_as_a_data_set_needs_them(root, quick):
     custom_datasets.remove(root, made)
     remove_unused(root)
     assert not file.exists()
+
+
+def test_with_the_last_data_set_of_its_weights_they_go_at_once(root, quick, monkeypatch):
+    made = features_module.add_features(PICTURES, "resnet18", data=root)
+    monkeypatch.setattr(features_module, "VERSION", 2)
+    other = features_module.add_features(PICTURES, "resnet18", data=root)
+    file = weights_of(root, made)
+    assert (made != other, weights_of(root, other)) == (True, file)
+    remove_dataset(root, made)
+    assert file.exists()
+    remove_dataset(root, other)
+    assert not file.exists()
+
+
+def test_what_nobody_went_on_computing_is_deleted_unless_a_process_is_at_it(root, quick):
+    def interrupted(done, of):
+        if done == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        features_module.add_features(PICTURES, "resnet18", data=root, progress=interrupted)
+    (blocks,) = (path for path in (root / "backbones").iterdir() if path.is_dir())
+    assert len([*blocks.iterdir()]) == 2
+    remove_unused(root)
+    assert blocks.exists()
+    os.utime(blocks, (0, 0))
+    lock = FileLock(lock_of(blocks))
+    assert lock.acquire()
+    remove_unused(root)
+    assert blocks.exists()
+    lock.release()
+    remove_unused(root)
+    assert [*(root / "backbones").iterdir()] == []
 
 
 class Code:
