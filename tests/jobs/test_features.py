@@ -186,11 +186,11 @@ def test_a_file_without_the_weights_of_the_backbone_is_one_sentence(root, monkey
     (root / "code.pth").write_bytes(pickle.dumps(Code(str(root / "executed"))))
     torch.save({"conv1.weight": Code(str(root / "executed"))}, root / "zipped.pth")
     for name, words in {
-        "text.pth": "could not be read",
+        "text.pth": "is neither",
         "other.pth": "choose the backbone that the file belongs to",
-        "cut.pth": "could not be read",
-        "code.pth": "could not be read",
-        "zipped.pth": "could not be read",
+        "cut.pth": "is cut off or damaged",
+        "code.pth": "holds more than tensors, which is never executed",
+        "zipped.pth": "holds more than tensors, which is never executed",
         "none.pth": "There is no file",
     }.items():
         record = order(root, root / name)

@@ -53,6 +53,7 @@ def weights(state, tmp_path_factory):
     folder = tmp_path_factory.mktemp("weights")
     torch.save(state, folder / "plain.pth")
     save_file(state, folder / "plain.safetensors")
+    (folder / "renamed.pth").symlink_to("plain.safetensors")
     torch.save({"epoch": 3, "state_dict": {f"module.{key}": value for key, value in state.items()}}, folder / "own.pt")
     return folder
 
@@ -96,7 +97,7 @@ def run(added, folder, tmp_path_factory):
     return Run(run.path)
 
 
-@pytest.mark.parametrize("file", ["plain.pth", "plain.safetensors", "own.pt"])
+@pytest.mark.parametrize("file", ["plain.pth", "plain.safetensors", "own.pt", "renamed.pth"])
 def test_weights_are_read_from_each_format_without_the_classification_layer(weights, state, file):
     read = backbones.read_weights(BACKBONES["resnet18"], weights / file)
     assert set(read) == {key for key in state if not key.startswith("fc.")}
@@ -161,11 +162,25 @@ def test_a_wrong_file_is_refused_in_one_sentence(weights, state, tmp_path):
     torch.save({key: value for key, value in state.items() if key != "conv1.weight"}, tmp_path / "less.pth")
     torch.save(state | {"more": torch.zeros(1), "conv1.weight": torch.zeros(1)}, tmp_path / "more.pth")
     (tmp_path / "damaged.pth").write_bytes((weights / "plain.pth").read_bytes()[:1000])
+    (tmp_path / "damaged.safetensors").write_bytes((weights / "plain.safetensors").read_bytes()[:1000])
+    (tmp_path / "empty.pth").touch()
+    (tmp_path / "page.pth").write_text("<!DOCTYPE html>")
     torch.save([1, 2], tmp_path / "list.pth")
+    torch.save({}, tmp_path / "nothing.pth")
+    torch.save(torch.nn.Linear(2, 2), tmp_path / "model.pth")
+    torch.save({"state_dict": state, "score": np.float64(1)}, tmp_path / "score.pth")
+    torch.save(state | {"bn1.bias": state["bn1.bias"] / 0}, tmp_path / "nan.pth")
     for file, reason in {
         "less.pth": r"1 missing \(conv1.weight …\)",
         "more.pth": r"1 unknown \(more …\), 1 of another shape \(conv1.weight …\)",
-        "damaged.pth": "could not be read",
+        "damaged.pth": "is cut off or damaged",
+        "damaged.safetensors": "is cut off or damaged",
+        "empty.pth": "is cut off or damaged",
+        "page.pth": "is neither",
+        "nothing.pth": "holds no weights",
+        "model.pth": "holds a whole model",
+        "score.pth": "holds more than tensors",
+        "nan.pth": r"1 of \d+ tensors hold others \(bn1.bias …\)",
         "list.pth": "holds something else",
         "none.pth": "There is no file",
     }.items():
