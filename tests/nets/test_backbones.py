@@ -318,6 +318,8 @@ def test_what_needs_pixels_is_refused_and_the_loading_code_works(run, folder, mo
         TrainConfig(dataset=config.dataset, net="small")
     with pytest.raises(UserError, match="cannot be augmented"):
         TrainConfig(dataset=config.dataset, augmentation={"rotate": 15.0})
+    with pytest.raises(UserError, match=r"without labels needs augmented images.*unfreeze blocks"):
+        TrainConfig(dataset=config.dataset, use_labels=False, loss="nt_xent")
     with pytest.raises(UserError, match="computed of the images"):
         add_features(config.dataset, "resnet18", data=folder[0])
     with pytest.raises(UserError, match="needs its backbone"):
@@ -344,5 +346,5 @@ def test_the_form_drops_what_does_not_go_with_features(added):
     config = draft.config("digits")
     assert (config.dataset, config.net, config.views, config.augmentation) == (added, "linear", 1, {})
     draft.set("use_labels", False)
-    assert "cannot be augmented" in draft.messages[0]
+    assert "without labels needs augmented images" in draft.messages[0]
     assert draft.config("digits").use_labels
