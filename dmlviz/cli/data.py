@@ -1,7 +1,7 @@
 """`dmlviz data`: list, add and remove data sets."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import typer
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.table import Table
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.nets import nets_for
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app
 from dmlviz.data import available_datasets, data_root, dataset_note
 from dmlviz.data.backbone_weights import remove_dataset
 from dmlviz.data.embedding_file import LabeledEmbeddings
@@ -118,21 +118,44 @@ def features(
     from dmlviz.nets.features import add_features
 
     console = Console(highlight=False, soft_wrap=True)
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("Features", total=None)
-        added = add_features(
-            name,
-            backbone,
-            weights=weights,
-            title=title,
-            data=data,
-            progress=lambda done, of: progress.update(task, completed=done, total=of),
-        )
+    with _FeaturesProgress(console) as progress:
+        added = add_features(name, backbone, weights=weights, title=title, data=data, progress=progress)
     spec = DATASETS[added]
     heads = " or ".join(f"--net {head}" for head in nets_for(spec))
     console.print(f"{spec.title}: {spec.summary}", markup=False)
     console.print(f"Train a head: dmlviz train --dataset {added} {heads}", markup=False)
     print(added)
+
+
+class _FeaturesProgress:
+    """Says how many images are done: a bar on a terminal, a few lines elsewhere, and a word after Ctrl-C."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("Features", total=None)
+        self._done = self._of = self._lines = 0
+
+    def __call__(self, done: int, of: int) -> None:
+        self._done, self._of = done, of
+        self._bar.update(self._task, completed=done, total=of)
+        lines = NUM_PROGRESS_LINES * done // max(1, of)
+        if lines > self._lines and not self._console.is_terminal:
+            self._console.print(f"{done:,} of {of:,} images")
+        self._lines = lines
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._bar.stop()
+        if kind is KeyboardInterrupt:
+            kept = (
+                f"The features of {self._done:,} of {self._of:,} images are kept: the same command goes on from there."
+            )
+            self._console.print(kept if self._done else "Stopped before the first images were done.")
+            raise typer.Exit(130)
 
 
 @app.command()

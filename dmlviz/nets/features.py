@@ -172,10 +172,9 @@ def _found(dataset: str, purpose: str) -> tuple[str, Path]:
     weights = None if folder is None else weights_file(folder.parents[1], of.backbone, of.weights)
     if weights is None or not weights.exists():
         raise UserError(
-            f"{purpose} needs the file of weights {weights_file(Path(), of.backbone, of.weights).name} in the folder "
-            f"{FOLDER} of the data folder, which is not on this machine: copy it from where the features were computed, "
-            f"or add the same images here and run dmlviz data features IMAGES --backbone {of.backbone} with the same "
-            "weights."
+            f"{purpose} needs the file of weights {weights_file(Path(), of.backbone, of.weights).name}, which is not "
+            f"in the folder {FOLDER} of the data folder here: copy it from where the features were computed, or add "
+            f"the same images and run dmlviz data features IMAGES --backbone {of.backbone} with the same weights."
         )
     return declared.features.backbone, weights
 

@@ -12,6 +12,7 @@ from dmlviz import data
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.cli.main import main
 from dmlviz.data.backbone_weights import kept_weights, lock_of, remove_dataset, remove_unused, weights_of
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs import features_job
@@ -117,6 +118,27 @@ def test_a_computation_that_ends_before_its_first_image_leaves_nothing(root, qui
     compute_features(record.path, data_root=root, stop=lambda: True)
     assert record.end["event"] == "stopped"
     assert not [*record.path.glob(".custom-*")]
+
+
+def test_the_command_line_says_how_far_it_is_and_what_ctrl_c_keeps(root, quick, monkeypatch, capsys):
+    def command():
+        with pytest.raises(SystemExit) as end:
+            main(["data", "features", PICTURES, "--data", str(root)])
+        return end.value.code or 0, capsys.readouterr().out.splitlines()
+
+    def interrupted(net, images):
+        if MeanPixel.seen == 8:
+            raise KeyboardInterrupt
+        return computed(net, images)
+
+    computed = MeanPixel.features
+    monkeypatch.setattr(MeanPixel, "features", interrupted)
+    kept = "The features of 8 of 16 images are kept: the same command goes on from there."
+    assert command() == (130, ["4 of 16 images", "8 of 16 images", kept])
+    monkeypatch.setattr(MeanPixel, "features", computed)
+    code, lines = command()
+    assert (code, lines[:3]) == (0, ["8 of 16 images", "12 of 16 images", "16 of 16 images"])
+    assert lines[-1] in custom_datasets.list_names(root)
 
 
 def test_weights_stay_as_long_as_a_data_set_needs_them(root, quick):
