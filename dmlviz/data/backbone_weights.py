@@ -1,5 +1,6 @@
 """The weights of backbones in the data folder: one file for each content, kept with the data sets that need it."""
 
+import contextlib
 import shutil
 import time
 from pathlib import Path
@@ -50,18 +51,34 @@ def remove_unused(root: Path) -> None:
 
     What a computation in the app has done is not touched: its person discards it.
     """
-    folder, now = root / FOLDER, time.time()
-    aged = [path for path in folder.glob(f"*{SUFFIX}") if now - path.stat().st_mtime > MIN_AGE_S]
+    folder = root / FOLDER
+    aged = [path for path in folder.glob(f"*{SUFFIX}") if _age(path) > MIN_AGE_S]
     needed = _needed(root) if aged else set()
     for path in aged:
         if path not in needed:
-            path.unlink(missing_ok=True)
-    for blocks in [path for path in folder.glob(f".{custom_datasets.PREFIX}*") if path.is_dir()]:
-        lock = FileLock(lock_of(blocks))
-        if now - blocks.stat().st_mtime > UNFINISHED_RETENTION_S and lock.acquire(0.0):
-            shutil.rmtree(blocks, ignore_errors=True)
-            lock.path.unlink(missing_ok=True)
-            lock.release()
+            with contextlib.suppress(OSError):  # the folder may be one to read only
+                path.unlink(missing_ok=True)
+    for blocks in folder.glob(f".{custom_datasets.PREFIX}*"):
+        if blocks.suffix != LOCK_SUFFIX and _age(blocks) > UNFINISHED_RETENTION_S:
+            with contextlib.suppress(OSError):
+                _remove_blocks(blocks)
+
+
+def _remove_blocks(blocks: Path) -> None:
+    """Delete the features of an unfinished computation, unless a process is at it."""
+    lock = FileLock(lock_of(blocks))
+    if lock.acquire(0.0):
+        shutil.rmtree(blocks, ignore_errors=True)
+        lock.path.unlink(missing_ok=True)
+        lock.release()
+
+
+def _age(path: Path) -> float:
+    """Return for how many seconds a file has not changed; 0 for one that is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def lock_of(blocks: Path) -> Path:
