@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.runtime.people import GUEST_RETENTION_S
-from dmlviz.catalog import custom_datasets
 from dmlviz.data import backbone_weights
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Ownership
@@ -44,9 +43,9 @@ class Housekeeping:
         for dataset, entry in self.data_owners.expired(GUEST_RETENTION_S):
             if self.data_owners.remove(dataset, entry.holder):
                 with contextlib.suppress(UserError):
-                    custom_datasets.remove(self.data, dataset)
+                    backbone_weights.remove_dataset(self.data, dataset)
                 self.data_owners.forget(dataset)
-                backbone_weights.remove_unused(self.data)
+        backbone_weights.remove_unused(self.data)
         self.run_owners.sweep(self._is_kept, TRASH_RETENTION_S)
 
     def _is_kept(self, run: str) -> bool:

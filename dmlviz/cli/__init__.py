@@ -22,6 +22,7 @@ CertificatesFolder = Annotated[
     ),
 ]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`)")]
+NUM_PROGRESS_LINES = 10  # of long work whose output is not a terminal
 
 
 def single_command_app() -> typer.Typer:

@@ -1,19 +1,19 @@
 """`dmlviz data`: list, add and remove data sets."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.nets import nets_for
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app
 from dmlviz.data import available_datasets, data_root, dataset_note
+from dmlviz.data.backbone_weights import remove_dataset
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path
@@ -118,16 +118,8 @@ def features(
     from dmlviz.nets.features import add_features
 
     console = Console(highlight=False, soft_wrap=True)
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("Features", total=None)
-        added = add_features(
-            name,
-            backbone,
-            weights=weights,
-            title=title,
-            data=data,
-            progress=lambda done, of: progress.update(task, completed=done, total=of),
-        )
+    with _FeaturesProgress(console) as progress:
+        added = add_features(name, backbone, weights=weights, title=title, data=data, progress=progress)
     spec = DATASETS[added]
     heads = " or ".join(f"--net {head}" for head in nets_for(spec))
     console.print(f"{spec.title}: {spec.summary}", markup=False)
@@ -135,13 +127,47 @@ def features(
     print(added)
 
 
+class _FeaturesProgress:
+    """Says how many images are done: a bar on a terminal, a few lines elsewhere, and a word after Ctrl-C."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("Features", total=None)
+        self._done = self._of = self._lines = 0
+
+    def __call__(self, done: int, of: int) -> None:
+        self._done, self._of = done, of
+        self._bar.update(self._task, completed=done, total=of)
+        lines = NUM_PROGRESS_LINES * done // max(1, of)
+        if lines > self._lines and not self._console.is_terminal:
+            self._console.print(f"{done:,} of {of:,} images")
+        self._lines = lines
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._bar.stop()
+        if kind is KeyboardInterrupt:
+            kept = (
+                f"The features of {self._done:,} of {self._of:,} images are kept: the same command goes on from there."
+            )
+            self._console.print(kept if self._done else "Stopped before the first images were done.")
+            raise typer.Exit(130)
+
+
 @app.command()
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="data set ID (see `dmlviz data list`)")],
     data: DataFolder = None,
 ) -> None:
-    """Remove your own data set; runs trained on it stay, without images."""
-    custom_datasets.remove(data_root(data), name)
+    """Remove your own data set; runs trained on it stay, without images.
+
+    Weights of a backbone that no other data set needs go with it.
+    """
+    remove_dataset(data_root(data), name)
 
 
 def _print_report(dataset: ImportedDataset, console: Console) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
@@ -34,6 +35,7 @@ def export(
     """Export a run: interactive HTML page, tables, figures, weights, or the script that reproduces it."""
     _ = FORMATS[format]
     selected = Runs(runs_folder(runs)).find(run)
+    DATASETS.add_search_path(data_root(data))
     contents = RunExport.from_run(selected, _projection(selected, view), data_root(data))
     if str(out) == "-":
         write(format, contents, sys.stdout.buffer)

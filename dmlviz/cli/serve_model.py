@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.cli.serve import bound_socket, network_address
 from dmlviz.data import data_root
@@ -37,6 +38,7 @@ def serve_model(
     from dmlviz.search_api.service import SearchService
 
     token = secrets.token_urlsafe(16) if token is None else token
+    DATASETS.add_search_path(data_root(data))
     service = SearchService(Runs(runs_folder(runs)).find(run), token, data_root(data))
     with bound_socket(host, port) as bound:
         bound.listen()  # from here on a caller waits instead of being refused

@@ -17,7 +17,7 @@ from dmlviz.catalog.metrics import metric_title
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
@@ -61,7 +61,6 @@ SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi", *OF
 LIVE_SCORES = ("precision_at_1", "map_at_r")
 LATEST = "latest"  # instead of a revision of the corrections
 STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediately."
-NUM_PROGRESS_LINES = 10  # of a training whose output is not a terminal
 
 
 def train(

@@ -57,11 +57,17 @@ def check_features(config: "TrainConfig") -> None:
             f"The backbone of {data.title} has {blocks} blocks; got unfrozen_blocks = {config.unfrozen_blocks}: use "
             f"{blocks} or fewer."
         )
-    if data.features is not None and config.augmentation and not config.unfrozen_blocks:
+    if data.features is None or config.unfrozen_blocks:
+        return
+    if not config.use_labels:
+        raise UserError(
+            f"Training without labels needs augmented images, and the features of {data.title} were computed once; got "
+            "use_labels = false: train with labels, or on the images themselves, or unfreeze blocks of the backbone."
+        )
+    if config.augmentation:
         raise UserError(
             f"The features of {data.title} were computed once, so its images cannot be augmented; got the "
-            f"augmentation {', '.join(config.augmentation)}: use none, and train with labels, or unfreeze blocks of "
-            "the backbone."
+            f"augmentation {', '.join(config.augmentation)}: use none, or unfreeze blocks of the backbone."
         )
 
 

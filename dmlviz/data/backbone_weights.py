@@ -1,14 +1,18 @@
 """The weights of backbones in the data folder: one file for each content, kept with the data sets that need it."""
 
+import contextlib
+import shutil
 import time
 from pathlib import Path
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.storage.files import is_run_id
+from dmlviz.storage.files import FileLock, is_run_id
 
 FOLDER = "backbones"  # of the data folder: weights, and features that are being computed
 SUFFIX = ".safetensors"
+LOCK_SUFFIX = ".lock"  # after the name of a folder of features that are being computed
 MIN_AGE_S = 3600.0  # seconds for which weights without a data set stay: it may be written next
+UNFINISHED_RETENTION_S = 7 * 24 * 3600.0  # seconds for which features of an unfinished computation stay
 
 
 def weights_file(root: Path, backbone: str, digest: str) -> Path:
@@ -30,9 +34,57 @@ def weights_of(root: Path, dataset: str) -> Path | None:
     return None if not features else weights_file(root, features["backbone"], features["weights"])
 
 
+def remove_dataset(root: Path, name: str) -> None:
+    """Delete somebody's own data set, and the weights that were kept for it alone.
+
+    Raises:
+        UserError: If it is not in the data folder.
+    """
+    weights = weights_of(root, name)
+    custom_datasets.remove(root, name)
+    if weights is not None and weights not in _needed(root):
+        weights.unlink(missing_ok=True)
+
+
 def remove_unused(root: Path) -> None:
-    """Delete the weights that no data set of a data folder needs any more."""
-    needed = {weights_of(root, name) for name in custom_datasets.list_names(root)}
-    for path in (root / FOLDER).glob(f"*{SUFFIX}"):
-        if path not in needed and time.time() - path.stat().st_mtime > MIN_AGE_S:
-            path.unlink(missing_ok=True)
+    """Delete the weights that no data set of a data folder needs any more, and what nobody went on computing.
+
+    What a computation in the app has done is not touched: its person discards it.
+    """
+    folder = root / FOLDER
+    aged = [path for path in folder.glob(f"*{SUFFIX}") if _age(path) > MIN_AGE_S]
+    needed = _needed(root) if aged else set()
+    for path in aged:
+        if path not in needed:
+            with contextlib.suppress(OSError):  # the folder may be one to read only
+                path.unlink(missing_ok=True)
+    for blocks in folder.glob(f".{custom_datasets.PREFIX}*"):
+        if blocks.suffix != LOCK_SUFFIX and _age(blocks) > UNFINISHED_RETENTION_S:
+            with contextlib.suppress(OSError):
+                _remove_blocks(blocks)
+
+
+def _remove_blocks(blocks: Path) -> None:
+    """Delete the features of an unfinished computation, unless a process is at it."""
+    lock = FileLock(lock_of(blocks))
+    if lock.acquire(0.0):
+        shutil.rmtree(blocks, ignore_errors=True)
+        lock.path.unlink(missing_ok=True)
+        lock.release()
+
+
+def _age(path: Path) -> float:
+    """Return for how many seconds a file has not changed; 0 for one that is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def lock_of(blocks: Path) -> Path:
+    """Return the file that a process locks while it computes the blocks of features in a folder."""
+    return blocks.with_name(blocks.name + LOCK_SUFFIX)
+
+
+def _needed(root: Path) -> set[Path | None]:
+    return {weights_of(root, name) for name in custom_datasets.list_names(root)}

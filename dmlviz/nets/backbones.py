@@ -12,6 +12,7 @@ from torch.nn.functional import interpolate
 
 from dmlviz.catalog.backbones import BackboneSpec
 from dmlviz.errors import UserError
+from dmlviz.nets.weights_reader import read_content
 from dmlviz.storage.files import atomic_write
 
 Weights = dict[str, Tensor]
@@ -88,19 +89,7 @@ def read_weights(spec: BackboneSpec, path: Path) -> Weights:
     """
     if not path.is_file():
         raise UserError(f"There is no file {path}: check the path of the weights.")
-    try:
-        if path.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
-            content: Any = load_file(path)
-        else:
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many types of errors for a damaged file
-        raise UserError(
-            f"Weights are a file of safetensors, or one that torch.save wrote of a state dict; {path.name} could not "
-            f"be read ({type(error).__name__}): save model.state_dict()."
-        ) from None
-    return _checked(spec, content, path.name)
+    return _checked(spec, read_content(path), path.name)
 
 
 def download_weights(spec: BackboneSpec) -> Weights:
@@ -151,6 +140,8 @@ def _checked(spec: BackboneSpec, content: Any, name: str) -> Weights:
         content = next((content[key] for key in _WRAPPERS if isinstance(content.get(key), dict)), content)
     if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
         raise UserError(f"Weights are a state dict, tensors by name; {name} holds something else: save it again.")
+    if not content:
+        raise UserError(f"Weights are a state dict, tensors by name; {name} holds no weights: save model.state_dict().")
     given = {str(key).removeprefix("module."): value for key, value in content.items()}  # of DataParallel
     given = {key: value for key, value in given.items() if not key.startswith(f"{spec.head}.")}
     expected = _without_head(spec).state_dict()
@@ -164,7 +155,14 @@ def _checked(spec: BackboneSpec, content: Any, name: str) -> Weights:
             f"The backbone {spec.name} takes {spec.library}'s weights of {spec.title}; of those in {name}, "
             f"{differences}: choose the backbone that the file belongs to."
         )
-    return {key: given[key].to(expected[key].dtype).contiguous() for key in expected if key in given}
+    weights = {key: given[key].to(expected[key].dtype).contiguous() for key in expected if key in given}
+    broken = [key for key, value in weights.items() if not value.isfinite().all()]
+    if broken:
+        raise UserError(
+            f"Weights are finite numbers; in {name}, {len(broken):,} of {len(weights):,} tensors hold others "
+            f"({broken[0]} …): the file is damaged, get it again."
+        )
+    return weights
 
 
 def _without_head(spec: BackboneSpec) -> nn.Module:

@@ -7,7 +7,7 @@ the data folder, so that a picture that somebody brings later can go the same wa
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,12 +19,12 @@ from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import Features
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
-from dmlviz.data.backbone_weights import weights_file
+from dmlviz.data.backbone_weights import FOLDER, lock_of, weights_file
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.backbones import Backbone, Weights, digest, find_weights, read_weights, save_weights
 from dmlviz.ops.device import default_device
 from dmlviz.storage.arrays import read_array
-from dmlviz.storage.files import ensure_dir, write_array
+from dmlviz.storage.files import FileLock, ensure_dir, write_array
 
 BLOCK = 16  # images whose features are written together, so that little is lost when somebody stops
 VERSION = 1  # raised when the same images and weights give other features
@@ -58,7 +58,8 @@ def add_features(
         The name of the new data set, for `TrainConfig(dataset=…)`.
 
     Raises:
-        UserError: for an unknown name, a data set without images, or weights of another net.
+        UserError: for an unknown name, a data set without images, weights of another net, or while another process
+            computes the same.
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
@@ -73,17 +74,38 @@ def add_features(
     source = load(dataset, root)
     about = Features(backbone=spec.name, weights=digest(content), dimensions=spec.dimensions, mean=0.0, std=1.0)
     name, kept = _name(source, about), weights_file(root, spec.name, about.weights)
-    if custom_datasets.load_description(root, name) is not None:
-        _keep(content, kept)
-        return name
-    blocks = ensure_dir((unfinished or kept.parent) / f".{name}")
-    features = _compute(Backbone(spec, content).to(default_device()), source, blocks, progress)
-    _keep(content, kept)  # last: of a computation that somebody gives up nothing large stays behind
-    of_training = features["train"].astype(np.float32)
-    about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
-    _save(root, name, source, features, about, title)
-    shutil.rmtree(blocks, ignore_errors=True)
+    if custom_datasets.load_description(root, name) is None:
+        blocks = ensure_dir(unfinished or kept.parent) / f".{name}"
+        with _alone_in(blocks, declared.title):
+            if custom_datasets.load_description(root, name) is None:  # nobody was faster
+                features = _compute(Backbone(spec, content).to(default_device()), source, blocks, progress)
+                _keep(content, kept)  # late: of a computation that somebody gives up nothing large stays behind
+                of_training = features["train"].astype(np.float32)
+                about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
+                _save(root, name, source, features, about, title)
+                shutil.rmtree(blocks, ignore_errors=True)
+    _keep(content, kept)
     return name
+
+
+@contextlib.contextmanager
+def _alone_in(blocks: Path, title: str) -> Iterator[None]:
+    """Make the folder of what is computed for this process alone; it is deleted at the end where nothing is in it."""
+    lock = FileLock(lock_of(blocks))
+    if not lock.acquire(0.0):
+        raise UserError(
+            f"Another process is computing these features of {title}: wait until it ends, and give the same command "
+            "again to get their data set."
+        )
+    try:
+        ensure_dir(blocks)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            blocks.rmdir()  # only if it is empty
+        if not blocks.exists():
+            lock.path.unlink(missing_ok=True)
+        lock.release()
 
 
 def features_of(dataset: str, images: np.ndarray) -> np.ndarray:
@@ -128,6 +150,20 @@ def backbone_of(dataset: str, purpose: str) -> Backbone:
     return Backbone(BACKBONES[name], read_weights(BACKBONES[name], weights))
 
 
+def check_weights(dataset: str, purpose: str) -> None:
+    """Refuse a data set of features whose backbone's weights are missing or damaged; any other passes.
+
+    Args:
+        dataset: name of the data set.
+        purpose: what needs them, as the error begins.
+
+    Raises:
+        UserError: If they are not on this machine.
+    """
+    if DATASETS[dataset].features is not None:
+        _backbone(*_found(dataset, purpose))
+
+
 def _found(dataset: str, purpose: str) -> tuple[str, Path]:
     """Return the name of a data set's backbone and the file of its weights; raise UserError if that is not here."""
     declared, folder = DATASETS[dataset], DATASETS.folder(dataset)
@@ -136,8 +172,9 @@ def _found(dataset: str, purpose: str) -> tuple[str, Path]:
     weights = None if folder is None else weights_file(folder.parents[1], of.backbone, of.weights)
     if weights is None or not weights.exists():
         raise UserError(
-            f"{purpose} needs the weights of {BACKBONES[of.backbone].title}, which are not on this machine: compute "
-            f"the features of {declared.title} here, with dmlviz data features or Pretrained backbone."
+            f"{purpose} needs the file of weights {weights_file(Path(), of.backbone, of.weights).name}, which is not "
+            f"in the folder {FOLDER} of the data folder here: copy it from where the features were computed, or add "
+            f"the same images and run dmlviz data features IMAGES --backbone {of.backbone} with the same weights."
         )
     return declared.features.backbone, weights
 

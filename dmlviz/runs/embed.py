@@ -18,7 +18,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets import build
-from dmlviz.nets.features import features_of
+from dmlviz.nets.features import check_weights, features_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
 from dmlviz.ops.device import default_device
 from dmlviz.projection import place_on
@@ -89,6 +89,16 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     with torch.inference_mode():
         embeddings: np.ndarray = net(_net_input(declared, images)).numpy()
     return embeddings
+
+
+def load_for_pictures(run: Run) -> None:
+    """Load what `embed` needs for new pictures, so that what is missing is known before the first of them.
+
+    Raises:
+        UserError: if the run has no weights yet, or those of its backbone are not on this machine.
+    """
+    trained_net(run)
+    check_weights(run.config.dataset, "A new picture")
 
 
 def _net_input(declared: DatasetSpec, images: np.ndarray) -> Tensor:

@@ -21,7 +21,7 @@ from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.query_image import decode, prepare
 from dmlviz.errors import UserError
-from dmlviz.runs.embed import embed
+from dmlviz.runs.embed import embed, load_for_pictures
 from dmlviz.runs.run import Run
 from dmlviz.search_api.description import MAX_NEIGHBORS, USUAL_NEIGHBORS, describe, page
 from dmlviz.search_api.picture_body import TooLargeError, read_picture
@@ -41,7 +41,8 @@ class SearchService:
         data_root: Folder of the data sets; None for the usual place.
 
     Raises:
-        UserError: If the run has no net or no embeddings, or the token is too short or has other characters.
+        UserError: If the run has no net or no embeddings, the weights of its backbone are missing, or the token is too
+            short or has other characters.
     """
 
     def __init__(self, run: Run, token: str | None, data_root: Path | None = None) -> None:
@@ -52,6 +53,7 @@ class SearchService:
                 f"A token has at least {MIN_TOKEN_LENGTH} letters (a–z), digits or . _ ~ -, so that nobody guesses it; "
                 f"got {len(token)} characters. Leave it out to have one made."
             )
+        load_for_pictures(run)
         self.run = run
         self.token = token
         self.data_root = data_root

@@ -12,12 +12,14 @@ from dmlviz import data
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.backbone_weights import kept_weights, remove_unused, weights_of
-from dmlviz.errors import DamagedFileError
+from dmlviz.cli.main import main
+from dmlviz.data.backbone_weights import kept_weights, lock_of, remove_dataset, remove_unused, weights_of
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs import features_job
 from dmlviz.jobs.features_job import compute_features
 from dmlviz.jobs.features_record import FeaturesRecord
 from dmlviz.nets import features as features_module
+from dmlviz.storage.files import FileLock
 
 PICTURES = "custom-00000000fea70e55"
 
@@ -95,6 +97,50 @@ def test_what_was_stopped_goes_on_from_there_and_nothing_is_listed_before_the_en
     assert again.end["event"] == "finished"
 
 
+def test_of_two_equal_computations_at_once_one_waits_to_be_asked_again(root, quick):
+    place = root / "backbones"
+    refused = []
+
+    def begin_again(done, of):
+        with pytest.raises(UserError, match="Another process is computing these features of Squares") as error:
+            features_module.add_features(PICTURES, "resnet18", data=root)
+        refused.append(error)
+
+    made = features_module.add_features(PICTURES, "resnet18", data=root, progress=begin_again)
+    assert len(refused) == 5
+    assert MeanPixel.seen == 16
+    assert features_module.add_features(PICTURES, "resnet18", data=root) == made
+    assert [path.suffix for path in place.iterdir()] == [".safetensors"]  # neither blocks nor a lock are left
+
+
+def test_a_computation_that_ends_before_its_first_image_leaves_nothing(root, quick):
+    record = order(root)
+    compute_features(record.path, data_root=root, stop=lambda: True)
+    assert record.end["event"] == "stopped"
+    assert not [*record.path.glob(".custom-*")]
+
+
+def test_the_command_line_says_how_far_it_is_and_what_ctrl_c_keeps(root, quick, monkeypatch, capsys):
+    def command():
+        with pytest.raises(SystemExit) as end:
+            main(["data", "features", PICTURES, "--data", str(root)])
+        return end.value.code or 0, capsys.readouterr().out.splitlines()
+
+    def interrupted(net, images):
+        if MeanPixel.seen == 8:
+            raise KeyboardInterrupt
+        return computed(net, images)
+
+    computed = MeanPixel.features
+    monkeypatch.setattr(MeanPixel, "features", interrupted)
+    kept = "The features of 8 of 16 images are kept: the same command goes on from there."
+    assert command() == (130, ["4 of 16 images", "8 of 16 images", kept])
+    monkeypatch.setattr(MeanPixel, "features", computed)
+    code, lines = command()
+    assert (code, lines[:3]) == (0, ["8 of 16 images", "12 of 16 images", "16 of 16 images"])
+    assert lines[-1] in custom_datasets.list_names(root)
+
+
 def test_weights_stay_as_long_as_a_data_set_needs_them(root, quick):
     record = order(root)
     compute_features(record.path, data_root=root)
@@ -110,6 +156,39 @@ def test_weights_stay_as_long_as_a_data_set_needs_them(root, quick):
     custom_datasets.remove(root, made)
     remove_unused(root)
     assert not file.exists()
+
+
+def test_with_the_last_data_set_of_its_weights_they_go_at_once(root, quick, monkeypatch):
+    made = features_module.add_features(PICTURES, "resnet18", data=root)
+    monkeypatch.setattr(features_module, "VERSION", 2)
+    other = features_module.add_features(PICTURES, "resnet18", data=root)
+    file = weights_of(root, made)
+    assert (made != other, weights_of(root, other)) == (True, file)
+    remove_dataset(root, made)
+    assert file.exists()
+    remove_dataset(root, other)
+    assert not file.exists()
+
+
+def test_what_nobody_went_on_computing_is_deleted_unless_a_process_is_at_it(root, quick):
+    def interrupted(done, of):
+        if done == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        features_module.add_features(PICTURES, "resnet18", data=root, progress=interrupted)
+    (blocks,) = (path for path in (root / "backbones").iterdir() if path.is_dir())
+    assert len([*blocks.iterdir()]) == 2
+    remove_unused(root)
+    assert blocks.exists()
+    os.utime(blocks, (0, 0))
+    lock = FileLock(lock_of(blocks))
+    assert lock.acquire()
+    remove_unused(root)
+    assert blocks.exists()
+    lock.release()
+    remove_unused(root)
+    assert [*(root / "backbones").iterdir()] == []
 
 
 class Code:
@@ -129,11 +208,11 @@ def test_a_file_without_the_weights_of_the_backbone_is_one_sentence(root, monkey
     (root / "code.pth").write_bytes(pickle.dumps(Code(str(root / "executed"))))
     torch.save({"conv1.weight": Code(str(root / "executed"))}, root / "zipped.pth")
     for name, words in {
-        "text.pth": "could not be read",
+        "text.pth": "is neither",
         "other.pth": "choose the backbone that the file belongs to",
-        "cut.pth": "could not be read",
-        "code.pth": "could not be read",
-        "zipped.pth": "could not be read",
+        "cut.pth": "is cut off or damaged",
+        "code.pth": "holds more than tensors, which is never executed",
+        "zipped.pth": "holds more than tensors, which is never executed",
         "none.pth": "There is no file",
     }.items():
         record = order(root, root / name)

@@ -16,6 +16,7 @@ from dmlviz import TrainConfig, add_features, data
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.nets import nets_for
+from dmlviz.cli.main import main
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.query_net import query_net
@@ -28,6 +29,7 @@ from dmlviz.runs.embed import handle_request
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
+from dmlviz.search_api.service import SearchService
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,7 @@ def weights(state, tmp_path_factory):
     folder = tmp_path_factory.mktemp("weights")
     torch.save(state, folder / "plain.pth")
     save_file(state, folder / "plain.safetensors")
+    (folder / "renamed.pth").symlink_to("plain.safetensors")
     torch.save({"epoch": 3, "state_dict": {f"module.{key}": value for key, value in state.items()}}, folder / "own.pt")
     return folder
 
@@ -94,7 +97,7 @@ def run(added, folder, tmp_path_factory):
     return Run(run.path)
 
 
-@pytest.mark.parametrize("file", ["plain.pth", "plain.safetensors", "own.pt"])
+@pytest.mark.parametrize("file", ["plain.pth", "plain.safetensors", "own.pt", "renamed.pth"])
 def test_weights_are_read_from_each_format_without_the_classification_layer(weights, state, file):
     read = backbones.read_weights(BACKBONES["resnet18"], weights / file)
     assert set(read) == {key for key in state if not key.startswith("fc.")}
@@ -159,11 +162,25 @@ def test_a_wrong_file_is_refused_in_one_sentence(weights, state, tmp_path):
     torch.save({key: value for key, value in state.items() if key != "conv1.weight"}, tmp_path / "less.pth")
     torch.save(state | {"more": torch.zeros(1), "conv1.weight": torch.zeros(1)}, tmp_path / "more.pth")
     (tmp_path / "damaged.pth").write_bytes((weights / "plain.pth").read_bytes()[:1000])
+    (tmp_path / "damaged.safetensors").write_bytes((weights / "plain.safetensors").read_bytes()[:1000])
+    (tmp_path / "empty.pth").touch()
+    (tmp_path / "page.pth").write_text("<!DOCTYPE html>")
     torch.save([1, 2], tmp_path / "list.pth")
+    torch.save({}, tmp_path / "nothing.pth")
+    torch.save(torch.nn.Linear(2, 2), tmp_path / "model.pth")
+    torch.save({"state_dict": state, "score": np.float64(1)}, tmp_path / "score.pth")
+    torch.save(state | {"bn1.bias": state["bn1.bias"] / 0}, tmp_path / "nan.pth")
     for file, reason in {
         "less.pth": r"1 missing \(conv1.weight …\)",
         "more.pth": r"1 unknown \(more …\), 1 of another shape \(conv1.weight …\)",
-        "damaged.pth": "could not be read",
+        "damaged.pth": "is cut off or damaged",
+        "damaged.safetensors": "is cut off or damaged",
+        "empty.pth": "is cut off or damaged",
+        "page.pth": "is neither",
+        "nothing.pth": "holds no weights",
+        "model.pth": "holds a whole model",
+        "score.pth": "holds more than tensors",
+        "nan.pth": r"1 of \d+ tensors hold others \(bn1.bias …\)",
         "list.pth": "holds something else",
         "none.pth": "There is no file",
     }.items():
@@ -277,12 +294,22 @@ def test_a_new_picture_without_the_weights_is_a_sentence(run, folder):
     away = file.rename(file.with_suffix(".away"))
     try:
         image = np.full((1, 16, 16, 3), 7, np.uint8)
-        with pytest.raises(
-            UserError, match=r"A new picture needs the weights of ResNet-18, which are not on this machine"
-        ):
+        with pytest.raises(UserError, match=rf"A new picture needs the file of weights {file.name}.*copy it"):
             handle_request(request_of(run, image))
+        with pytest.raises(UserError, match=rf"A new picture needs the file of weights {file.name}"):
+            SearchService(run, None, folder[0])  # before it listens
     finally:
         away.rename(file)
+    SearchService(run, None, folder[0])
+
+
+def test_a_service_finds_the_weights_in_the_data_folder_that_it_is_given(run, folder, monkeypatch, capsys):
+    monkeypatch.setattr(DATASETS, "_roots", [])
+    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: None)
+    place = ["--runs", str(run.path.parent), "--data", str(folder[0]), "--port", "0"]
+    with pytest.raises(SystemExit) as end:
+        main(["serve-model", run.path.name, *place])
+    assert (end.value.code or 0, capsys.readouterr().err) == (0, "")
 
 
 def test_what_needs_pixels_is_refused_and_the_loading_code_works(run, folder, monkeypatch):
@@ -291,6 +318,8 @@ def test_what_needs_pixels_is_refused_and_the_loading_code_works(run, folder, mo
         TrainConfig(dataset=config.dataset, net="small")
     with pytest.raises(UserError, match="cannot be augmented"):
         TrainConfig(dataset=config.dataset, augmentation={"rotate": 15.0})
+    with pytest.raises(UserError, match=r"without labels needs augmented images.*unfreeze blocks"):
+        TrainConfig(dataset=config.dataset, use_labels=False, loss="nt_xent")
     with pytest.raises(UserError, match="computed of the images"):
         add_features(config.dataset, "resnet18", data=folder[0])
     with pytest.raises(UserError, match="needs its backbone"):
@@ -317,5 +346,5 @@ def test_the_form_drops_what_does_not_go_with_features(added):
     config = draft.config("digits")
     assert (config.dataset, config.net, config.views, config.augmentation) == (added, "linear", 1, {})
     draft.set("use_labels", False)
-    assert "cannot be augmented" in draft.messages[0]
+    assert "without labels needs augmented images" in draft.messages[0]
     assert draft.config("digits").use_labels

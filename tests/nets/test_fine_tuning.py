@@ -239,7 +239,9 @@ def test_an_imported_run_embeds_where_the_backbone_is_and_says_so_where_it_is_no
     weights = moved.path / "weights.safetensors"
     try:
         weights.touch()  # not the net that is kept in memory
-        with pytest.raises(UserError, match="unfrozen blocks needs the weights of ResNet-18, which are not on this"):
+        with pytest.raises(
+            UserError, match=r"unfrozen blocks needs the file of weights resnet18-\w+\.safetensors.*copy it"
+        ):
             embed(moved, dataset.test.images[:1])
     finally:
         away.rename(file)

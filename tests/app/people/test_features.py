@@ -157,6 +157,20 @@ def test_what_a_guest_leaves_behind_is_deleted_after_a_day(shared, people, ada, 
     assert not left.path.exists()
 
 
+def test_the_server_deletes_weights_and_unfinished_features_that_nobody_needs(shared, ada, queued):
+    backbone.start(ada.here, upload())
+    finish(shared, queued)
+    needed = weights_file(shared.data, "resnet18", WEIGHTS)
+    unneeded, unfinished = needed.with_stem("resnet18-ff112233445566aa"), needed.with_name(".custom-00000000fea75e75")
+    unneeded.touch()
+    unfinished.mkdir()
+    for path in (needed, unneeded, unfinished):
+        os.utime(path, (0, 0))
+    shared._cache.clear()  # a minute later, at the latest
+    shared.enforce_quota()
+    assert [path.exists() for path in (needed, unneeded, unfinished)] == [True, False, False]
+
+
 def test_a_computation_outlasts_the_server_and_says_where_it_stopped(shared, people, ada, queued):
     backbone.start(ada.here, upload())
     with RecordWriter(FeaturesRecord(queued[0][1].path)) as writer:
