@@ -4,6 +4,13 @@
 export interface Nearest {
   items: Int32Array;
   distances: Float32Array;
+  accuracy?: Accuracy | null;
+}
+
+/** Of neighbors that an index found: the share of the 10 nearest that is right, and on how many items that was measured. */
+export interface Accuracy {
+  recall: number;
+  measured: number;
 }
 
 /** What points are graded by; `alarming` turns a share from low to high into 0 (well) to 1 (look here). */
@@ -13,6 +20,7 @@ export interface Grades {
   low: number;
   high: number;
   alarming: (share: number) => number;
+  accuracy?: Accuracy | null;
 }
 
 /** Categories that items are grouped by in place of their classes: names, and which of them each item has. */
@@ -44,6 +52,8 @@ export class Model {
   /** Categories that the shapes of markers stand for, in place of the classes. */
   marking: Grouping | null = null;
   nearest: Nearest | null = null;
+  /** Whether these are being fetched, or still computed. */
+  searching = false;
 
   constructor(
     readonly classes: string[],

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.map/page-c0a7972d40f83be0.js";

@@ -1,0 +1,1 @@
+export { inspector as default } from "../dmlviz.map/page-98c67bbf767e02d6.js";
