@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from collections.abc import Callable
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
@@ -74,7 +76,7 @@ async def nearest(request: Request) -> Response:
     run = _run(request)
     if run.embeddings is None:  # begun again since the page asked
         return Response(status_code=204, headers=NO_STORE)
-    return _binary(await asyncio.to_thread(nearest_neighbor_bytes, run))
+    return await _when_computed(partial(nearest_neighbor_bytes, run))
 
 
 @access(Rule.RUN_READER)
@@ -167,7 +169,7 @@ async def values(request: Request) -> Response:
     """A number for every test image to color the map by: n float32."""
     run, view = _run(request), request.path_params["view"]
     drawing = None if view == LIVE else run.drawing(view)
-    return _binary(await asyncio.to_thread(point_values, run, drawing, request.path_params["measure"]))
+    return await _when_computed(partial(point_values, run, drawing, request.path_params["measure"]))
 
 
 @access(Rule.RUN_READER)
@@ -217,6 +219,16 @@ def _step(request: Request) -> int | None:
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise UserError(f"A step is a whole number; got {text[:40]!r}.")
     return None if text is None else int(text)
+
+
+async def _when_computed(find: Callable[[], bytes | None]) -> Response:
+    """Answer with what `find` returns; with status 202, to be asked again, where that is None for a while."""
+    for _ in range(int(HELD_S / LOOK_S)):
+        content = await asyncio.to_thread(find)
+        if content is not None:
+            return _binary(content)
+        await asyncio.sleep(LOOK_S)
+    return Response(status_code=202, headers=NO_STORE)
 
 
 def _binary(content: bytes) -> Response:

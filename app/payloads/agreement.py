@@ -32,8 +32,13 @@ def agreement_table(a: Run, b: Run) -> dict[str, Any]:
 
 
 def is_correct(run: Run) -> np.ndarray:
-    """Whether the nearest test image of each is of its own class (n, bool); raise UserError before the end."""
+    """Whether the nearest test image of each is of its own class (n, bool).
+
+    Raise UserError before the end, and while the neighbors of very many images are being computed.
+    """
     content, labels = nearest_neighbor_bytes(run), run.labels
+    if content is None:
+        raise UserError(f"The nearest neighbors of {run.title} are being computed: open this page again in a minute.")
     assert labels is not None  # there are embeddings
     items = np.frombuffer(content, "<i4", count=len(labels))
     labels = np.asarray(labels)

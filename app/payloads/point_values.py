@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from app.payloads.nearest_neighbors import map_recall_by_index, table_by_index
 from dmlviz.errors import MISSING, DamagedFileError, UserError
+from dmlviz.runs.neighbor_table import by_index
 from dmlviz.runs.projection_items import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.text import one_line
@@ -14,7 +16,7 @@ POINT_MEASURES = ("faithfulness", "center")
 NEIGHBORS = 10
 
 
-def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes:
+def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes | None:
     """A number for each test image, at the epoch that is drawn.
 
     Args:
@@ -24,16 +26,26 @@ def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes
             nearest on the map; or "center", its distance to the mean of its class in the embedding.
 
     Returns:
-        n little-endian float32, NaN for an image without a value.
+        n little-endian float32, NaN for an image without a value; None while an index finds the neighbors of very many
+        images. Where it found them, two float32 follow, as in `nearest_neighbor_bytes`.
 
     Raises:
         UserError: Before the end of the run, or of the projection.
     """
     if measure not in POINT_MEASURES or not has_point_values(run, drawing):
         raise UserError(f"{run.title} has no {one_line(measure, 20)} to color by yet.")
+    if measure == "faithfulness" and drawing is None and by_index(run):
+        return _map_recall_bytes(run)
     stamp = (run.info["created"], None if drawing is None else drawing.id)
     values = _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
     return values.astype("<f4").tobytes()
+
+
+def _map_recall_bytes(run: Run) -> bytes | None:
+    table, values = table_by_index(run), map_recall_by_index(run)
+    if table is None or values is None:
+        return None
+    return np.append(values, [table.recall, table.measured]).astype("<f4").tobytes()
 
 
 def has_point_values(run: Run, drawing: ProjectionRun | None) -> bool:

@@ -22,7 +22,6 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 
-MAX_SEARCHED = 50_000  # images whose nearest neighbors are searched for all at once
 _NO_SPRITES = {"urls": [], "tile": 28}
 
 
@@ -59,7 +58,7 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
     available = {
         "tracked": subset is None,
         "items": subset is not None,
-        "nearest": run_view.complete and _num_test_images(run_view.run) <= MAX_SEARCHED,
+        "nearest": run_view.complete,
         "values": has_point_values(run_view.run, run_view.drawing),
         "columns": run_view.columns,
     }

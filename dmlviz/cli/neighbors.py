@@ -1,7 +1,10 @@
-"""`dmlviz neighbors`: nearest test images."""
+"""`dmlviz neighbors`: nearest test images, of one or of all."""
 
+import math
+from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -9,7 +12,10 @@ from rich.table import Table
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import RunId, RunsFolder, single_command_app
 from dmlviz.errors import UserError
+from dmlviz.runs.neighbor_table import NEIGHBORS
+from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.files import atomic_write
 
 app = single_command_app()
 
@@ -17,13 +23,30 @@ app = single_command_app()
 @app.command()
 def neighbors(
     run: RunId,
-    item: Annotated[int, typer.Argument(metavar="IMAGE", min=0, help="test image index, from 0")],
-    k: Annotated[int, typer.Option("-k", min=1, help="number of neighbors")] = 10,
+    item: Annotated[
+        int | None, typer.Argument(metavar="[IMAGE]", min=0, help="test image index, from 0; without it, all images")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="number of neighbors")] = NEIGHBORS,
     metric: Annotated[Literal["euclidean", "cosine"], typer.Option(help="distance metric")] = "euclidean",
+    out: Annotated[
+        Path | None, typer.Option(help="npz file for the 10 nearest of all: indices, distances, recall, measured")
+    ] = None,
     runs: RunsFolder = None,
 ) -> None:
-    """List the nearest neighbors of a test image in a run's embedding, excluding the image itself."""
+    """List the nearest neighbors of a test image in a run's embedding, excluding the image itself.
+
+    Without IMAGE, find the 10 nearest of every image by Euclidean distance, above 50,000 images by an index.
+    """
     selected = Runs(runs_folder(runs)).find(run)
+    if item is None:
+        if (k, metric) != (NEIGHBORS, "euclidean"):
+            raise UserError(
+                f"Of all images the {NEIGHBORS} nearest by Euclidean distance are found; name an image for others."
+            )
+        _all_neighbors(selected, out)
+        return
+    if out is not None:
+        raise UserError("--out is for the neighbors of all images: leave out the number of the image.")
     nearest = selected.neighbors(item, k, metric=metric)
     classes, labels = DATASETS[selected.config.dataset].classes, selected.labels
     if labels is None:
@@ -39,3 +62,20 @@ def neighbors(
         note = "" if name == query_class else "another class"
         table.add_row(str(neighbor.item), name, f"{neighbor.distance:.4f}", note)
     console.print(table)
+
+
+def _all_neighbors(run: Run, out: Path | None) -> None:
+    table, labels = run.all_neighbors(), run.labels
+    assert labels is not None  # there are embeddings
+    n, k = table.indices.shape
+    other = float((labels[table.indices[:, 0]] != labels).mean())
+    how = "exact search"
+    if table.measured:
+        right = f"{math.floor(1000 * table.recall) / 10:g} % of them are right"
+        how = f"an index; {right}, measured on {table.measured:,} images"
+    print(f"{run.title}: the {k} nearest of {n:,} test images, by {how}.")
+    print(f"Nearest neighbor of another class: {other:.1%} of the images.")
+    if out is not None:
+        with atomic_write(out) as file:
+            np.savez(file, **table._asdict())
+        print(f"Written: {out}")

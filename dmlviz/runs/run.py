@@ -15,6 +15,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.columns import FILE, read_columns
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
+from dmlviz.runs import neighbor_table
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir, RunNotFoundError, State, UnreadableRunError
 from dmlviz.runs.neighbor_search import NeighborSearch
 from dmlviz.runs.projection_record import MEASURES, ProjectionRun
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
     from dmlviz.notebook.widget import MapWidget
+    from dmlviz.ops.neighbor_index import NeighborTable
 
 __all__ = [
     "FINAL_STATES",
@@ -243,6 +245,21 @@ class Run(NeighborSearch):
         # By its name: figures are a room above runs, and Plotly is not loaded before it is asked for.
         figure: Figure = import_module("dmlviz.figures.drawing").draw_run(spec.name, self, options)
         return figure
+
+    def all_neighbors(self) -> "NeighborTable":
+        """Return the 10 nearest neighbors of every test image; above 50,000 images by an index, whose recall it tells.
+
+        What an index finds is kept in the folder of the run, for the next time and for the app.
+
+        Returns:
+            `indices` and `distances` (n × 10, nearest first), `recall` (the share of them that is right, 1 for an
+            exact search) and `measured` (the number of images on which that was measured).
+
+        Raises:
+            UserError: before the end of the run.
+        """
+        table = neighbor_table.stored_table(self)
+        return neighbor_table.compute_table(self) if table is None else table
 
     def show(self, **options: Any) -> "MapWidget":
         """Return the map of the run for a notebook, live while the run is on: see `dmlviz.show`."""

@@ -15,7 +15,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.sprite_sheet import COLUMNS, TILES_PER_SHEET, tile
 from dmlviz.export import FORMATS, RunExport
 from dmlviz.export import write as write_kept
+from dmlviz.runs import neighbor_table
 from dmlviz.runs.embed import embed
+from tests.waiting import until
 
 
 def test_health_answers(client):
@@ -98,6 +100,24 @@ def test_the_nearest_neighbor_of_an_image_is_another_image(client, run):
     assert (items != np.arange(n)).all()
     assert np.allclose(distances, apart.min(axis=1), atol=1e-4)
     assert np.allclose(apart[np.arange(n), items], apart.min(axis=1), atol=1e-4)
+
+
+def test_neighbors_by_an_index_are_asked_for_again_until_they_are_there(client, run, monkeypatch):
+    exact = client.get(f"/dmlviz/runs/{run.id}/nearest.bin").content
+    monkeypatch.setattr(neighbor_table, "MAX_EXACT", 100)
+    monkeypatch.setattr(runs, "HELD_S", runs.LOOK_S)
+    codes = []
+    until(lambda: codes.append(client.get(f"/dmlviz/runs/{run.id}/nearest.bin").status_code) or codes[-1] != 202)
+    assert (codes[0], codes[-1]) == (202, 200)
+    content, n = client.get(f"/dmlviz/runs/{run.id}/nearest.bin").content, len(run.labels)
+    recall, measured = np.frombuffer(content[8 * n :], "<f4")
+    assert recall > 0.95
+    assert 0 < measured <= 1000
+    same = np.frombuffer(content, "<i4", n) == np.frombuffer(exact, "<i4", n)
+    assert same.mean() > 0.9
+    values = client.get(f"/dmlviz/runs/{run.id}/values/live/faithfulness.f32").content
+    assert len(values) == 4 * n + 8
+    (run.path / neighbor_table.FILE).unlink()
 
 
 def test_a_running_run_has_no_nearest_neighbors_yet(client, here, write):

@@ -106,6 +106,22 @@ def test_neighbors_prints_item_class_and_distance(trained, run_cli):
     assert rows == expected
 
 
+def test_neighbors_of_all_images_are_counted_and_written(trained, run_cli, tmp_path):
+    folder, _ = trained
+    run, out = Runs(folder).list()[0], tmp_path / "all.npz"
+    code, output, _ = run_cli("neighbors", run.id, "--out", out, "--runs", folder)
+    assert code == 0
+    table, stored = run.all_neighbors(), np.load(out)
+    assert (stored["indices"] == table.indices).all()
+    wrong = (run.labels[table.indices[:, 0]] != run.labels).mean()
+    assert f"{len(run.labels):,} test images, by exact search" in output
+    assert f"another class: {wrong:.1%}" in output
+    for wish, said in ((("-k", 3), "name an image"), ((5, "--out", out), "leave out the number")):
+        code, _, error = run_cli("neighbors", run.id, *wish, "--runs", folder)
+        assert code != 0
+        assert said in " ".join(error.split())
+
+
 def test_project_saves_a_projection_and_writes_every_image_to_csv(trained, run_cli, tmp_path):
     folder, _ = trained
     run = Runs(folder).list()[0]

@@ -1,11 +1,14 @@
 """Nearest neighbors in a run."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
 from dmlviz.errors import UserError
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.runs import neighbor_table
 
 
 def test_neighbors_leave_the_item_out_and_name_classes(runs, write, labels):
@@ -54,3 +57,38 @@ def test_a_point_of_the_space_has_neighbors(runs, write):
     run = write(runs)
     assert run.neighbors_of_point(run.embeddings[7], 1)[0].item == 7
     assert run.neighbors_of_point(run.embeddings[7], 1)[0].distance == pytest.approx(0, abs=1e-3)
+
+
+def test_the_neighbors_of_all_are_those_of_each(runs, write):
+    run = write(runs)
+    table = run.all_neighbors()
+    assert (table.recall, table.measured) == (1.0, 0)
+    for item in (0, 17, 49):
+        assert table.indices[item].tolist() == [neighbor.item for neighbor in run.neighbors(item, 10)]
+    assert not (run.path / neighbor_table.FILE).exists()
+
+
+def test_neighbors_by_an_index_are_kept_until_the_embeddings_change(runs, write, monkeypatch):
+    monkeypatch.setattr(neighbor_table, "MAX_EXACT", 40)
+    run = write(runs)
+    exact = [[neighbor.item for neighbor in run.neighbors(item, 10)] for item in range(50)]
+    table = run.all_neighbors()
+    assert table.recall >= 0.95
+    assert (table.indices == exact).mean() > 0.9
+    monkeypatch.setattr(neighbor_table, "index_table", None)  # not computed again
+    assert (run.all_neighbors().indices == table.indices).all()
+    assert len(neighbor_table.stored_map_recall(run)) == 50
+    os.utime(run.path / "embeddings.npy")
+    os.utime(run.path / neighbor_table.FILE, (0, 0))
+    assert neighbor_table.stored_table(run) is None
+    os.utime(run.path / neighbor_table.FILE)
+    (run.path / neighbor_table.FILE).write_bytes(b"damaged")
+    assert neighbor_table.stored_table(run) is None
+
+
+def test_the_share_of_neighbors_on_the_map_is_that_of_exact_search():
+    random = np.random.default_rng(0)
+    space, positions = random.normal(size=(200, 5)), random.normal(size=(200, 2))
+    near, on_map = (NearestNeighbors(points).others(10)[1] for points in (space, positions))
+    expected = [len(set(a) & set(b)) / 10 for a, b in zip(near, on_map, strict=True)]
+    np.testing.assert_allclose(neighbor_table.map_recall(near, positions), expected, rtol=1e-6)

@@ -131,13 +131,18 @@ export class PropsReceiver {
     const { state, layout, repaint, trouble } = this.parts;
     const { model } = state;
     model.nearest = null;
+    model.searching = data.nearest_url !== undefined;
     const put = (nearest: Nearest | null) => {
       if (state.model !== model || state.data.nearest_url !== data.nearest_url) return;
       model.nearest = nearest;
+      model.searching = false;
       layout.tooltip.refresh();
       repaint();
     };
-    loadNearest(data, data.n).then(put, (error: unknown) => trouble(messageOf(error)));
+    loadNearest(data, data.n).then(put, (error: unknown) => {
+      put(null);
+      trouble(messageOf(error));
+    });
   }
 
   private async follow(data: MapData, pid: string | null): Promise<void> {

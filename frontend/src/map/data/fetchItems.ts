@@ -2,7 +2,7 @@
 
 import { ROUTES, type ColumnInfo, type MethodInfo } from "../../protocol.ts";
 import { refused } from "../../lib/refused.ts";
-import type { Nearest } from "./model.ts";
+import type { Accuracy, Nearest } from "./model.ts";
 import { fetchServer } from "../../lib/server.ts";
 
 /** Where the facts about items are, or they themselves. */
@@ -14,6 +14,7 @@ export interface ItemSources {
   nearest_url?: string;
 }
 
+const BEING_COMPUTED = 202; // HTTP status
 const cache = new Map<string, Promise<ArrayBuffer>>();
 const watchedAt = new Map<string, Int32Array>(); // by address; a run that has begun watches the same items to its end
 
@@ -21,14 +22,26 @@ const watchedAt = new Map<string, Int32Array>(); // by address; a run that has b
 function bytes(url: string): Promise<ArrayBuffer> {
   let wait = cache.get(url);
   if (!wait) {
-    wait = fetchServer(url).then(async (response) => {
-      if (!response.ok) throw await refused(response, url);
-      return response.arrayBuffer();
-    });
+    wait = computed(url);
     wait.catch(() => cache.delete(url));
     cache.set(url, wait);
   }
   return wait;
+}
+
+// What the server still computes is asked for again; the server waits a while before it says so.
+async function computed(url: string): Promise<ArrayBuffer> {
+  const response = await fetchServer(url);
+  if (response.status === BEING_COMPUTED) return computed(url);
+  if (!response.ok) throw await refused(response, url);
+  return response.arrayBuffer();
+}
+
+// After the numbers of all items, where an index found the neighbors.
+function accuracyAfter(buffer: ArrayBuffer, end: number): Accuracy | null {
+  if (buffer.byteLength < end + 8) return null;
+  const [recall, measured] = new Float32Array(buffer, end, 2);
+  return { recall, measured };
 }
 
 /** Labels, 16 bits an item. */
@@ -66,7 +79,11 @@ export async function loadNearest(data: ItemSources, n: number): Promise<Nearest
   if (!data.nearest_url) return null;
   const buffer = await bytes(data.nearest_url);
   if (!buffer.byteLength) return null;
-  return { items: new Int32Array(buffer, 0, n), distances: new Float32Array(buffer, 4 * n, n) };
+  return {
+    items: new Int32Array(buffer, 0, n),
+    distances: new Float32Array(buffer, 4 * n, n),
+    accuracy: accuracyAfter(buffer, 8 * n),
+  };
 }
 
 /** Title and caution of every projection, by name. */
@@ -82,4 +99,13 @@ export async function loadColumns(url: string | undefined): Promise<ColumnInfo[]
 /** A number for each of `n` items, NaN where there is none. */
 export async function loadNumbers(url: string, n: number): Promise<Float32Array> {
   return new Float32Array(await bytes(url), 0, n);
+}
+
+/** As `loadNumbers`, with the accuracy of the neighbors that they rest on. */
+export async function loadMeasured(
+  url: string,
+  n: number,
+): Promise<{ numbers: Float32Array; accuracy: Accuracy | null }> {
+  const buffer = await bytes(url);
+  return { numbers: new Float32Array(buffer, 0, n), accuracy: accuracyAfter(buffer, 4 * n) };
 }

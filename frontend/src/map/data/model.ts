@@ -5,6 +5,13 @@ import { UNLABELED } from "../../lib/palette.ts";
 export interface Nearest {
   items: Int32Array;
   distances: Float32Array;
+  accuracy?: Accuracy | null;
+}
+
+/** Of neighbors that an index found: the share of the 10 nearest that is right, and on how many items that was measured. */
+export interface Accuracy {
+  recall: number;
+  measured: number;
 }
 
 /** What points are graded by; `alarming` turns a share from low to high into 0 (well) to 1 (look here). */
@@ -14,6 +21,7 @@ export interface Grades {
   low: number;
   high: number;
   alarming: (share: number) => number;
+  accuracy?: Accuracy | null;
 }
 
 /** Categories that items are grouped by in place of their classes: names, and which of them each item has. */
@@ -45,6 +53,8 @@ export class Model {
   /** Categories that the shapes of markers stand for, in place of the classes. */
   marking: Grouping | null = null;
   nearest: Nearest | null = null;
+  /** Whether these are being fetched, or still computed. */
+  searching = false;
 
   constructor(
     readonly classes: string[],

@@ -8,12 +8,15 @@ import type { MapData } from "../data/expandProps.ts";
 import type { Grades, Model } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
 import { COLUMN, columnText, loadColumn } from "../data/columnColors.ts";
-import { loadColumns, loadNumbers } from "../data/fetchItems.ts";
+import { loadColumns, loadMeasured } from "../data/fetchItems.ts";
+import { accuracyWords } from "./accuracyWords.ts";
 import { errorColor } from "../render/pointColors.ts";
 
 interface Choice {
   title: string;
   help?: string;
+  /** Why it cannot be chosen, where it cannot. */
+  missing?: string;
   /** Of numbers: from where to where the scale goes, its ends in words, and which of them to look at. */
   range?: (numbers: Float32Array) => [number, number];
   low?: string;
@@ -21,9 +24,15 @@ interface Choice {
   alarming?: (share: number) => number;
 }
 
+const NO_VALUES = "not known for this map: it needs a finished map of one epoch, after the training";
+
 const CHOICES: Record<string, Choice> = {
   class: { title: "Class" },
-  error: { title: "Error", help: "images whose nearest test image is of a different class" },
+  error: {
+    title: "Error",
+    help: "images whose nearest test image is of a different class",
+    missing: "known in the app when the training has finished",
+  },
   faithfulness: {
     title: "Faithfulness",
     help: "share of the 10 nearest neighbors in the embedding that are also among the 10 nearest on the map: low = map is unreliable here",
@@ -31,12 +40,14 @@ const CHOICES: Record<string, Choice> = {
     low: "0 of 10 neighbors preserved",
     high: "all",
     alarming: (share) => 1 - share,
+    missing: NO_VALUES,
   },
   center: {
     title: "Distance to class center",
     help: "distance in the embedding to the mean of the image's class",
     range: rangeOf,
     alarming: (share) => share,
+    missing: NO_VALUES,
   },
 };
 
@@ -50,6 +61,8 @@ export function rangeOf(numbers: Float32Array): [number, number] {
   return [0, known.length ? known[Math.floor(0.99 * (known.length - 1))] || 1 : 1];
 }
 
+const SEARCHING = "computing neighbors …";
+
 export class ColorControl {
   /** What points are colored by. */
   name = "class";
@@ -58,8 +71,10 @@ export class ColorControl {
   private bar = h("canvas", { width: 120, height: 1 });
   private words = h("div", "scale-words");
   private title = h("div", "scale-title");
-  readonly scale = h("div", { class: "scale", hidden: true }, this.title, this.bar, this.words);
+  private note = h("div", { class: "scale-note", hidden: true });
+  readonly scale = h("div", { class: "scale", hidden: true }, this.title, this.bar, this.words, this.note);
   private wanted = "";
+  private pending = false; // whether what points are to be colored by is still computed
   /** The columns that points can be colored by. */
   columns: ColumnInfo[] = [];
   private listed: string | undefined; // the address of the columns in the menu
@@ -85,30 +100,35 @@ export class ColorControl {
     this.name = color in CHOICES || column ? color : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
-      option.disabled =
-        CHOICES[option.value]?.range !== undefined &&
-        addressOf(values, option.value) === undefined &&
-        option.value !== this.name;
+      const { help = "", missing } = CHOICES[option.value] ?? {};
+      const known = option.value === "error" ? data.nearest_url : addressOf(values, option.value);
+      option.disabled = missing !== undefined && known === undefined && option.value !== this.name;
+      option.title = option.disabled ? `${help}; ${missing}` : help;
     }
     if (column && data.column_url) return this.setColumn(column, data.column_url, model);
     const regrouped = model.groupBy(null);
     const { range, alarming } = CHOICES[this.name];
     const url = range ? addressOf(values, this.name) : null;
     const wanted = (this.wanted = `${this.name} ${url}`);
+    this.pending = false;
     if (!url || !range || !alarming) {
       model.grades = null;
       return regrouped;
     }
     if (model.grades?.url === url) return regrouped;
-    const numbers = await loadNumbers(url, n);
+    if (this.name === "faithfulness") this.awaitNumbers();
+    const { numbers, accuracy } = await loadMeasured(url, n).finally(() => {
+      if (this.wanted === wanted) this.pending = false;
+    });
     if (this.wanted !== wanted) return regrouped;
     const [low, high] = range(numbers);
-    model.grades = { url, numbers, low, high, alarming };
+    model.grades = { url, numbers, low, high, alarming, accuracy };
     return regrouped;
   }
 
   private async setColumn(column: ColumnInfo, column_url: string, model: Model): Promise<boolean> {
     const wanted = (this.wanted = `${COLUMN}${column.name} ${column_url}`);
+    this.pending = false;
     const { grades, grouping } = await loadColumn(column, column_url, model.n);
     if (this.wanted !== wanted) return false;
     model.grades = grades;
@@ -130,18 +150,38 @@ export class ColorControl {
   update({ model, theme }: MapState, wrong: number): void {
     const { grades } = model;
     const errors = this.name === "error" && model.nearest !== null;
-    this.scale.hidden = !grades && !errors;
+    const searching = this.pending || (this.name === "error" && model.searching);
+    this.scale.hidden = !grades && !errors && !searching;
     if (this.scale.hidden) return;
     const chosen = CHOICES[this.name] ?? this.columnChoice(grades);
-    this.title.textContent = chosen.title;
-    this.title.title = chosen.help ?? "";
+    if (searching) {
+      this.showWords(chosen, SEARCHING);
+      return;
+    }
+    this.showWords(chosen, "");
     this.bar.hidden = !grades;
+    const accuracy = errors ? model.nearest?.accuracy : grades?.accuracy;
+    this.note.textContent = accuracy ? accuracyWords(accuracy, model.noun) : "";
+    this.note.hidden = !accuracy;
     if (errors) {
       const dot = h("span", { class: "dot", style: `background: ${css(errorColor(theme))}` });
       this.words.replaceChildren(dot, `nearest neighbor of a different class: ${grouped(wrong)}`);
       return;
     }
     if (grades) this.drawScale(grades, chosen, ramp(theme));
+  }
+
+  private awaitNumbers(): void {
+    this.pending = true;
+    this.showWords(CHOICES[this.name], SEARCHING);
+  }
+
+  private showWords({ title, help = "" }: Choice, words: string): void {
+    this.scale.hidden = false;
+    this.title.textContent = title;
+    this.title.title = help;
+    this.bar.hidden = this.note.hidden = true;
+    this.words.replaceChildren(words);
   }
 
   private columnChoice(grades: Grades | null): Choice {

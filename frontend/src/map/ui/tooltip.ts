@@ -3,6 +3,7 @@ import { tileStyle } from "../../lib/sprites.ts";
 import { css } from "../../lib/theme.ts";
 import { h, updateAttribute } from "../../lib/dom.ts";
 import type { MapState } from "../data/state.ts";
+import { percentRight } from "./accuracyWords.ts";
 import type { Point, Port } from "../math/camera.ts";
 
 const PICTURE = 96; // pixels
@@ -56,7 +57,9 @@ export class Tooltip {
       near.distance !== undefined && Number.isFinite(near.distance)
         ? `, ${Number(near.distance).toPrecision(2)} away`
         : "";
-    this.near.textContent = `nearest: ${model.classes[other]}${distance}`;
+    const accuracy = near.item === model.nearest?.items[item] ? model.nearest.accuracy : null;
+    const sure = accuracy ? ` (index: ${percentRight(accuracy)} right)` : "";
+    this.near.textContent = `nearest: ${model.classes[other]}${distance}${sure}`;
   }
 
   /** Fill anew at the next show: what is known of the item has changed. */

@@ -1,1 +1,0 @@
-export { detail as default } from "../dmlviz.map/page-523f9192ae1f998e.js";

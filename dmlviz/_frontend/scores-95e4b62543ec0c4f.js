@@ -1,1 +1,0 @@
-export { scores as default } from "../dmlviz.map/page-523f9192ae1f998e.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-523f9192ae1f998e.js";

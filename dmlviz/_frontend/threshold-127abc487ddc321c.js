@@ -1,0 +1,1 @@
+export { threshold as default } from "../dmlviz.map/page-e2713e538a955cea.js";
