@@ -75,8 +75,7 @@ def _line(services: Services, status: FeaturesStatus) -> None:
         now = services.features.status(services.person)
         if now is None or now.under_way != status.under_way:
             st.rerun()
-        text = "Failed" if now.phase == "failed" else backbone.progress_text(now)
-        st.caption(escape_markdown(f"{backbone.heading(now)}: {text}."))
+        st.caption(escape_markdown(f"{backbone.heading(now)}: {backbone.progress_text(now)}."))
 
     st.fragment(line, run_every=LINE_INTERVAL_S if status.under_way else None)()
 
@@ -85,12 +84,12 @@ def _line(services: Services, status: FeaturesStatus) -> None:
 def _dialog(ui: UIState, services: Services, dataset: str) -> None:
     with error_boundary():
         status = services.features.status(services.person)
-        if status is None or status.phase in ("failed", "unknown"):
+        if status is None or status.phase == "unknown" or (status.phase == "failed" and not status.done):
             _form(services, dataset, status)
         elif status.under_way:
             st.fragment(_progress, run_every=POLL_INTERVAL_S)(services)
         elif status.result:
-            _finished(ui, services, status)
+            _finished(ui, services, status, dataset)
         else:
             _stopped(services, status)
 
@@ -124,16 +123,19 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
         format_func=SOURCES.__getitem__,
         horizontal=True,
         key="backbone-source",
+        on_change=_forget_reason,
     )
-    kept, path, file = _weights(services, name, source, "" if last is None else last.path)
+    kept, path, file = _weights(services, name, source, last)
     title = st.text_input(
         "Name",
-        "" if last is None else last.title,
+        last.title if last is not None and last.dataset == dataset else "",
         key="backbone-title",
         max_chars=60,
         placeholder=f"{DATASETS[dataset].title}, {spec.title}",
     )
-    reason = st.session_state.get(ERROR) or ("" if failed is None else failed.reason)
+    if failed is not None and failed.dataset not in ("", dataset):  # of other images, which this form is not about
+        failed = None
+    reason = st.session_state.get(ERROR, "" if failed is None else failed.reason)
     if reason:
         st.caption(f":orange[{escape_markdown(reason)}]")
     with st.container(horizontal=True):
@@ -148,18 +150,35 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
             _do(lambda: services.features.discard(services.person))
 
 
-def _weights(services: Services, name: str, source: Source, last: str) -> tuple[str, str, UploadedFile | None]:
+def _weights(
+    services: Services, name: str, source: Source, last: BackboneChoice | None
+) -> tuple[str, str, UploadedFile | None]:
     """Render the choice of the weights from a source; return the kept ones, a path, a file: one of them at most."""
     spec = BACKBONES[name]
     if source == "kept":
         known = backbone.known_weights(services, name)
-        return st.selectbox("Weights in the data folder", list(known), format_func=known.__getitem__), "", None
+        kept = list(known).index(last.kept) if last is not None and last.kept in known else 0
+        picked = st.selectbox(
+            "Weights in the data folder",
+            list(known),
+            kept,
+            known.__getitem__,
+            key=f"backbone-kept.{name}",
+            on_change=_forget_reason,
+        )
+        return picked, "", None
     if source == "download":
         st.caption(f"{spec.library} downloads {spec.weights}; the server needs a network for that.")
         return "", "", None
     words = f"A state dict of {spec.library}'s {spec.title}, as safetensors or as torch.save writes it"
     if source == "path":
-        path = st.text_input("Path", last, key="backbone-path", placeholder="/data/resnet18.safetensors")
+        path = st.text_input(
+            "Path",
+            "" if last is None else last.path,
+            key="backbone-path",
+            placeholder="/data/resnet18.safetensors",
+            on_change=_forget_reason,
+        )
         st.caption(f"{words}.")
         return "", path, None
     megabytes = max_megabytes(services)
@@ -168,6 +187,7 @@ def _weights(services: Services, name: str, source: Source, last: str) -> tuple[
         type=SUFFIXES,
         max_upload_size=megabytes,
         key="backbone-file",
+        on_change=_forget_reason,
         label_visibility="collapsed",
     )
     more = " For more, choose File on this machine." if services.person.alone else ""
@@ -189,26 +209,37 @@ def _progress(services: Services) -> None:
         st.rerun(scope="fragment")
 
 
-def _finished(ui: UIState, services: Services, status: FeaturesStatus) -> None:
+def _finished(ui: UIState, services: Services, status: FeaturesStatus, dataset: str) -> None:
     """Offer the new data set where another one is selected than that of the images."""
     st.markdown(f"**{escape_markdown(backbone.heading(status))}**")
     st.caption(f"The features of all {status.of:,} images are computed." if status.of else "The features are computed.")
-    if st.button("Use these features", type="primary", key="backbone-use"):
-        take_finished(ui, services, None)
-        st.rerun()
+    st.caption(f"They are a data set of their own in Data: {escape_markdown(DATASETS[status.result].title)}.")
+    with st.container(horizontal=True):
+        if st.button("Use these features", type="primary", key="backbone-use"):
+            take_finished(ui, services, None)
+            st.rerun()
+        if backbone.takes_backbone(dataset) and st.button("Compute others", key="backbone-others"):
+            st.session_state[TAKEN] = backbone.put_aside(services)
+            st.session_state.pop(LAST, None)
+            st.rerun()
 
 
 def _stopped(services: Services, status: FeaturesStatus) -> None:
     st.markdown(f"**{escape_markdown(backbone.heading(status))}**")
     st.progress(status.done / max(1, status.of), escape_markdown(backbone.progress_text(status)))
     st.caption("What is done is kept. Discard deletes it, and another backbone can be chosen.")
-    if reason := st.session_state.get(ERROR):
+    if reason := st.session_state.get(ERROR, status.reason if status.phase == "failed" else ""):
         st.caption(f":orange[{escape_markdown(reason)}]")
     with st.container(horizontal=True):
         if st.button("Continue", type="primary", key="backbone-continue"):
             _do(lambda: backbone.go_on(services))
         if st.button("Discard", key="backbone-discard"):
             _do(lambda: services.features.discard(services.person))
+
+
+def _forget_reason() -> None:
+    """Say no more why what was chosen before cannot be done."""
+    st.session_state[ERROR] = ""
 
 
 def _do(action: Callable[[], object]) -> None:

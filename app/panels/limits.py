@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from app.runtime.limits import MAX_DISK_GB, MAX_JOBS, MAX_UPLOAD_MB, check_may_set
-from app.runtime.people import GB, MB, Limits, Person, Role
+from app.runtime.limits import MAX_DISK_GB, MAX_JOBS, check_may_set
+from app.runtime.people import GB, MAX_UPLOAD_MB, MB, Limits, Person, Role
 from app.runtime.services import Services
 from app.widgets.markdown import escape_markdown
 from dmlviz.errors import UserError

@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.runtime.people import MAX_UPLOAD_MB, MB
 from app.runtime.services import Services
 from app.runtime.uploads import ImportStatus
 from app.state.explore import UIState
@@ -16,7 +17,6 @@ from dmlviz.data.table_limits import MAX_VECTORS
 from dmlviz.errors import UserError
 
 OPEN = "custom-data-open"
-MAX_MEGABYTES = 100
 SIDES = {None: "Original, max 32"} | {side: str(side) for side in (28, 32, 48, 64, 96, 128, 224)}
 COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
@@ -32,7 +32,7 @@ TABLES = (
     "**Tables**: csv or parquet, a row for each image (a column of bytes) or vector. All other columns are kept: color "
     "the map by them, search, filter and sort."
 )
-LIMIT = f"Max {MAX_MEGABYTES} MB (use `dmlviz data add PATH` for more)."
+LIMIT = f"Max {MAX_UPLOAD_MB} MB (use `dmlviz data add PATH` for more)."
 
 
 def upload_button() -> None:
@@ -95,7 +95,7 @@ def _choose_files(services: Services) -> None:
 
 def max_megabytes(services: Services) -> int:
     """Megabytes that this person may upload at a time."""
-    return MAX_MEGABYTES if services.person.alone else max(1, services.person.limits.upload // 1_000_000)
+    return MAX_UPLOAD_MB if services.person.alone else max(1, services.person.limits.upload // MB)
 
 
 def _show_progress(services: Services) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from app.runtime.services import Services
 from app.runtime.url_state import note_event
 from app.state.compare import CompareState
+from app.widgets.labels import unique_labels
 from app.widgets.markdown import escape_markdown
 from app.widgets.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
 from dmlviz.catalog.backbones import blocks_of
@@ -151,7 +152,8 @@ def _value(config: TrainConfig, name: str) -> Any:
     choices = _choices(config, name)
     if choices is not None:
         options, titles = choices
-        return st.selectbox("Value", options, index=options.index(current), format_func=titles, key=key)
+        labels = unique_labels(options, titles)
+        return st.selectbox("Value", options, index=options.index(current), format_func=labels.__getitem__, key=key)
     kind = type(current)
     step = {"learning_rate": 1e-4, "weight_decay": 1e-4, "steps": 100}.get(name, 1 if kind is int else 0.05)
     minimum = (

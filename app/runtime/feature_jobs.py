@@ -54,6 +54,7 @@ class FeaturesStatus:
         dataset: Name of the data set of images.
         backbone: Name of the backbone.
         title: Title that was asked for.
+        weights: File of the weights; None for those that the library downloads.
         done: Images whose features are computed.
         of: All images; 0 while nobody knows.
         left: Seconds to the end; None while nobody knows.
@@ -66,6 +67,7 @@ class FeaturesStatus:
     dataset: str
     backbone: str
     title: str = ""
+    weights: Path | None = None
     done: int = 0
     of: int = 0
     left: float | None = None
@@ -139,6 +141,7 @@ class FeatureJobs:
         try:
             order, progress = record.order, record.progress
             asked = {name: order[name] for name in ("dataset", "backbone", "title")}
+            asked["weights"] = None if order["weights"] is None else Path(order["weights"])
             status, end = self.scheduler.features_status(record), record.end
         except DamagedFileError as error:
             return FeaturesStatus(phase="failed", dataset="", backbone="", reason=str(error))

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from app.runtime.people import GB, MB, ROLES, Limits, Person, Role, file_stamp
+from app.runtime.people import GB, MAX_UPLOAD_MB, MB, ROLES, Limits, Person, Role, file_stamp
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.files import ensure_dir, write_json
 from dmlviz.storage.run_schema.validation import read
 
-MAX_JOBS, MAX_UPLOAD_MB, MAX_DISK_GB = 4, 100, 1_000_000
+MAX_JOBS, MAX_DISK_GB = 4, 1_000_000
 
 
 class _Row(BaseModel):

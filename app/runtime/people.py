@@ -17,6 +17,7 @@ from dmlviz.storage.run_schema.validation import complaint
 LOGIN, BROWSER = "login:", "browser:"  # what an ID begins with: how the person is known
 GUEST_RETENTION_S = 24 * 3600.0  # seconds after which a guest's runs and data are deleted
 GB, MB = 1_000_000_000, 1_000_000
+MAX_UPLOAD_MB = 110  # room for the weights of a ResNet-50, as torchvision has them: 103 MB
 
 
 class Role(enum.IntEnum):
@@ -50,9 +51,9 @@ class Limits:
 DEFAULT_LIMITS = {
     Role.NOBODY: Limits(disk=0, jobs=0, upload=0),
     Role.GUEST: Limits(disk=200 * MB, jobs=2, upload=20 * MB),
-    Role.MEMBER: Limits(disk=GB, jobs=4, upload=100 * MB),
-    Role.TEACHER: Limits(disk=5 * GB, jobs=4, upload=100 * MB),
-    Role.ADMIN: Limits(disk=None, jobs=4, upload=100 * MB),
+    Role.MEMBER: Limits(disk=GB, jobs=4, upload=MAX_UPLOAD_MB * MB),
+    Role.TEACHER: Limits(disk=5 * GB, jobs=4, upload=MAX_UPLOAD_MB * MB),
+    Role.ADMIN: Limits(disk=None, jobs=4, upload=MAX_UPLOAD_MB * MB),
 }
 
 
@@ -96,7 +97,7 @@ class _Model(BaseModel):
 class _LimitsTable(_Model):
     disk_gb: Annotated[float, Field(ge=0, le=1e6)] | None = None
     jobs: Annotated[int, Field(ge=0, le=4)] | None = None
-    upload_mb: Annotated[float, Field(ge=0, le=100)] | None = None
+    upload_mb: Annotated[float, Field(ge=0, le=MAX_UPLOAD_MB)] | None = None
 
 
 class _Defaults(_Model):

@@ -1,6 +1,6 @@
 """The pretrained backbone of a person: what may be computed, the start of it, its words, and what it brings."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -127,8 +127,16 @@ def last_choice(services: Services) -> BackboneChoice | None:
     status = services.features.status(services.person)
     if status is None or status.backbone not in BACKBONES:
         return None
-    source: Source = "download" if services.features.uploaded(services.person) is None else "upload"
-    return BackboneChoice(dataset=status.dataset, backbone=status.backbone, source=source, title=status.title)
+    choice = BackboneChoice(dataset=status.dataset, backbone=status.backbone, source="download", title=status.title)
+    weights = status.weights
+    if weights is None:
+        return choice
+    if weights.is_relative_to(services.features.folder_of(services.person).resolve()):
+        return replace(choice, source="upload")
+    for digest in backbone_weights.kept_weights(services.data, status.backbone):
+        if weights == backbone_weights.weights_file(services.data, status.backbone, digest).resolve():
+            return replace(choice, source="kept", kept=digest)
+    return replace(choice, source="path", path=str(weights)) if services.person.alone else choice
 
 
 def go_on(services: Services) -> None:
@@ -159,6 +167,12 @@ def take_finished(ui: TrainingDraft, services: Services, pictures: str | None, t
     return found[1]
 
 
+def put_aside(services: Services) -> str:
+    """Keep the data set of a computation that has finished, not selected; return its word, as `take_finished` does."""
+    found = services.features.take(services.person)
+    return "" if found is None else found[1]
+
+
 def reusable_upload(services: Services, backbone: str) -> Path | None:
     """The file that was uploaded before, unless this very backbone could do nothing with it."""
     status = services.features.status(services.person)
@@ -184,7 +198,8 @@ def progress_text(status: FeaturesStatus) -> str:
     if status.under_way:
         left = "" if status.left is None or not status.left else f", {duration(status.left)} left"
         return f"{images}{left}" if images else "Reading images and weights"
-    return f"Stopped at {images}" if images else "Stopped"
+    ended = "Failed" if status.phase == "failed" else "Stopped"
+    return f"{ended} at {images}" if images else ended
 
 
 def duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.runtime.url_state import note_event
 from app.state.explore import UIState
+from app.widgets.labels import unique_labels
 from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
@@ -30,7 +31,11 @@ def bound_widget(
     The browser may never hear of a run that the next one cut short. A widget that it first meets after that starts
     from its default and would hand that in as if a person had entered it, so the default is the value too; and a
     value set in a run that was cut short is set again. No other value is: it would overwrite what is typed in a form.
+
+    No two options have the same label: the browser says by it what was chosen.
     """
+    if "format_func" in kwargs:
+        kwargs["format_func"] = unique_labels(kwargs["options"], kwargs["format_func"]).__getitem__
     assigned = st.session_state.setdefault(_ASSIGNED, set())
     if key in assigned or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value

@@ -9,7 +9,7 @@ from dmlviz.jobs.job import Job
 from dmlviz.jobs.job_report import JobReport
 from dmlviz.jobs.placement import JobWorker
 from dmlviz.jobs.trial_record import TrialRecord
-from dmlviz.jobs.worker_process import WorkerProcess
+from dmlviz.jobs.worker_process import KILLED, WorkerProcess
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import EventLogDir
 from dmlviz.runs.store import Runs
@@ -30,6 +30,15 @@ def write_end(job: Job, event: str, reason: str) -> None:
         step = next((e["step"] for e in reversed(job.record.events()) if "step" in e), 0)
     with contextlib.suppress(OSError, UserError), RecordWriter(job.record, time.time) as writer:
         writer.event(event, step=step, metrics={}, reason=reason)
+
+
+def why_it_failed(job: Job, why: str) -> str:
+    """Return how the worker of a job ended, with what to do about it where that is known."""
+    if why != KILLED:
+        return why
+    if job.key.kind == "features":
+        return f"{why} Close other programs, and continue."
+    return f"{why} Close other programs, or use a smaller net or smaller batches."
 
 
 def worker_name(worker: JobWorker | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Job, Key
-from dmlviz.jobs.job_end import begin_again, how_it_ended, is_over, report_of, worker_name, write_end
+from dmlviz.jobs.job_end import begin_again, how_it_ended, is_over, report_of, why_it_failed, worker_name, write_end
 from dmlviz.jobs.job_report import JobListener
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
@@ -295,7 +295,7 @@ class JobQueue:
         if job.stopping:
             write_end(job, "stopped", "stopped by hand")
         elif not event.lost:
-            write_end(job, "failed", event.why)
+            write_end(job, "failed", why_it_failed(job, event.why))
         elif job.attempts == MAX_ATTEMPTS:
             write_end(job, "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
         elif begin_again(job, self.runs, event.why):

@@ -12,6 +12,8 @@ from typing import Any
 from dmlviz.jobs import fork_client
 from dmlviz.jobs.placement import EventQueue, WorkerEvent
 
+KILLED = "The worker was killed (signal 9): most likely out of memory."
+
 
 class WorkerProcess:
     """One `dmlviz.jobs.worker`; it ends with this process, which holds the other end of its standard input.
@@ -96,10 +98,7 @@ def exit_message(status: int, lines: list[str]) -> str:
         lines: Its last lines on standard error.
     """
     if status == -signal.SIGKILL:
-        return (
-            "The worker was killed (signal 9): most likely out of memory; "
-            "close other programs, or use a smaller net or smaller batches."
-        )
+        return KILLED
     if status < 0:
         return f"The worker was killed (signal {-status}, {signal.Signals(-status).name})."
     last_line = f": {lines[-1][:200]}" if lines else ""

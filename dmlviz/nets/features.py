@@ -250,10 +250,13 @@ def _save(
     root: Path, name: str, source: Dataset, features: Mapping[str, np.ndarray], about: Features, title: str
 ) -> None:
     declared, spec = DATASETS[source.name], BACKBONES[about.backbone]
+    usual = f"{declared.title}, {spec.title}"
+    if usual in {DATASETS[other].title for other in custom_datasets.list_names(root) if other in DATASETS}:
+        usual += f" ({about.weights[:6]})"  # the same images with other weights
     described = replace(
         declared,
         name=name,
-        title=title or f"{declared.title}, {spec.title}",
+        title=title or usual,
         summary=f"What {spec.title} makes of each image, {spec.dimensions} numbers. {declared.summary}",
         mean=source.mean,
         std=source.std,

@@ -35,7 +35,9 @@ def test_weights_are_uploaded_features_computed_and_a_head_trained(person, runs,
     expect(page).to_have_url(re.compile("dataset=custom-[0-9a-f]{16}"))
     pictures = page.url.partition("dataset=")[2][:23]
 
+    page.emulate_media(color_scheme="dark")  # a dialog has the grays of the theme, too
     person.press("Pretrained backbone…")
+    expect(dialog.get_by_test_id("stCaptionContainer").locator("p").first).to_have_css("color", "rgb(166, 170, 179)")
     dialog.get_by_test_id("stRadio").get_by_text("Upload", exact=True).click()
     files.set_input_files(weights / "cut.pth")
     expect(dialog.get_by_text("cut.pth", exact=True)).to_be_visible()

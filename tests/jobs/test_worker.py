@@ -16,6 +16,8 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.jobs import fork_client
+from dmlviz.jobs.job import Job, Key
+from dmlviz.jobs.job_end import why_it_failed
 from dmlviz.jobs.worker_process import exit_message
 from dmlviz.process_setup import ONE_THREAD_ENV
 from dmlviz.runs.store import Runs
@@ -222,3 +224,14 @@ def test_too_little_memory_fails_with_one_sentence(runs):
 )
 def test_the_exit_of_a_worker_is_one_sentence(status, said, sentence):
     assert sentence in exit_message(status, said)
+
+
+@pytest.mark.parametrize(
+    ("key", "advice"), [(Key("run"), "smaller batches"), (Key("", features="folder"), "and continue")]
+)
+def test_who_lost_a_worker_to_a_lack_of_memory_is_told_what_helps(key, advice):
+    job = Job(key, record=None, request={}, dataset="digits", owners=[])
+    why = why_it_failed(job, exit_message(-signal.SIGKILL, []))
+    assert "out of memory" in why
+    assert advice in why
+    assert why_it_failed(job, "It ended.") == "It ended."

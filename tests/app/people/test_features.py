@@ -204,3 +204,22 @@ def test_data_sets_on_disk_are_images_for_a_backbone_and_features_are_not(shared
     assert backbone.takes_backbone("digits")
     assert not backbone.takes_backbone(MADE)
     assert data.load(MADE, shared.data).train.features.shape == (2, 512)
+
+
+def test_a_computation_that_failed_says_why_and_offers_to_go_on_with_what_was_chosen(shared, people, ada, queued):
+    backbone.start(ada.here, upload())
+    with RecordWriter(FeaturesRecord(queued[0][1].path)) as writer:
+        writer.event("started")
+        writer.event("progress", done=16, of=1797, left=None)
+        writer.event("failed", reason="The worker was killed.")
+    status = ada.here.features.status(ada.here.person)
+    assert (status.phase, status.done, status.reason) == ("failed", 16, "The worker was killed.")
+    assert backbone.progress_text(status) == "Failed at 16 of 1,797 images"
+    assert backbone.last_choice(ada.here) == choice(title="My title")
+    backbone.go_on(ada.here)
+    assert queued[1][1].order == queued[0][1].order
+    finish(shared, queued)
+    assert backbone.put_aside(ada.here)
+    assert ada.here.features.status(ada.here.person) is None
+    backbone.start(ada.here, choice(source="kept", kept=WEIGHTS))
+    assert backbone.last_choice(ada.here) == choice(source="kept", kept=WEIGHTS)

@@ -53,7 +53,7 @@ def test_studies_count_where_runs_and_trainings_do(shared, people, ada, monkeypa
 
 def test_a_teacher_gives_those_below_no_more_than_they_have_and_an_admin_anybody_anything(shared, people):
     persons = {name: someone.here.person for name, someone in people.items()}
-    set_limits, most = shared.identity.set_limits, Limits(disk=None, jobs=4, upload=100 * MB)
+    set_limits, most = shared.identity.set_limits, Limits(disk=None, jobs=4, upload=110 * MB)
     for name in ("ada", "guest"):
         with pytest.raises(UserError, match="Only a teacher"):
             set_limits(persons[name], Role.GUEST, SMALL)
@@ -62,7 +62,7 @@ def test_a_teacher_gives_those_below_no_more_than_they_have_and_an_admin_anybody
             set_limits(persons["teacher"], role, SMALL)
     with pytest.raises(UserError, match="5 GB, 4 jobs"):
         set_limits(persons["teacher"], Role.MEMBER, most)
-    set_limits(persons["teacher"], Role.MEMBER, Limits(disk=5 * GB, jobs=4, upload=100 * MB))
+    set_limits(persons["teacher"], Role.MEMBER, Limits(disk=5 * GB, jobs=4, upload=110 * MB))
     set_limits(persons["admin"], Role.TEACHER, most)
     set_limits(persons["admin"], Role.ADMIN, SMALL)
     set_limits(people["admin"].here.person, Role.ADMIN, None)  # who has locked themselves out gets back
