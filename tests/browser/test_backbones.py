@@ -42,7 +42,7 @@ def test_weights_are_uploaded_features_computed_and_a_head_trained(person, runs,
     files.set_input_files(weights / "cut.pth")
     expect(dialog.get_by_text("cut.pth", exact=True)).to_be_visible()
     dialog.get_by_role("button", name="Compute features").click()
-    expect(dialog.get_by_text("cut.pth could not be read")).to_be_visible()
+    expect(dialog.get_by_text("cut.pth is cut off or damaged")).to_be_visible()
     files.set_input_files(weights / "resnet18.pth")  # what was chosen is still there
     expect(dialog.get_by_text("resnet18.pth", exact=True)).to_be_visible()
     dialog.get_by_role("button", name="Compute features").click()
