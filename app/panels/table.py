@@ -10,13 +10,15 @@ import streamlit as st
 
 from app.panels import inspector
 from app.payloads.columns import described, run_columns
-from app.payloads.table_rows import Filter, matching_rows, with_classes
+from app.payloads.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
 from app.runtime import url_state
 from app.runtime.url_state import note_event
 from app.state import explore
 from app.state.current_view import PageContext, context_key, page_context
+from app.state.explore import UIState
 from app.state.selection import Selection
 from app.widgets.error_boundary import error_boundary
+from app.widgets.markdown import escape_markdown
 from dmlviz.data.columns import Column
 from dmlviz.runs.run import Run
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 KEY = "table"
 PICKED = "table.picked"  # a person has selected rows, so that the map has to follow
-ANY = "Any column"
+ROW_NUMBER = "Row number"
+LISTED = "table.listed"  # the selection on the map that is listed, where only that is
 MOST_ROWS = 10_000  # sent to the page at a time
 HEIGHT = 360  # pixels
 FEW_DAYS = 3  # within which the time of the day matters
@@ -45,11 +48,17 @@ def table_panel(page: PageContext) -> None:
             if context.run_view is None or context_key(context)[:2] != key[:2] or st.session_state.pop(PICKED, False):
                 url_state.rerun()
             expander = st.expander("Table", key=KEY, on_change=note_event)
+            st.session_state.pop(LISTED, None)
             if expander.open:
                 with expander:
                     _table(context)
 
     drawer()
+
+
+def follows(ui: UIState) -> bool:
+    """Whether the table lists the selection of the map, and that is another one now."""
+    return LISTED in st.session_state and st.session_state[LISTED] != ui.selected
 
 
 def _table(context: PageContext) -> None:
@@ -59,20 +68,33 @@ def _table(context: PageContext) -> None:
     if table is None:
         st.caption("The columns of this run cannot be read.")
         return
-    columns = described(run, data)
-    _filter_widgets(run.id, columns)
-    rows = _matching_rows(run, table, columns)
-    _rows_on_page(run, table, rows)
+    columns, whole = described(run, data), with_classes(run, table)
+    _filter_widgets(run.id, columns, whole.column_names)
+    if _only_selected(run.id):
+        st.session_state[LISTED] = context.ui.selected
+    rows = _matching_rows(run, whole, columns)
     chosen = _picked(run.id, rows)
-    left, right = st.columns([3, 1], vertical_alignment="center")
-    what = f"{len(chosen):,} picked" if len(chosen) else f"{len(rows):,} of {table.num_rows:,} rows"
+    # Between the widgets and the list, whose own tools would lie above the widgets.
+    st.caption(_caption(run.id, rows, len(chosen), table.num_rows))
+    _rows_on_page(run.id, whole, rows)
+    _, left, right = st.columns([4, 1, 1])
     with left:
-        more = f" The first {MOST_ROWS:,} are listed: search or filter for others." if len(rows) > MOST_ROWS else ""
-        st.caption(f"{what}. Click the head of a column to sort by it, a box on the left to pick a row.{more}")
+        st.download_button(
+            "Save as CSV",
+            lambda: rows_as_csv(whole, chosen if len(chosen) else rows),
+            f"{run.id}-rows.csv",
+            "text/csv",
+            key="table.save",
+            help="All rows that were found, or those that you picked, with every column",
+            width="stretch",
+            disabled=not len(rows),
+            on_click="ignore",
+        )
     with right:
         st.button(
             "Select on the map",
             key="table.select",
+            help="Then X on the map hides all others",
             width="stretch",
             disabled=not len(rows),
             on_click=_select,
@@ -80,50 +102,94 @@ def _table(context: PageContext) -> None:
         )
 
 
-def _filter_widgets(run: str, columns: tuple[Column, ...]) -> None:
-    """Render the widgets of the filter; they belong to the run, as its columns do."""
-    search, name, value = st.columns([3, 2, 4])
+def _caption(run: str, rows: np.ndarray, picked: int, total: int) -> str:
+    """Say what is listed."""
+    what = f"{picked:,} picked" if picked else f"{len(rows):,} of {total:,} rows"
+    if _only_selected(run) and explore.saved_state().selected is None:
+        what = "Nothing is selected on the map"
+    if len(rows) <= MOST_ROWS:
+        return f"{what}. Click a box on the left to pick a row."
+    by = st.session_state.get(f"table.sort.{run}", ROW_NUMBER)
+    order = "" if by == ROW_NUMBER else f" by {by}"
+    return (
+        f"{what}. The first {MOST_ROWS:,}{order} are listed; the head of a column sorts only these, **Sort by** all. "
+        "Click a box on the left to pick a row."
+    )
+
+
+def _filter_widgets(run: str, columns: tuple[Column, ...], names: list[str]) -> None:
+    """Render the widgets of filter and order; they belong to the run, as its columns do."""
+    search, chosen, order, direction = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
     with search:
         st.text_input("Search", key=f"table.search.{run}", placeholder="part of a text", persist_state="session")
     by_name = {column.name: column for column in columns if column.kind != "text"}
-    with name:
-        column = by_name.get(st.selectbox("Filter by", [ANY, *by_name], key=f"table.column.{run}"))
-    if column is None:
-        return
-    with value:
-        if column.kind == "category":
-            key = f"table.values.{run}.{column.name}"
-            st.multiselect("Values", column.values, key=key, placeholder="all", select_all=False)
-        elif not column.low < column.high:
-            st.caption("There are no numbers." if np.isnan(column.low) else f"All numbers are {column.low:g}.")
-        elif column.start is not None:
-            ends, key = (column.start, column.date_of(column.high)), f"table.range.{run}.{column.name}"
-            st.slider("From and to", *ends, ends, key=key, format=DATE if column.high > FEW_DAYS else TIME)
-        else:
-            whole, key = (column.low, column.high), f"table.range.{run}.{column.name}"
-            st.slider("From and to", *whole, whole, key=key)
+    with chosen:
+        key = f"table.columns.{run}"
+        filters = st.multiselect("Filter by", list(by_name), key=key, placeholder="any column", select_all=False)
+    with order:
+        by = st.selectbox("Sort by", [ROW_NUMBER, *names], key=f"table.sort.{run}")
+    with direction:
+        st.checkbox("Descending", key=f"table.descending.{run}", disabled=by == ROW_NUMBER)
+        st.checkbox("Only the selection", key=f"table.selection.{run}", help="List what is selected on the map")
+    for start in range(0, len(filters), 2):
+        for place, name in zip(st.columns(2), filters[start : start + 2], strict=False):
+            with place:
+                _condition_widget(run, by_name[name])
 
 
-def _filter(run: str, columns: tuple[Column, ...]) -> Filter:
-    """Return what is entered in the widgets of the filter."""
-    text = st.session_state.get(f"table.search.{run}", "")
-    name = st.session_state.get(f"table.column.{run}", ANY)
-    column = next((one for one in columns if one.name == name and one.kind != "text"), None)
-    if column is None or (column.kind != "category" and not column.low < column.high):
-        return Filter(text)
+def _condition_widget(run: str, column: Column) -> None:
+    title = escape_markdown(column.name)
     if column.kind == "category":
-        return Filter(text, name, values=tuple(st.session_state.get(f"table.values.{run}.{name}", ())))
-    low, high = st.session_state.get(f"table.range.{run}.{name}", (None, None))
+        key = f"table.values.{run}.{column.name}"
+        st.multiselect(title, column.values, key=key, placeholder="all values", select_all=False)
+    elif not column.low < column.high:
+        what = "There are no numbers" if np.isnan(column.low) else f"All numbers are {column.low:g}"
+        st.caption(f"{title}: {what}.")
+    elif column.start is not None:
+        ends, key = (column.start, column.date_of(column.high)), f"table.range.{run}.{column.name}"
+        st.slider(title, *ends, ends, key=key, format=DATE if column.high > FEW_DAYS else TIME)
+    else:
+        whole, key = (column.low, column.high), f"table.range.{run}.{column.name}"
+        st.slider(title, *whole, whole, key=key)
+
+
+def _only_selected(run: str) -> bool:
+    return bool(st.session_state.get(f"table.selection.{run}"))
+
+
+def _filter(run: Run, columns: tuple[Column, ...]) -> Filter:
+    """Return what is entered in the widgets of the filter."""
+    by_name = {column.name: column for column in columns if column.kind != "text"}
+    names = st.session_state.get(f"table.columns.{run.id}", ())
+    chosen = [by_name[name] for name in names if name in by_name]
+    conditions = tuple(_condition(run.id, one) for one in chosen if one.kind == "category" or one.low < one.high)
+    among = None
+    if _only_selected(run.id):
+        among, selected = np.zeros(0, np.int64), explore.saved_state().selected
+        if selected is not None and selected.dataset == run.config.dataset:
+            among = selected.items
+    return Filter(st.session_state.get(f"table.search.{run.id}", ""), conditions, among)
+
+
+def _condition(run: str, column: Column) -> Condition:
+    if column.kind == "category":
+        return Condition(column.name, values=tuple(st.session_state.get(f"table.values.{run}.{column.name}", ())))
+    low, high = st.session_state.get(f"table.range.{run}.{column.name}", (None, None))
     if low is None:
-        return Filter(text, name)
+        return Condition(column.name)
     if column.start is not None:
         low, high = ((end - column.start) / timedelta(days=1) for end in (low, high))
         high = high + 1e-9  # a time is rounded to a microsecond
-    return Filter(text, name, low if low > column.low else -np.inf, high if high < column.high else np.inf)
+    return Condition(column.name, low if low > column.low else -np.inf, high if high < column.high else np.inf)
 
 
 def _matching_rows(run: Run, table: "pyarrow.Table", columns: tuple[Column, ...]) -> np.ndarray:
-    return matching_rows(with_classes(run, table), columns, _filter(run.id, columns))
+    """Return the rows that are found, in the order that is chosen; the table has the classes."""
+    rows = matching_rows(table, columns, _filter(run, columns))
+    by = st.session_state.get(f"table.sort.{run.id}", ROW_NUMBER)
+    if by not in table.column_names:
+        return rows
+    return sorted_rows(table, rows, by, bool(st.session_state.get(f"table.descending.{run.id}")))
 
 
 def _rows_key(run: str, rows: np.ndarray) -> str:
@@ -131,11 +197,11 @@ def _rows_key(run: str, rows: np.ndarray) -> str:
     return f"table.rows.{run}.{zlib.crc32(rows[:MOST_ROWS].tobytes()):x}"
 
 
-def _rows_on_page(run: Run, table: "pyarrow.Table", rows: np.ndarray) -> None:
+def _rows_on_page(run: str, table: "pyarrow.Table", rows: np.ndarray) -> None:
     shown = rows[:MOST_ROWS]
     st.dataframe(
-        with_classes(run, table).take(shown).to_pandas().set_index(shown.astype(np.int64)),
-        key=_rows_key(run.id, rows),
+        table.take(shown).to_pandas().set_index(shown.astype(np.int64)),
+        key=_rows_key(run, rows),
         height=HEIGHT,
         on_select="rerun",
         selection_mode="multi-row",
@@ -154,7 +220,7 @@ def _select(run: Run, data: Path) -> None:
     table, ui = run_columns(run, data), explore.saved_state()
     if table is None:
         return
-    rows = _matching_rows(run, table, described(run, data))
+    rows = _matching_rows(run, with_classes(run, table), described(run, data))
     picked = _picked(run.id, rows)
     rows = picked if len(picked) else rows
     if not len(rows):

@@ -1,4 +1,4 @@
-"""The rows of a table of test images that a filter finds."""
+"""The rows of a table of test images: those that a filter finds, in the order of a column, as CSV."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,25 +13,39 @@ if TYPE_CHECKING:
     import pyarrow
 
 CLASS = "class"
+ROW = "row"
 
 
 @dataclass(frozen=True)
-class Filter:
-    """What rows are looked for: a text anywhere in the row, and what one column holds.
+class Condition:
+    """What one column holds.
 
     Attributes:
-        text: part of a text of the row, in any case.
-        column: the column; None for none.
+        column: the column.
         low: the least number of that column.
         high: the largest number of that column.
         values: the categories of that column, any of which will do; empty for all.
     """
 
-    text: str = ""
-    column: str | None = None
+    column: str
     low: float = float("-inf")
     high: float = float("inf")
     values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What rows are looked for.
+
+    Attributes:
+        text: part of a text of the row, in any case.
+        conditions: all of which hold.
+        among: the indices of the rows to look among; None for all.
+    """
+
+    text: str = ""
+    conditions: tuple[Condition, ...] = ()
+    among: np.ndarray | None = None
 
 
 def matching_rows(table: "pyarrow.Table", columns: tuple[Column, ...], wanted: Filter) -> np.ndarray:
@@ -39,20 +53,48 @@ def matching_rows(table: "pyarrow.Table", columns: tuple[Column, ...], wanted: F
     from pyarrow import compute
 
     found = np.ones(table.num_rows, bool)
+    if wanted.among is not None:
+        found[:] = False
+        found[wanted.among[wanted.among < table.num_rows]] = True
     if wanted.text:
         anywhere = np.zeros(table.num_rows, bool)
         for values in table.columns:
             matches = compute.match_substring(values.cast("string"), wanted.text, ignore_case=True)
             anywhere |= matches.fill_null(False).to_numpy()
         found &= anywhere
-    column = next((column for column in columns if column.name == wanted.column), None)
-    if column is not None and column.kind == "number":
-        numbers = column_numbers(table, column)
-        found &= (numbers >= np.float32(wanted.low)) & (numbers <= np.float32(wanted.high))
-    elif column is not None and wanted.values:
-        codes = [column.values.index(value) for value in wanted.values if value in column.values]
-        found &= np.isin(column_numbers(table, column), codes)
+    by_name = {column.name: column for column in columns}
+    for condition in wanted.conditions:
+        column = by_name.get(condition.column)
+        if column is not None and column.kind == "number":
+            numbers = column_numbers(table, column)
+            found &= (numbers >= np.float32(condition.low)) & (numbers <= np.float32(condition.high))
+        elif column is not None and condition.values:
+            codes = [column.values.index(value) for value in condition.values if value in column.values]
+            found &= np.isin(column_numbers(table, column), codes)
     return np.flatnonzero(found)
+
+
+def sorted_rows(table: "pyarrow.Table", rows: np.ndarray, by: str, descending: bool) -> np.ndarray:
+    """Return rows in the order of a column: equal ones by their number, those without a value last.
+
+    Args:
+        table: all rows.
+        rows: indices of rows, ascending.
+        by: name of the column.
+        descending: largest first, and texts from Z to A.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    values = table.column(by).take(pyarrow.array(rows))
+    if pyarrow.types.is_dictionary(values.type):
+        values = values.cast("string")
+    if pyarrow.types.is_floating(values.type):
+        values = compute.if_else(compute.is_nan(values), None, values)
+    order = "descending" if descending else "ascending"
+    places = compute.sort_indices(values, sort_keys=[("", order)])  # no value: at the end
+    ordered: np.ndarray = rows[places.to_numpy()]
+    return ordered
 
 
 def with_classes(run: Run, table: "pyarrow.Table") -> "pyarrow.Table":
@@ -64,3 +106,16 @@ def with_classes(run: Run, table: "pyarrow.Table") -> "pyarrow.Table":
         return table
     names = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.asarray(labels, np.int32)), pyarrow.array(classes))
     return table.add_column(0, CLASS, names)
+
+
+def rows_as_csv(table: "pyarrow.Table", rows: np.ndarray) -> bytes:
+    """Return rows as CSV: their number, then what the table says of them."""
+    import pyarrow
+    from pyarrow import csv
+
+    number = ROW if ROW not in table.column_names else f"{ROW} number"
+    part = table.take(pyarrow.array(rows)).add_column(0, number, pyarrow.array(rows.astype(np.int64)))
+    plain = [values.cast("string") if pyarrow.types.is_dictionary(values.type) else values for values in part.columns]
+    out = pyarrow.BufferOutputStream()
+    csv.write_csv(pyarrow.table(plain, part.column_names), out)
+    return bytes(out.getvalue())

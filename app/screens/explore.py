@@ -50,8 +50,10 @@ else:
     def map_and_inspector() -> None:
         """The part that a click on the map changes, so that nothing else is run or sent again."""
         with error_boundary():
+            whole_page = bool(contexts)
             fragment_context = contexts.pop() if contexts else page_context()
-            if fragment_context.run_view is None or context_key(fragment_context) != key:
+            listed = not whole_page and table.follows(fragment_context.ui)
+            if fragment_context.run_view is None or context_key(fragment_context) != key or listed:
                 url_state.rerun()
             neighbors = inspector.pinned_neighbors(fragment_context.ui, fragment_context.run_view)
             # Two maps need the whole width.

@@ -40,6 +40,12 @@ class Selection:
         """Number of images."""
         return int.from_bytes(b64decode(self.bits)).bit_count()
 
+    @property
+    def items(self) -> np.ndarray:
+        """The indices of the images, ascending."""
+        bits = np.unpackbits(np.frombuffer(b64decode(self.bits), np.uint8), bitorder="little")
+        return np.flatnonzero(bits)
+
     @classmethod
     def decode(cls, word: str) -> Self | None:
         """What a word selects; None for what is no such word, or selects nothing."""

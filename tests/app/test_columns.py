@@ -1,5 +1,6 @@
 """Columns of an imported table and roles of made images: colors of the map, the rows that a filter finds."""
 
+import csv
 import shutil
 from datetime import datetime, timedelta
 from urllib.parse import quote
@@ -11,7 +12,7 @@ from pyarrow import parquet
 
 from app.payloads.columns import column_bytes, column_infos, described, has_columns, run_columns
 from app.payloads.per_query import per_query_bytes
-from app.payloads.table_rows import Filter, matching_rows, with_classes
+from app.payloads.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
 from app.state.explore import UIState
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
@@ -66,9 +67,11 @@ def test_the_map_is_told_of_numbers_and_categories(run, folder):
         (Filter(), range(N)),
         (Filter(text="thing 1"), [1, *range(10, 20)]),
         (Filter(text="DOG"), range(1, N, 2)),
-        (Filter(text="dog", column="shop", values=("Lima",)), range(1, N, 4)),
-        (Filter(column="shop", values=("Oslo", "Pune")), sorted([*range(0, N, 4), *range(3, N, 4)])),
-        (Filter(column="price", low=3, high=5.5), [3, 4, 5]),
+        (Filter("dog", (Condition("shop", values=("Lima",)),)), range(1, N, 4)),
+        (Filter("", (Condition("shop", values=("Oslo", "Pune")),)), sorted([*range(0, N, 4), *range(3, N, 4)])),
+        (Filter("", (Condition("price", low=3, high=5.5),)), [3, 4, 5]),
+        (Filter("", (Condition("price", low=3, high=9), Condition("shop", values=("Oslo",)))), [4, 8]),
+        (Filter("dog", (Condition("price", high=9),), np.array([1, 2, 3, 15, 10**6])), [1, 3]),
         (Filter(text="nothing like it"), []),
     ],
 )
@@ -85,13 +88,29 @@ def test_dates_are_filtered_as_days_and_rows_without_a_label_are_not_scored(tmp_
     run = import_embeddings(Runs(tmp_path / "runs", tmp_path / "none"), import_path(tmp_path / "t.parquet"), "t")
     (info,) = column_infos(run, tmp_path)
     assert info == {"name": "when", "low": 0, "high": N - 1, "values": None, "start": 1_704_067_200_000}
-    wanted = Filter(column="when", low=3, high=5)
+    wanted = Filter(conditions=(Condition("when", low=3, high=5),))
     assert matching_rows(run.columns, described(run, tmp_path), wanted).tolist() == [3, 4, 5]
     items, classes = np.frombuffer(per_query_bytes(run, None), "<i4").reshape(7, -1)[:2]
     assert items.tolist() == list(range(4, N))
     assert set(classes) == {0, 1}
     assert len(measure("recall_at_k", run).classes) == 3
     assert images(run).items.tolist() == list(range(4, N))
+
+
+def test_rows_are_sorted_by_a_column_with_those_without_a_value_last(run):
+    table, rows = with_classes(run, run.columns), np.array([2, 3, 4, 5, 9, 11])
+    assert sorted_rows(table, rows, "price", descending=True).tolist() == [11, 9, 5, 4, 3, 2]
+    assert sorted_rows(table, rows, "shop", descending=False).tolist() == [5, 9, 4, 3, 11, 2]
+    assert sorted_rows(table, rows, "shop", descending=True).tolist() == [3, 11, 4, 5, 9, 2]
+    assert sorted_rows(table, rows, "class", descending=True).tolist() == [3, 5, 9, 11, 2, 4]
+    gaps = pa.table({"x": [np.nan, 2.0, None, 1.0]})
+    assert sorted_rows(gaps, np.arange(4), "x", descending=True).tolist() == [1, 3, 0, 2]
+
+
+def test_rows_as_csv_have_every_column(run):
+    head, *rows = csv.reader(rows_as_csv(with_classes(run, run.columns), np.array([5, 2])).decode().splitlines())
+    assert head == ["row", "class", "price", "shop", "note", "two/names ü"]
+    assert rows == [["5", "dog", "5.5", "Lima", "Thing 5", "2"], ["2", "cat", "2.5", "", "Thing 2", "2"]]
 
 
 def test_the_routes_give_labels_and_columns(run, here, client):
@@ -138,7 +157,9 @@ def test_roles_of_made_images_are_columns_in_the_order_of_the_spec(folder):
     assert infos["model"] == list(DATASETS["digits"].classes)
     codes = np.frombuffer(column_bytes(run, root, "camera"), "<f4")
     np.testing.assert_array_equal(codes, test.roles["camera"])
-    rows = matching_rows(run_columns(run, root), described(run, root), Filter(column="query", values=("query",)))
+    rows = matching_rows(
+        run_columns(run, root), described(run, root), Filter("", (Condition("query", values=("query",)),))
+    )
     np.testing.assert_array_equal(rows, np.flatnonzero(test.roles["query"]))
     np.save(run.path / "labels.npy", test.labels[:-1])  # of other images
     assert run_columns(run, root) is None

@@ -95,3 +95,22 @@ def test_the_rows_that_are_selected_are_those_of_the_filter_of_now(here, tmp_pat
     page.session_state[f"table.search.{run.id}"] = "dog"
     page.button(key="table.select").click().run()
     assert page.session_state["ui"].selected == Selection.of(run.config.dataset, np.array([1, 4, 7]))
+
+
+def test_the_table_lists_the_selection_in_the_order_of_a_column(here, tmp_path):
+    columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "price": np.arange(9.0)[::-1]}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    run = import_embeddings(here.runs, import_path(tmp_path / "t.parquet"), "t")
+    page = open_page(run=run.id, select=Selection.of(run.config.dataset, np.array([1, 4, 7, 8])).encode)
+    page.session_state["table"] = True
+    page.run()
+    page.checkbox(key=f"table.selection.{run.id}").check().run()
+    page.selectbox(key=f"table.sort.{run.id}").select("price").run()
+    assert page.dataframe[0].value.index.tolist() == [8, 7, 4, 1]
+    page.multiselect(key=f"table.columns.{run.id}").select("price").run()
+    page.slider(key=f"table.range.{run.id}.price").set_range(0, 4.5).run()
+    assert page.dataframe[0].value.index.tolist() == [8, 7, 4]
+    page.session_state["ui"].selected = None
+    page.run()
+    assert page.dataframe[0].value.empty
+    assert any("Nothing is selected" in caption.value for caption in page.caption)
