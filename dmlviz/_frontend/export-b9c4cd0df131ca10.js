@@ -1,0 +1,1 @@
+export { export as default } from "../dmlviz.map/page-8fced1b2188474fd.js";

@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.map/page-98c67bbf767e02d6.js";

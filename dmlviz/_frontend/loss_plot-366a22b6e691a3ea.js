@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.map/page-8fced1b2188474fd.js";

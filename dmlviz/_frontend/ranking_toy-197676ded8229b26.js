@@ -1,0 +1,1 @@
+export { ranking_toy as default } from "../dmlviz.map/page-8fced1b2188474fd.js";

@@ -1,0 +1,1 @@
+export { run_list as default } from "../dmlviz.map/page-8fced1b2188474fd.js";

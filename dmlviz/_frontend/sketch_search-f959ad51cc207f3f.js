@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.map/page-98c67bbf767e02d6.js";
