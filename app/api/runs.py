@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -21,6 +23,7 @@ from app.payloads.neighbor_history import neighbor_history
 from app.payloads.per_query import per_query_bytes
 from app.payloads.pixel_baseline import pixel_baseline
 from app.payloads.point_values import point_values
+from app.payloads.table_rows import selected_rows_as_csv
 from app.payloads.train_points import train_points
 from app.runtime.services import services
 from app.runtime.threads import ask_worker
@@ -48,6 +51,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/labels.u16", labels),
         Route("/runs/{run}/columns.json", columns),
         Route("/runs/{run}/columns/{name:path}.f32", column),
+        Route("/runs/{run}/rows.csv", rows, methods=["POST"]),
         Route("/runs/{run}/train-points/{view}.json", trained_on),
         Route("/agreement/{a}/{b}.json", agreement),
         Route("/runs/{run}/cleaning.json", cleaning_findings),
@@ -191,6 +195,21 @@ async def column(request: Request) -> Response:
     """A number for every test image from a column: n float32."""
     run, name = _run(request), request.path_params["name"]
     return _binary(await asyncio.to_thread(column_bytes, run, personal(request).data, name))
+
+
+@access(Rule.RUN_READER)
+async def rows(request: Request) -> Response:
+    """Test images with every column as CSV; the body has a bit for each image, as in frontend/src/lib/bitmask.ts."""
+    run, length = _run(request), request.headers.get("content-length", "")
+    most = 0 if run.labels is None else len(run.labels) // 6 + 8  # base64
+    if not length.isdigit() or int(length) > most:
+        raise UserError(f"A selection of {run.title} takes at most {most:,} bytes; got {length[:10] or 'unknown'}.")
+    try:
+        bits = np.frombuffer(b64decode(await request.body(), validate=True), np.uint8)
+    except ValueError:
+        raise UserError("A selection is a bit for each image in base64; got something else.") from None
+    content = await asyncio.to_thread(selected_rows_as_csv, run, personal(request).data, bits)
+    return Response(content, headers=NO_STORE, media_type="text/csv")
 
 
 @access(Rule.RUN_READER)

@@ -21,6 +21,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_search import Neighbor
 
 NEIGHBORS = 10
+MOST_VALUES = 3  # of a neighbor, in its line
 KEY = "side"
 NO_NET = "No model for these embeddings, so new images cannot be embedded."
 NO_COLORS = "This data set is in color: upload an image instead."
@@ -86,9 +87,10 @@ def _selected(ui: UIState, services: Services, run_view: RunView, neighbors: lis
         text = "Click a point to see its nearest neighbors in the embedding."
         if ui.pinned is not None:
             text = f"Test image {ui.pinned:,} is not embedded at this step, only at the end of the run."
-        _inspector(ui, {"placeholder": text})
+        _inspector(ui, {"placeholder": text, "columns": run_view.columns} | component_props.noun_props(run_view))
     else:
-        _inspector(ui, component_props.pinned_data(run_view, ui, ui.pinned, neighbors))
+        values = _values(run_view, services, [neighbor.item for neighbor in neighbors])
+        _inspector(ui, component_props.pinned_data(run_view, ui, ui.pinned, neighbors) | values)
         _row(run_view, services, ui.pinned)
 
 
@@ -97,11 +99,27 @@ def _row(run_view: RunView, services: Services, item: int) -> None:
     table = run_columns(run_view.run, services.data) if run_view.columns else None
     if table is None or item >= table.num_rows:
         return
-    values = table.slice(item, 1).to_pylist()[0]
-    known = {name: value for name, value in values.items() if value is not None}
-    words = (f"{value:.6g}" if isinstance(value, float) else value for value in known.values())
-    pairs = (f"{escape_markdown(name)} **{escape_markdown(word)}**" for name, word in zip(known, words, strict=True))
-    st.caption(" · ".join(pairs))
+    known = _known(table.slice(item, 1).to_pylist()[0])
+    st.caption(" · ".join(f"{escape_markdown(name)} **{escape_markdown(word)}**" for name, word in known))
+
+
+def _values(run_view: RunView, services: Services, items: list[int]) -> dict[str, dict[str, str]]:
+    """Return, by item, what the columns say of neighbors that have no picture to be known by."""
+    table = run_columns(run_view.run, services.data) if run_view.columns and run_view.pictures is None else None
+    if table is None:
+        return {}
+    rows = table.take(items).to_pylist()
+    words = (" · ".join(f"{name} {word}" for name, word in _known(row)[:MOST_VALUES]) for row in rows)
+    return {"values": dict(zip(map(str, items), words, strict=True))}
+
+
+def _known(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return names and values of what is known of a row."""
+    return [
+        (name, f"{value:.6g}" if isinstance(value, float) else str(value))
+        for name, value in row.items()
+        if value is not None
+    ]
 
 
 def _drawing_pad() -> np.ndarray | None:

@@ -1,12 +1,15 @@
 """The rows of a table of test images: those that a filter finds, in the order of a column, as CSV."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.payloads.columns import run_columns
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.columns import Column, column_numbers
+from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 
 if TYPE_CHECKING:
@@ -106,6 +109,15 @@ def with_classes(run: Run, table: "pyarrow.Table") -> "pyarrow.Table":
         return table
     names = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.asarray(labels, np.int32)), pyarrow.array(classes))
     return table.add_column(0, CLASS, names)
+
+
+def selected_rows_as_csv(run: Run, data: Path, bits: np.ndarray) -> bytes:
+    """Return the rows whose bits (uint8, little-endian) are set as CSV; raise UserError for a run without columns."""
+    table = run_columns(run, data)
+    if table is None:
+        raise UserError(f"{run.title} has no table of columns: reload the page.")
+    rows = np.flatnonzero(np.unpackbits(bits, count=table.num_rows, bitorder="little"))
+    return rows_as_csv(with_classes(run, table), rows)
 
 
 def rows_as_csv(table: "pyarrow.Table", rows: np.ndarray) -> bytes:

@@ -77,8 +77,7 @@ def map_data(run_view: RunView, ui: UIState, neighbors: list[Neighbor], answer: 
         data["running"] = run_view.drawing_live if run_view.drawing is not None else run_view.live
     else:
         data["autoplay"] = True
-    if not DATASETS[run_view.run.config.dataset].trainable:
-        data["noun"] = "image" if data["sprites"]["urls"] else "point"
+    data |= noun_props(run_view)
     data["picture"] = _picture(run_view)
     if neighbors:  # the distance of the first is what its link tells
         data["distance"] = round(neighbors[0].distance, 4)
@@ -91,6 +90,15 @@ def display_props(run_view: RunView, ui: UIState) -> dict[str, Any]:
     isolated = ui.isolated if ui.isolated is not None and ui.isolated.dataset == dataset else None
     props = {"display": ui.display.props(dataset)}
     return props if isolated is None else props | {"isolated": {"bits": isolated.bits}}
+
+
+def noun_props(run_view: RunView) -> dict[str, str]:
+    """What an item is called, if no test image."""
+    if DATASETS[run_view.run.config.dataset].trainable:
+        return {}
+    if run_view.pictures is not None:
+        return {"noun": "image"}
+    return {"noun": "row" if run_view.columns else "point"}
 
 
 def _picture(run_view: RunView) -> dict[str, Any]:
@@ -122,7 +130,9 @@ def pinned_data(run_view: RunView, ui: UIState, item: int, neighbors: list[Neigh
             "history": True,
             "among": _num_test_images(run_view.run) if run_view.complete else None,
             "comparable": run_view.complete,
+            "columns": run_view.columns,
         }
+        | noun_props(run_view)
         | ({} if partner is None else {"partner": partner})
         | ({"logits": list(DATASETS[run_view.run.config.dataset].classes)} if logits else {})
     )

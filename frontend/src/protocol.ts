@@ -393,7 +393,7 @@ export interface Partner {
   url?: string;
 }
 
-/** The image in question with its nearest, or the words that stand where there is none. */
+/** The image in question with its nearest, or the words that stand where there is none. `columns` says whether a table knows more of the items, `noun` what an item is, if no test image; `values`, by item, what that table says of neighbors without pictures. */
 export interface InspectorProps {
   placeholder?: string;
   run?: string;
@@ -413,6 +413,9 @@ export interface InspectorProps {
   logits?: string[];
   sheet?: boolean;
   comparable?: boolean;
+  columns?: boolean;
+  noun?: string;
+  values?: Record<string, string>;
   partner?: Partner;
 }
 

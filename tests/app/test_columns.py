@@ -1,5 +1,6 @@
 """Columns of an imported table and roles of made images: colors of the map, the rows that a filter finds."""
 
+import base64
 import csv
 import shutil
 from datetime import datetime, timedelta
@@ -121,6 +122,13 @@ def test_the_routes_give_labels_and_columns(run, here, client):
     assert names == ["price", "shop", "note", "two/names ü"]
     address = f"/dmlviz/runs/{run.id}/columns/{quote('two/names ü', safe='')}.f32"
     assert np.frombuffer(client.get(address).content, "<f4").tolist() == [i % 3 for i in range(N)]
+    picked = base64.b64encode(np.packbits(np.arange(N) == 5, bitorder="little").tobytes())
+    answer = client.post(f"/dmlviz/runs/{run.id}/rows.csv", content=picked)
+    assert [*csv.reader(answer.text.splitlines())][1:] == [["5", "dog", "5.5", "Lima", "Thing 5", "2"]]
+    for wrong, said in ((b"?" * 4, "in base64"), (b"A" * 100, "takes at most")):
+        refused = client.post(f"/dmlviz/runs/{run.id}/rows.csv", content=wrong)
+        assert refused.status_code != 200
+        assert said in refused.json()["error"]
     missing = client.get(f"/dmlviz/runs/{run.id}/columns/secret.f32")
     assert missing.status_code == 404
     assert "no column 'secret'" in missing.json()["error"]

@@ -75,7 +75,11 @@ class Partner(TypedDict):
 
 
 class InspectorProps(TypedDict, total=False):
-    """The image in question with its nearest, or the words that stand where there is none."""
+    """The image in question with its nearest, or the words that stand where there is none.
+
+    `columns` says whether a table knows more of the items, `noun` what an item is, if no test image; `values`, by item,
+    what that table says of neighbors without pictures.
+    """
 
     placeholder: str
     run: str
@@ -95,4 +99,7 @@ class InspectorProps(TypedDict, total=False):
     logits: list[str]
     sheet: bool
     comparable: bool
+    columns: bool
+    noun: str
+    values: dict[str, str]
     partner: Partner

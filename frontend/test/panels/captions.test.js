@@ -32,3 +32,12 @@ test("a selection says why, or how to go on", () => {
   assert.match(selectionReason({ reason: null }), /Click an image/);
   assert.equal(countOf({ items: [1, 2], of: 1010 }), "2 of 1,010");
 });
+
+test("rows of a table are called rows", () => {
+  assert.equal(
+    captionOf({ among: 10000, noun: "row" }),
+    "Nearest in the embedding, of 10,000 rows, at the end of the run",
+  );
+  assert.equal(selectionReason({ reason: null }, "row"), "Manual selection. Click a row to pin it.");
+  assert.equal(selectionReason({ reason: null }), "Manual selection. Click an image to pin it.");
+});

@@ -22,6 +22,9 @@ export type WithSubject = Inspected & { subject: Subject };
 export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
   classes?.[String(label)] ?? "";
 
+/** What an item is called where Python does not say. */
+export const ITEM = "test image";
+
 const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map when it is among the 3 k nearest there
 
 /** How many of the neighbors agree, with the image's class or, for a query, with each other. */
@@ -43,9 +46,9 @@ export function trajectoryCaption({
 }
 
 /** Nearest where, among which images, and when. */
-export const captionOf = ({ among }: Pick<Inspected, "among">): string =>
+export const captionOf = ({ among, noun = ITEM }: Pick<Inspected, "among" | "noun">): string =>
   among
-    ? `Nearest in the embedding, of ${grouped(among)} test images, at the end of the run`
+    ? `Nearest in the embedding, of ${grouped(among)} ${noun}s, at the end of the run`
     : "Nearest in the embedding, of the tracked test images, at the last snapshot";
 
 /** How many of a class are selected, of how many. */
@@ -53,8 +56,8 @@ export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string
   `${grouped(items.length)} of ${grouped(of)}`;
 
 /** Why these are selected, in a sentence; a lasso needs none but how to go on. */
-export const selectionReason = ({ reason }: Pick<Selection, "reason">): string =>
-  reason ?? "Manual selection. Click an image to pin it.";
+export const selectionReason = ({ reason }: Pick<Selection, "reason">, noun = ITEM): string =>
+  reason ?? `Manual selection. Click ${noun === ITEM || noun === "image" ? "an image" : `a ${noun}`} to pin it.`;
 
 /** Where a neighbor lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
 export function mapRankCaption(rank: number | null | undefined, k: number): { near: boolean; words: string } | null {

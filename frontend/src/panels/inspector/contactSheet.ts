@@ -1,13 +1,17 @@
 // The selection as a contact sheet: class by class, each picture a button that pins it.
-import { grouped } from "../../lib/format.ts";
+import { grouped, messageOf } from "../../lib/format.ts";
+import { packBits } from "../../lib/bitmask.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { groupColors } from "../../lib/palette.ts";
 import { csvOf, groupByClass, type ClassGroup, type Selection } from "../../lib/selection.ts";
 import { tileStyle } from "../../lib/sprites.ts";
+import { refused } from "../../lib/refused.ts";
+import { fetchServer } from "../../lib/server.ts";
+import { ROUTES } from "../../protocol.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import { download, textButton } from "../../lib/dom.ts";
-import { countOf, selectionReason } from "./captions.ts";
+import { ITEM, countOf, selectionReason } from "./captions.ts";
 
 const INITIAL_COUNT = 240; // pictures shown before somebody asks for more
 const MIN_PER_CLASS = 16;
@@ -17,12 +21,18 @@ const SIDE_PX = 30; // pixels, about; a whole number of them a pixel of the pict
 /** The sheet of `selection`; `pin(item)` pins, `pinned` is framed; `at` lies in the theme that holds. */
 export function contactSheet(
   selection: Selection,
-  { pin, pinned, at }: { pin: (item: number) => void; pinned?: number; at: Element },
+  {
+    pin,
+    pinned,
+    at,
+    noun = ITEM,
+    columns = false,
+  }: { pin: (item: number) => void; pinned?: number; at: Element; noun?: string; columns?: boolean },
 ): HTMLElement {
   const groups = groupByClass(selection);
   const sheet = h("section", "sheet");
   sheet.setAttribute("aria-label", "Selected images");
-  sheet.append(headOf(selection));
+  sheet.append(headOf(selection, noun, columns));
   const first = Math.max(MIN_PER_CLASS, Math.floor(INITIAL_COUNT / groups.length));
   const colors = groupColors(selection.classes, readTheme(at));
   for (const group of groups) sheet.append(groupOf(group, css(colors[group.label]), first));
@@ -61,7 +71,7 @@ export function contactSheet(
     const button = h("button", item === pinned ? "thumb pinned" : "thumb", sprites ? null : String(item));
     button.type = "button";
     button.dataset.item = String(item);
-    button.title = `Test image ${item}, ${classes[labels[item]]}`;
+    button.title = `${noun[0].toUpperCase()}${noun.slice(1)} ${item}, ${classes[labels[item]]}`;
     button.setAttribute("aria-label", button.title);
     if (sprites)
       Object.assign(
@@ -81,17 +91,38 @@ export function contactSheet(
   }
 }
 
-function headOf(selection: Selection): HTMLElement {
+async function csvWithColumns({ run, items, labels }: Selection): Promise<string> {
+  const url = `${ROUTES}/runs/${run}/rows.csv`;
+  const mask = new Uint8Array(labels.length);
+  for (const item of items) mask[item] = 1;
+  const response = await fetchServer(url, { method: "POST", body: packBits(mask).bits });
+  if (!response.ok) throw await refused(response, url);
+  return response.text();
+}
+
+function headOf(selection: Selection, noun: string, columns: boolean): HTMLElement {
   const head = h("div", "headline");
   const { run, items, step } = selection;
   head.append(h("strong", null, `${grouped(items.length)} selected`));
   const name = `${run}-step-${step ?? "end"}-selection.csv`;
+  const save = () => {
+    if (!columns) return download(name, csvOf(selection));
+    head.querySelector(".refused")?.remove();
+    csvWithColumns(selection).then(
+      (text) => download(name, text),
+      (error: unknown) => head.append(h("p", "quiet refused", messageOf(error))),
+    );
+  };
   head.append(
-    textButton("Save as CSV", () => download(name, csvOf(selection)), "Index, label and class of each image"),
+    textButton(
+      "Save as CSV",
+      save,
+      columns ? `Every column of each ${noun}` : `Index, label and class of each ${noun}`,
+    ),
   );
   head.append(
     textButton("Clear", () => bus.emit("select", { run, items: [], reason: null }), "Clear the selection (Esc)"),
   );
-  head.append(h("p", "quiet", selectionReason(selection)));
+  head.append(h("p", "quiet", selectionReason(selection, noun)));
   return head;
 }

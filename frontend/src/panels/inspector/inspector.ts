@@ -95,7 +95,13 @@ class Inspector {
     });
     if (sheet)
       root.replaceChildren(
-        contactSheet(selection, { pin: (item) => this.pin(item), pinned: data.subject?.item, at: root }),
+        contactSheet(selection, {
+          pin: (item) => this.pin(item),
+          pinned: data.subject?.item,
+          at: root,
+          noun: data.noun,
+          columns: data.columns,
+        }),
       );
     else {
       const back = selection

@@ -2,7 +2,7 @@
 import { bus, shared } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import { classOf, mapRankCaption, type Inspected, type InspectedNeighbor, type WithSubject } from "./captions.ts";
+import { ITEM, classOf, mapRankCaption, type Inspected, type InspectedNeighbor, type WithSubject } from "./captions.ts";
 
 const TILE_PX = 32;
 
@@ -19,27 +19,35 @@ export function neighborList(data: WithSubject, pin: (item: number) => void, sou
   );
 
   function row({ item, label, distance }: InspectedNeighbor, mark: string): HTMLElement {
-    const { run = "", sprites, classes } = data;
+    const { run = "", sprites, classes, noun = ITEM, values } = data;
     const tile = h("span", "tile");
-    if (sprites) Object.assign(tile.style, tileStyle(sprites, item, TILE_PX));
+    const plain = !sprites?.urls.length;
+    if (sprites && !plain) Object.assign(tile.style, tileStyle(sprites, item, TILE_PX));
     const bar = h("span", "bar");
     bar.style.setProperty("--share", String(distance / farthest));
-    const name = h("span", "name", classOf({ classes }, label), mark ? h("span", "mark", mark) : null);
+    const said = values?.[String(item)];
+    const name = h(
+      "span",
+      { class: "name", title: said ?? "" },
+      classOf({ classes }, label),
+      mark ? h("span", "mark", mark) : null,
+      said ? h("span", "values", said) : null,
+    );
     const hover = (hovered: number | null) => () => bus.emit("hover", { run, item: hovered, source });
     return h(
       "button",
       {
         type: "button",
-        class: mark ? "row wrong" : "row right",
+        class: `row ${mark ? "wrong" : "right"}${plain ? " plain" : ""}`,
         "data-item": item,
-        title: `Pin test image ${item}`,
+        title: `Pin ${noun} ${item}`,
         click: () => pin(item),
         pointerenter: hover(item),
         focus: hover(item),
         pointerleave: hover(null),
         blur: hover(null),
       },
-      tile,
+      plain ? null : tile,
       name,
       bar,
       h("span", "where"),

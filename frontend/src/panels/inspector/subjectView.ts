@@ -4,7 +4,15 @@ import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { paintBytes, tileStyle } from "../../lib/sprites.ts";
-import { captionOf, classOf, summaryOf, trajectoryCaption, type Inspected, type WithSubject } from "./captions.ts";
+import {
+  ITEM,
+  captionOf,
+  classOf,
+  summaryOf,
+  trajectoryCaption,
+  type Inspected,
+  type WithSubject,
+} from "./captions.ts";
 
 const PICTURE_PX = 64;
 
@@ -12,10 +20,10 @@ const PICTURE_PX = 64;
 export function subjectHead(data: WithSubject): HTMLElement {
   const { subject, sprites, history } = data;
   const title = h("span", "title", h("strong", null, data.title ?? classOf(data, subject.label)));
-  if (subject.item !== undefined) title.append(h("span", "quiet", `test image ${grouped(subject.item)}`));
+  if (subject.item !== undefined) title.append(h("span", "quiet", `${data.noun ?? ITEM} ${grouped(subject.item)}`));
   if (typeof history === "object" && history?.steps) title.append(historyButton(data, history));
   const words = h("div", "words", title, h("span", null, summaryOf(data)), h("span", "quiet", captionOf(data)));
-  if (subject.item === undefined || !sprites) return h("div", "head", words);
+  if (subject.item === undefined || !sprites?.urls.length) return h("div", "head", words);
   const picture = h("div", "picture");
   Object.assign(picture.style, tileStyle(sprites, subject.item, PICTURE_PX));
   return h("div", "head", picture, words);

@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.map/page-e2713e538a955cea.js";

@@ -1,1 +1,0 @@
-export { loss_curve as default } from "../dmlviz.map/page-e2713e538a955cea.js";

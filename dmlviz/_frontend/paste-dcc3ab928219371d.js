@@ -1,1 +1,0 @@
-export { paste as default } from "../dmlviz.map/page-e2713e538a955cea.js";

@@ -1,0 +1,1 @@
+export { progress as default } from "../dmlviz.map/page-f9010162d4ea4ee0.js";

@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.map/page-e2713e538a955cea.js";

@@ -1,1 +1,0 @@
-export { tracker as default } from "../dmlviz.map/page-e2713e538a955cea.js";
