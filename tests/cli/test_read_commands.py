@@ -111,8 +111,9 @@ def test_neighbors_of_all_images_are_counted_and_written(trained, run_cli, tmp_p
     run, out = Runs(folder).list()[0], tmp_path / "all.npz"
     code, output, _ = run_cli("neighbors", run.id, "--out", out, "--runs", folder)
     assert code == 0
-    table, stored = run.all_neighbors(), np.load(out)
-    assert (stored["indices"] == table.indices).all()
+    table = run.all_neighbors()
+    with np.load(out) as stored:
+        assert (stored["indices"] == table.indices).all()
     wrong = (run.labels[table.indices[:, 0]] != run.labels).mean()
     assert f"{len(run.labels):,} test images, by exact search" in output
     assert f"another class: {wrong:.1%}" in output
