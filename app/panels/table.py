@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.panels import inspector
 from app.payloads.columns import described, run_columns
-from app.payloads.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
+from app.payloads.table_rows import Condition, Filter, matching_rows, sorted_rows, with_classes
 from app.runtime import url_state
 from app.runtime.url_state import note_event
 from app.state import explore
@@ -77,19 +77,7 @@ def _table(context: PageContext) -> None:
     # Between the widgets and the list, whose own tools would lie above the widgets.
     st.caption(_caption(run.id, rows, len(chosen), table.num_rows))
     _rows_on_page(run.id, whole, rows)
-    _, left, right = st.columns([4, 1, 1])
-    with left:
-        st.download_button(
-            "Save as CSV",
-            lambda: rows_as_csv(whole, chosen if len(chosen) else rows),
-            f"{run.id}-rows.csv",
-            "text/csv",
-            key="table.save",
-            help="All rows that were found, or those that you picked, with every column",
-            width="stretch",
-            disabled=not len(rows),
-            on_click="ignore",
-        )
+    _, right = st.columns([5, 1])
     with right:
         st.button(
             "Select on the map",
