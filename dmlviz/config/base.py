@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -31,7 +32,7 @@ class Config(BaseModel):
             problems = error.errors()[:MAX_COMPLAINTS]
             unknown = any(isinstance(_cause(problem), UnknownNameError) for problem in problems)
             kind = UnknownNameError if unknown else UserError
-            raise kind(" ".join(_validation_message(type(self), problem) for problem in problems)) from None
+            raise kind(" ".join(_validation_messages(type(self), problems))) from None
 
     @property
     def id(self) -> str:
@@ -82,12 +83,18 @@ def _cause(problem: Any) -> Exception | None:
     return cause
 
 
-def _validation_message(model: type[BaseModel], problem: Any) -> str:
-    cause = _cause(problem)
-    if isinstance(cause, UserError):
-        return str(cause)
-    name = ".".join(one_line(str(part), 40) for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
-        return f"Unknown setting {name!r}; the settings are {', '.join(model.model_fields)}."
-    message = problem["msg"][0].lower() + problem["msg"][1:]
-    return f"{name}: {message}; got {brief(problem['input'])}."
+def _validation_messages(model: type[BaseModel], problems: Sequence[Any]) -> Iterator[str]:
+    """A sentence for each problem, and one for all unknown settings, which lists those that there are."""
+    unknown = []
+    for problem in problems:
+        cause, name = _cause(problem), ".".join(one_line(str(part), 40) for part in problem["loc"])
+        if isinstance(cause, UserError):
+            yield str(cause)
+        elif problem["type"] == "extra_forbidden":
+            unknown.append(repr(name))
+        else:
+            message = problem["msg"][0].lower() + problem["msg"][1:]
+            yield f"{name}: {message}; got {brief(problem['input'])}."
+    if unknown:
+        what = "setting" if len(unknown) == 1 else "settings"
+        yield f"Unknown {what} {', '.join(unknown)}; the settings are {', '.join(model.model_fields)}."

@@ -151,7 +151,9 @@ def fault_of_sentence(text: str, given: Mapping[str, Any]) -> str:
 _WORDS = {"loss_params": "parameter", "miner_params": "parameter", "params": "parameter"}
 _WORDS |= {"dataset": "data set", "method": "projection", "images_per_class": "images per class", "batch_size": "batch"}
 _WORDS |= {"classes_per_batch": "classes", "map.engine": "engine"}
-_RECEIVED = re.compile(r"\bgot\b|There is no|Unknown setting|has no parameter|makes|leaves|names a run|not for|P = \d")
+_RECEIVED = re.compile(
+    r"\bgot\b|There is no|Unknown settings?|has no parameter|makes|leaves|names a run|not for|P = \d"
+)
 
 
 def try_config(config: type[Config], fields: dict[str, Any]) -> str:
