@@ -7,7 +7,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dmlviz.displays import DISPLAYS
 from dmlviz.errors import UserError
+from dmlviz.version import __version__
 
 if TYPE_CHECKING:
     from dmlviz.cleaning.decisions import correct
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
     from dmlviz.runs.add_data import add_data
     from dmlviz.training.loop import train
 
-__version__ = "0.1.0"
 __all__ = [
     "ProjectionConfig",
     "TrainConfig",
     "UserError",
+    "__version__",
     "add_data",
     "add_features",
     "clean",
@@ -53,4 +55,19 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return ["__version__", *__all__, *(name for name, value in globals().items() if isinstance(value, ModuleType))]
+    return [*__all__, *(name for name, value in globals().items() if isinstance(value, ModuleType))]
+
+
+def _draw_figure(*arguments: Any) -> Any:
+    from dmlviz.figures.drawing import draw_run
+
+    return draw_run(*arguments)
+
+
+def _show_map(*arguments: Any, **options: Any) -> Any:
+    from dmlviz.notebook import show
+
+    return show(*arguments, **options)
+
+
+DISPLAYS.update(figure=_draw_figure, map=_show_map)

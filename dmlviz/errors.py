@@ -1,5 +1,6 @@
 """The exceptions whose messages a user reads."""
 
+import errno
 import re
 from pathlib import Path
 
@@ -19,6 +20,31 @@ class UnknownNameError(UserError, KeyError):
 
 class DataUnavailableError(UserError):
     """A data set that is not on disk and could not be downloaded, or whose files are invalid."""
+
+
+class DiskFullError(OSError, UserError):
+    """A disk, or a quota on it, is full. Also an OSError, as every other failure to write.
+
+    Args:
+        folder: The folder that could not be written to.
+        free: Bytes that are left there.
+        needed: Bytes that were to be written; 0 where that is not known.
+    """
+
+    def __init__(self, folder: str, free: int, needed: int = 0) -> None:
+        room = f"{_megabytes(free)} free{f', {_megabytes(needed)} needed' if needed else ''}"
+        super().__init__(
+            f"The disk is full ({room} in {folder}): delete runs or other files there, or choose another folder."
+        )
+        self.needed = needed
+        self.errno, self.strerror = errno.ENOSPC, f"the disk is full: {room}"
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
 
 
 MISSING = "it is not there"  # the reason for a file that does not exist

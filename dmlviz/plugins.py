@@ -81,11 +81,11 @@ def loss(
     """Declare a loss.
 
     Args:
-        title: what the page calls it.
-        summary: one sentence on what it does.
-        parameters: its parameters; the function takes each by keyword.
-        family: the group that it is listed in.
-        **fields: further fields of `dmlviz.catalog.parameters.LossSpec`, such as `formula`, `compares`, `tuple_kinds`.
+        title: Title on the page.
+        summary: One sentence on what it does.
+        parameters: Its parameters; the function takes each by keyword.
+        family: The group that it is listed in.
+        **fields: Further fields of `dmlviz.catalog.parameters.LossSpec`, such as `formula`, `compares`, `tuple_kinds`.
 
     Returns:
         A decorator. A function whose first argument is called `batch` (a `dmlviz.losses.batch.Batch`) computes the
@@ -117,12 +117,12 @@ def sampler(
     """Declare a sampler: a function of `config, labels, rng` that yields batches, endlessly.
 
     Args:
-        title: what the page calls it.
-        summary: one sentence on what it does.
-        by_class: whether its batches have P classes with K images each; otherwise they have `config.batch_size` images.
+        title: Title on the page.
+        summary: One sentence on what it does.
+        by_class: Whether its batches have P classes with K images each; otherwise they have `config.batch_size` images.
         tuple_kind: "pairs" or "triplets" for one whose batches are pairs (images 2i and 2i + 1) or triplets (3i,
             3i + 1 and 3i + 2), so that no miner selects.
-        **fields: further fields of `dmlviz.catalog.datasets.SamplerSpec`.
+        **fields: Further fields of `dmlviz.catalog.datasets.SamplerSpec`.
 
     Returns:
         A decorator. The function takes a `TrainConfig`, the classes of the training images (n whole numbers) and a
@@ -146,13 +146,13 @@ def projection(
     """Declare a projection: a function of embeddings that returns their positions on a map.
 
     Args:
-        title: what the page calls it.
-        summary: one sentence on what it does.
-        caution: what may not be read from its picture.
-        linear: whether the positions are a linear function of the embeddings; new points are then placed exactly, and
+        title: Title on the page.
+        summary: One sentence on what it does.
+        caution: Caution about reading its picture.
+        linear: Whether the positions are a linear function of the embeddings; new points are then placed exactly, and
             otherwise between their nearest neighbors.
-        parameters: its parameters; the function takes each by keyword.
-        **fields: further fields of `dmlviz.catalog.projections.ProjectionSpec`.
+        parameters: Its parameters; the function takes each by keyword.
+        **fields: Further fields of `dmlviz.catalog.projections.ProjectionSpec`.
 
     Returns:
         A decorator. The function takes the embeddings (n × d, float32) and, by keyword, `dims` (2 or 3). It returns
@@ -268,7 +268,7 @@ def _run(name: str, load: Callable[[], object]) -> None:
 
 
 def _where(file: str, error: BaseException) -> str:
-    """The last line of the file that the error came from, and the error in words."""
+    """Return the last line of the file that the error came from, and the error in words."""
     if isinstance(error, UserError):
         words = str(error).rstrip(".")
     else:

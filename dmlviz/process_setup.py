@@ -1,4 +1,4 @@
-"""How a process is set up: threads, priority, limits, garbage collection, each with what it was measured to bring.
+"""Setup of a process: threads, priority, limits, garbage collection, each with its measured effect.
 
 None of it changes a result.
 
@@ -9,7 +9,9 @@ One setting has no line here: uvicorn takes uvloop where it is installed. A reru
 import contextlib
 import fcntl
 import gc
+import math
 import os
+import re
 import select
 import stat
 import sys
@@ -57,15 +59,15 @@ def lower_priority() -> None:
 
 
 def niceness() -> int:
-    """Return the niceness of workers: 10 beside a page; a command line, which nobody waits beside, sets another."""
+    """Return the niceness of workers: 10 beside a page; a command line, beside which no page waits, sets another."""
     return int(os.environ.get(NICENESS_VARIABLE, NICENESS))
 
 
 def exit_when_closed(pipe: int) -> None:
     """Let the system end this process when the other end of a pipe is closed; on Linux only.
 
-    It does so even while a library keeps Python from running, as an import of torch does for seconds. Nobody may write
-    into the pipe from here on: that would end the process, too.
+    It does so even while a library keeps Python from running, as an import of torch does for seconds. No process may
+    write into the pipe from here on: that would end the process, too.
     """
     if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(pipe).st_mode):
         fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
@@ -81,6 +83,19 @@ def limit_resources(cpu_seconds: int, memory_bytes: int) -> None:
 
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+
+def limit_further_resources(cpu_seconds: int, memory_bytes: int) -> None:
+    """Apply `limit_resources` beyond the resources used so far; mapped files do not count."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        seconds = math.ceil(used.ru_utime + used.ru_stime) + cpu_seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        match = re.search(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        if match is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, (1024 * int(match[1]) + memory_bytes,) * 2)
 
 
 def freeze_garbage_collector() -> None:

@@ -1,4 +1,5 @@
-// What may import what, types included: `npm run lint` fails on a circle, and on an import from a higher part.
+// What may import what, types included: `npm run lint` fails on a circle, and on an import from a higher layer.
+const FEATURES = "explore|compare|runs|learn|labs|clean|classroom|batch_explorer"; // none imports another
 const MAP = ["math", "data", "render", "playback", "ui", "control"];
 
 /** Files of `from` may not import files of `to`. */
@@ -12,10 +13,28 @@ const forbid = (from, to) => ({
 export default {
   forbidden: [
     { name: "no circle", severity: "error", from: {}, to: { circular: true } },
-    forbid("lib", "charts|widgets|map|panels|batch_explorer|learn|labs|standalone"),
-    forbid("(charts|widgets)", "map|panels|batch_explorer|learn|labs|standalone"),
-    forbid("map", "panels|batch_explorer|learn|labs|standalone"),
-    forbid("(panels|batch_explorer|learn|labs)", "map/(render|playback|ui|control)|standalone"),
+    forbid("lib", `charts|widgets|map|workbench|${FEATURES}|standalone|notebook`),
+    forbid("(charts|widgets)", `map|workbench|${FEATURES}|standalone|notebook`),
+    {
+      ...forbid("map", `workbench|${FEATURES}|standalone|notebook`),
+      to: { path: `^src/(workbench|${FEATURES}|standalone|notebook)/`, pathNot: "^src/workbench/store.ts$" }, // that it shows
+    },
+    forbid("workbench", `${FEATURES}|standalone|notebook`),
+    {
+      ...forbid(`(workbench|${FEATURES})`, "map/(render|playback|ui|control)|standalone|notebook"),
+      to: {
+        path: "^src/(map/(render|playback|ui|control)|standalone|notebook)/",
+        pathNot: "^src/map/control/main.ts$",
+      },
+    },
+    ...FEATURES.split("|").map((one) =>
+      forbid(
+        one,
+        FEATURES.split("|")
+          .filter((other) => other !== one)
+          .join("|"),
+      ),
+    ),
     ...MAP.slice(0, -1).map((part, i) => forbid(`map/${part}`, `map/(${MAP.slice(i + 1).join("|")})`)),
   ],
   options: {

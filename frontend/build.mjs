@@ -51,9 +51,9 @@ async function bundles() {
   ]);
   const [{ exports: components }] = Object.values(page.metafile.outputs);
   const script = named("page", page.outputFiles[0].text);
-  // Streamlit gives every component an address of its own, but they all load the script from that of the map.
+  // Streamlit gives every component an address of its own, but they all load the script from that of the workbench.
   const entries = components.map((name) =>
-    named(name, `export { ${name} as default } from "../dmlviz.map/${script[0]}";\n`),
+    named(name, `export { ${name} as default } from "../dmlviz.workbench/${script[0]}";\n`),
   );
   return Object.fromEntries([
     script,

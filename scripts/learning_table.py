@@ -21,7 +21,7 @@ from dmlviz.data import load
 PAGE = Path(__file__).resolve().parent.parent / "docs/LEARNING.md"
 SEEDS = (0, 1, 2)
 
-# What fails, and is kept to show that it does. On the sphere, or at the usual rate, hardest negatives do learn.
+# Settings that fail, kept to show that they do. On the sphere, or at the usual rate, hardest negatives do learn.
 LESSONS: dict[str, dict[str, Any]] = {
     "contrastive_no_margin": {"loss": "contrastive_no_margin"},
     "tuple_hinge": {"loss": "tuple_hinge"},
@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 
 def rows(measured: Measured, only: Sequence[str]) -> Iterator[tuple[str, Row]]:
-    """Each loss's family and row; one seed of all losses comes before the next, so that a first look comes early."""
+    """Return each loss's family and row; one seed of all losses comes before the next, for a first look early."""
     asked: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if not LOSSES[name].caveat} | LESSONS
     configs = {name: setup(**fields) for name, fields in asked.items() if not only or name in only}
     for seed in SEEDS:

@@ -31,7 +31,7 @@ FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-
 
 @contextmanager
 def served(folder: str) -> Iterator[str]:
-    """The address of the app with no runs but those that come with it, and no data but the digits."""
+    """Yield the address of the app with no runs but those that come with it, and no data but the digits."""
     command = [
         sys.executable,
         "-m",
@@ -57,7 +57,7 @@ def served(folder: str) -> Iterator[str]:
 
 
 def film(page: Page) -> list[Image.Image]:
-    """What a person sees: the run from its first step to its last, then a pinned image, then a drawing."""
+    """Record a video: the run from its first step to its last, then a pinned image, then a drawing."""
     frames = []
 
     def take() -> None:
@@ -72,7 +72,7 @@ def film(page: Page) -> list[Image.Image]:
     page.locator(".inspector[data-neighbors='10']").wait_for()
     page.mouse.move(WINDOW["width"] - 4, WINDOW["height"] - 4)
     take()
-    page.get_by_text("Draw", exact=True).click()
+    page.get_by_role("tab", name="Draw", exact=True).click()
     page.locator(".query-pad[data-ready=true]").wait_for()
     draw_a_zero(page)
     page.locator(".inspector[data-subject=query]").wait_for()
@@ -81,7 +81,7 @@ def film(page: Page) -> list[Image.Image]:
 
 
 def draw_a_zero(page: Page) -> None:
-    """On the pad, with the mouse."""
+    """Draw a zero on the pad, with the mouse."""
     box = page.locator(".query-pad canvas").bounding_box()
     assert box is not None
     for turn in range(25):

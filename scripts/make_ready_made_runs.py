@@ -1,4 +1,4 @@
-"""Trains the ready-made runs into dmlviz/ready_made_runs: what the first page plays before anybody trains.
+"""Trains the ready-made runs into dmlviz/ready_made_runs/ID.zip: what the first page plays before anybody trains.
 
 Run it again after a change of the run format, or of what a config hashes: `python scripts/make_ready_made_runs.py`.
 """
@@ -6,10 +6,12 @@ Run it again after a change of the run format, or of what a config hashes: `pyth
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from dmlviz.config import TrainConfig
+from dmlviz.runs.archive import export_run
 from dmlviz.runs.run_recorder import to_half, write_weights
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
@@ -17,7 +19,7 @@ from dmlviz.storage.files import write_json
 from dmlviz.training.events import Finished
 
 FOLDER = Path(__file__).resolve().parent.parent / "dmlviz/ready_made_runs"
-LARGEST = 2_400_000  # bytes of a run: it is in every copy of the repository and in the wheel
+LARGEST = 2_400_000  # bytes of an archive: it is in every copy of the repository and in the wheel
 
 # The digits need no download. In the plane nothing lies between the eye and what the loss does: ten clusters come
 # apart in front of it. It learns more slowly than it could, since the best of the film is the start: at the usual rate
@@ -35,7 +37,7 @@ READY_MADE = {
         num_snapshots=36,
         eval_subset_size=1000,
     ),
-    # What a margin does to angles, with the recommended settings: directions of the classes, wedges between them.
+    # The effect of a margin on angles, with the recommended settings: directions of the classes, wedges between them.
     "Digits on the circle, CosFace": TrainConfig(
         dataset="digits",
         net="small",
@@ -81,7 +83,13 @@ def main() -> None:
     """Train each of them anew and remove the others."""
     torch.set_num_threads(1)
     shutil.rmtree(FOLDER, ignore_errors=True)
-    runs = Runs(FOLDER, bundled=FOLDER.parent / "none")
+    FOLDER.mkdir()
+    with TemporaryDirectory() as folder:
+        train(Runs(folder, bundled=Path(folder, "none")))
+
+
+def train(runs: Runs) -> None:
+    """Train each of them in a folder and write its archive."""
     for title, config in (READY_MADE | FAILING).items():
         run = runs.create(config, title)
         if title in FAILING:
@@ -95,9 +103,10 @@ def main() -> None:
             path.unlink()
         if title in FAILING:
             write_weights(run.path / "weights.safetensors", to_half(end.net_weights))  # nobody asks much of these nets
-        for name in ("lock", "error.txt"):
-            (run.path / name).unlink(missing_ok=True)
-        size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
+        archive = FOLDER / f"{run.id}.zip"
+        with archive.open("wb") as file:
+            export_run(run, file, compress=False)  # the wheel and Git compress it, and better as a whole
+        size = archive.stat().st_size
         scores = ", ".join(f"{name} {end.metrics[name]:.3f}" for name in ("precision_at_1", "map_at_r"))
         print(f"{run.id}  {title}: {scores}, {size / 1000:.0f} kB")
         if size > LARGEST:

@@ -1,4 +1,4 @@
-"""Draws the pictures that Upload offers to somebody who has none at hand: `python scripts/make_sample_queries.py`.
+"""Draw the pictures that Upload offers as samples: `python scripts/make_sample_queries.py`.
 
 They are drawn, not taken from any data set: two digits as people photograph them, and one thing that is no digit.
 """
@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-FOLDER = Path(__file__).resolve().parent.parent / "app/assets/queries"
+FOLDER = Path(__file__).resolve().parent.parent / "app/dmlviz_app/assets/queries"
 SIDE = 240
 Stroke = list[tuple[float, float]]
 
 
 def curve(*points: tuple[float, float]) -> Stroke:
-    """A smooth line through the points (in a square of side 1), as many short ones."""
+    """Return a smooth line through the points (in a square of side 1), as many short ones."""
     at = np.linspace(0, len(points) - 1, 60)
     coefficients = [np.polyfit(range(len(points)), axis, len(points) - 1) for axis in zip(*points, strict=True)]
     return list(zip(*(np.polyval(each, at) for each in coefficients), strict=True))
@@ -33,7 +33,7 @@ HOUSE = [
 
 
 def drawn(strokes: list[Stroke], ink: int, ground: int, width: int) -> Image.Image:
-    """Strokes on a ground that is darker towards a corner and a little rough, as paper in a room is."""
+    """Return strokes on a ground that is darker towards a corner and a little rough, as paper in a room is."""
     picture = Image.new("L", (SIDE, SIDE), ground)
     pen = ImageDraw.Draw(picture)
     for stroke in strokes:

@@ -1,4 +1,4 @@
-"""Writes app/content/three_spaces.json: three embeddings that tie in NMI, F1 and R@1 but not in MAP@R.
+"""Writes app/dmlviz_app/learn/three_spaces.json: three embeddings that tie in NMI, F1 and R@1 but not in MAP@R.
 
 After fig. 3 of Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020. In each, four classes fill a
 square tile each and every image has a twin beside it; what differs is how far the tiles keep from each other.
@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlviz.metrics import evaluate
 
-FILE = Path(__file__).resolve().parents[1] / "app" / "content" / "three_spaces.json"
+FILE = Path(__file__).resolve().parents[1] / "app" / "dmlviz_app" / "learn" / "three_spaces.json"
 SCORES = ("nmi", "pairwise_f1", "precision_at_1", "r_precision", "map_at_r")
 SPACES = {"Side by side": 1.0, "A gap": 0.78, "Far apart": 0.25}  # side of a tile; their centers are 1 apart
 GRID = 4  # twins in a tile: GRID × GRID
@@ -19,7 +19,7 @@ TWIN = 0.03
 
 
 def points(side: float) -> tuple[np.ndarray, np.ndarray]:
-    """Places (n × 2) and classes (n)."""
+    """Return places (n × 2) and classes (n)."""
     rng = np.random.default_rng(0)
     cells = (np.stack(np.meshgrid(np.arange(GRID), np.arange(GRID)), -1).reshape(-1, 2) + 0.5) / GRID - 0.5
     tiles = np.array([[-0.5, -0.5], [0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]])
@@ -35,7 +35,7 @@ def points(side: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spaces() -> list[dict[str, object]]:
-    """Each space with its points and its scores by the library."""
+    """Return each space with its points and its scores by the library."""
     made: list[dict[str, object]] = []
     for title, side in SPACES.items():
         places, classes = points(side)

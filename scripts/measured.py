@@ -33,7 +33,7 @@ class Learned:
 
 
 def setup(loss: str, seed: int = 0, **changes: object) -> TrainConfig:
-    """The training of the table: 10,000 images, `small`, 64 dimensions, 400 steps, all else as the loss recommends.
+    """Return the training of the table: 10,000 images, `small`, 64 dimensions, 400 steps, all else as recommended.
 
     No validation images: what is chosen by is scored here, on images that no training sees.
     """
@@ -61,7 +61,7 @@ class Measured:
                 self.known[identity] = Learned(**entry)
 
     def __call__(self, config: TrainConfig) -> Learned:
-        """The scores of a config; it is trained where its result is not in the file yet."""
+        """Return the scores of a config; it is trained if its result is not in the file yet."""
         if config.id not in self.known:
             self.data = self.data or _data(self.choosing)
             self.known[config.id] = result = learn(config, self.data)
@@ -98,19 +98,19 @@ def learn(config: TrainConfig, data: Dataset) -> Learned:
 
 
 def untrained(seed: int, data: Dataset) -> dict[str, float]:
-    """The scores of the net before its first step."""
+    """Return the scores of the net before its first step."""
     return _scores(embed(setup("nt_xent", seed), None, data), data.test.labels)
 
 
 def raw_pixels(data: Dataset) -> dict[str, float]:
-    """The scores of the images themselves, by the Euclidean distance of their pixels."""
+    """Return the scores of the images themselves, by the Euclidean distance of their pixels."""
     pixels = data.test.images.reshape(len(data.test), -1) / np.float32(255)
     return _scores(pixels, data.test.labels)
 
 
 @torch.no_grad()
 def embed(config: TrainConfig, weights: dict[str, torch.Tensor] | None, data: Dataset) -> np.ndarray:
-    """The test images through the config's net."""
+    """Return the test images' embeddings by the config's net."""
     shape = {"channels": data.channels, "size": data.size, "seed": config.seed}
     net = nets.build(config.net, embedding_dim=config.embedding_dim, normalize=config.normalize, **shape)
     if weights is not None:

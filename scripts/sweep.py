@@ -86,7 +86,7 @@ def line(measured: Measured, loss: LossSpec) -> str:
 
 
 def choice(measured: Measured, loss: LossSpec, tried: Sequence[Tried]) -> str:
-    """What to choose of what was tried with seed 0: what is recommended, or what beats it with three seeds."""
+    """Return the best of the values tried with seed 0: the recommended one, or one that beats it with three seeds."""
     usual, best = setup(loss.name), max(tried, key=_score)
     if _score(best) <= measured(usual).precision_at_1 + NOISE:
         return "keep"
@@ -113,12 +113,12 @@ def _tried(measured: Measured, loss: LossSpec, settings: Sequence[dict[str, Any]
 
 
 def _main_parameter(loss: LossSpec) -> str | None:
-    """The first number, other than 0, among the loss's own parameters."""
+    """Return the first number, other than 0, among the loss's own parameters."""
     return next((p.name for p in loss.parameters if p.kind in (float, int) and p.default), None)
 
 
 def _around(loss: LossSpec, name: str, usual: float) -> list[float]:
-    """Half, all and twice it, as far as they may be."""
+    """Return half, all and twice it, as far as they may be."""
     parameter = next(parameter for parameter in loss.parameters if parameter.name == name)
     low = -float("inf") if parameter.minimum is None else parameter.minimum
     high = float("inf") if parameter.maximum is None else parameter.maximum

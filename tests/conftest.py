@@ -4,9 +4,12 @@ import atexit
 import gc
 import json
 import os
+import random
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +86,56 @@ def counting() -> Iterator[Any]:
     os.environ.pop(plugins.ENVIRONMENT) if before is None else os.environ.update({plugins.ENVIRONMENT: before})
 
 
+# `./test quick` leaves out these folders and what is marked `slow`. There a test that starts a process fails.
+SLOW = ("tests/browser/", "tests/faults/", "tests/fleet/", "tests/integrations/", "tests/jobs/")
+STARTS_PROCESS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
+testing = False  # xdist starts processes, too
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out tests that start a process or take seconds")
+    parser.addoption("--whole", action="store_true", help="all cases of tests of which a sample is run otherwise")
+
+
+def pytest_configure(config):
+    def refuse(event, _):
+        if testing and event in STARTS_PROCESS:
+            pytest.fail("This test starts a process: mark it `slow`.")
+
+    if config.getoption("quick"):
+        sys.addaudithook(refuse)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    global testing
+    testing = True
+    try:
+        return (yield)
+    finally:
+        testing = False
+
+
+def leave_out_of_samples(items):
+    """Keep n cases of each test marked `sample(n)`, always the same ones: its name is the seed."""
+    cases = defaultdict(list)
+    for item in items:
+        if marker := item.get_closest_marker("sample"):
+            cases[item.nodeid.partition("[")[0], *marker.args].append(item)
+    kept = {
+        item
+        for (name, n), all_of_it in cases.items()
+        for item in random.Random(name).sample(all_of_it, min(n, len(all_of_it)))
+    }
+    items[:] = [item for item in items if item in kept or not item.get_closest_marker("sample")]
+
+
+@pytest.fixture(scope="session")
+def whole(pytestconfig) -> bool:
+    """Whether a test does all that it can do, and not only a sample."""
+    return pytestconfig.getoption("whole")
+
+
 # All tests of such a row run in one process, and the longest rows begin first. They share what takes seconds to start:
 # Chromium and the app's server, a fleet's machines, the process that forks the workers. Two Chromiums that draw in
 # software starve each other: with two rows of stories, menus closed by themselves and animations stood still.
@@ -118,8 +171,12 @@ def pytest_xdist_make_scheduler(config, log):
     return RowOrFileScheduling(config, log)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Rows first, then long files, so that no worker begins a long one when the others have ended."""
+    if config.getoption("quick"):
+        items[:] = [item for item in items if not item.nodeid.startswith(SLOW) and not item.get_closest_marker("slow")]
+    if not config.getoption("whole"):
+        leave_out_of_samples(items)
     order = [*TOGETHER, *LONG]
 
     def place(item):

@@ -1,5 +1,6 @@
 """The wheel and an editable checkout run as the sources do."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import dmlviz
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,32 +43,39 @@ def tracked(*folders):
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows which files belong to it")
 def test_the_wheel_holds_every_file_of_library_and_app_and_no_tests(unpacked):
-    expected = {name for name in tracked("dmlviz", "app") if (ROOT / name).exists()}
+    names = [name for name in tracked("dmlviz", "app/dmlviz_app") if (ROOT / name).exists()]
+    expected = {name.removeprefix("app/") for name in names}
     found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     assert expected <= found
-    assert not [name for name in found if name.startswith(("tests", "assets", "frontend"))]
+    assert {path.name for path in unpacked.iterdir() if path.suffix != ".dist-info"} == {"dmlviz", "dmlviz_app"}
 
 
-def test_the_ready_made_runs_are_found_in_wheel_and_checkout(unpacked):
+def test_wheel_and_checkout_bring_the_same_ready_made_runs_and_results(unpacked, tmp_path, monkeypatch):
     code = (
-        "from dmlviz.runs import BUNDLED_RUNS, Runs; print(BUNDLED_RUNS.resolve());"
-        "print(len(Runs(BUNDLED_RUNS / 'none').list()))"
+        "from dmlviz.labs.lab_study import ready_made, results_archive; from dmlviz.labs.registry import LABS\n"
+        "from dmlviz.runs import Runs\n"
+        "print(results_archive('reid'))\n"
+        "print([(run.id, run.state) for run in Runs('none').list()])\n"
+        "print({lab: len(ready_made(lab).results()) for lab in LABS if results_archive(lab).is_file()})\n"
     )
-    at_home = _python(code, ROOT)
-    installed = _python(code, unpacked)
-    assert Path(at_home[0]) == ROOT / "dmlviz" / "ready_made_runs"
-    assert Path(installed[0]) == unpacked.resolve() / "dmlviz" / "ready_made_runs"
-    assert installed[1] == at_home[1]
+    shown = {}
+    for place in (ROOT, unpacked):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place.name))
+        archive, *shown[place] = _python(code, place, cwd=tmp_path)
+        assert Path(archive) == place / "dmlviz" / "labs" / "reid" / "results.zip"
+    assert shown[ROOT] == shown[unpacked]
+    assert shown[ROOT][0].count("finished") == len([*(ROOT / "dmlviz" / "ready_made_runs").glob("*.zip")])
+    assert len(eval(shown[ROOT][1])) == len([*(ROOT / "dmlviz" / "labs").glob("*/results.zip")])
 
 
 def test_the_app_builds_from_the_wheel_outside_the_checkout(unpacked, tmp_path):
     code = (
         "from functools import partial\n"
         "from pathlib import Path\n"
-        "from app import server; from app.runtime import services\n"
+        "from dmlviz_app import application; from dmlviz_app.server import services\n"
         "from dmlviz.export.page import BUILT\n"
         "services.start_services = partial(services.start_services, warm=False)\n"
-        f"server.build_app(server.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
+        f"application.build_app(application.Settings(runs=Path({str(tmp_path / 'runs')!r}), port=0))\n"
         "services.stop_services()\n"
         "from streamlit.components.v2.manifest_scanner import scan_component_manifests\n"
         "found = [(m, root) for m, root in scan_component_manifests() if m.name == 'dmlviz'][0]\n"
@@ -98,8 +108,24 @@ def test_the_command_is_installed(wheel):
 
 
 def test_the_installed_package_is_found_from_anywhere(tmp_path):
-    shown = _python("import dmlviz, app; print(dmlviz.__file__); print(app.__file__)", None, cwd=tmp_path)
-    assert [Path(path).parents[1] for path in shown] == [ROOT, ROOT]
+    shown = _python("import dmlviz, dmlviz_app; print(dmlviz.__file__); print(dmlviz_app.__file__)", None, cwd=tmp_path)
+    assert [Path(path).parents[1] for path in shown] == [ROOT, ROOT / "app"]
+
+
+def test_the_program_starts_in_a_folder_that_holds_somebodys_app(unpacked, tmp_path):
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__init__.py").write_text("raise SystemExit('the wrong package')")
+    (tmp_path / "app.py").write_text("raise SystemExit('the wrong file')")
+    command = [sys.executable, "-m", "dmlviz", "--no-browser", "--port", "0", "--runs", str(tmp_path / "runs")]
+    environment = os.environ | {"PYTHONPATH": str(unpacked), "DMLVIZ_DATA": str(tmp_path / "data")}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        try:
+            line = next(line for line in server.stdout if "://" in line or "wrong" in line)
+        finally:
+            server.terminate()
+    assert "://" in line
 
 
 def _python(code, path, cwd=None):

@@ -1,1 +1,1 @@
-"""What there is to choose from: losses, miners, samplers, nets, data sets, metrics, projections. No torch."""
+"""All available losses, miners, samplers, nets, data sets, metrics and projections. No torch."""

@@ -9,18 +9,19 @@ from dmlviz.catalog.parameters import Catalog, Spec
 
 @dataclass(frozen=True, kw_only=True)
 class BackboneSpec(Spec):
-    """A net without its classification layer; of torchvision, `name` is what it calls its builder.
+    """A net without its classification layer; for torchvision, `name` is that of its builder.
 
-    dimensions: of the features.
-    head: the classification layer, by its name in the module; features are what it would get.
-    blocks: the modules with which its blocks begin, in order; what comes after the last one belongs to it. What comes
-        before the first one is never trained here.
-    weights: what the library calls the weights that it downloads; timm calls its net so, too.
-    training_ms: processor time of one core for an image of a step, with the last block unfrozen, in ms; measured on a
-        Xeon with AVX-512, in batches of 8.
-    library: where the net comes from; timm is an extra.
-    side: of the square images that it takes, in pixels.
-    mean, std: of the red, green and blue pixels in its training, scaled to [0, 1].
+    Attributes:
+        dimensions: Dimensions of the features.
+        head: Name of the classification layer in the module; the features are its input.
+        blocks: The first module of each block, in order; the last block reaches to the head. The part before the first
+            block is never trained.
+        weights: The library's name of the weights that it downloads; timm calls its net so, too.
+        training_ms: Processor time of one core for an image of a step, with the last block unfrozen, in ms; measured on
+            a Xeon with AVX-512, in batches of 8.
+        library: The library of the net; timm is an extra.
+        side: Side of the square images that it takes, in pixels.
+        mean, std: Of the red, green and blue pixels in its training, scaled to [0, 1].
     """
 
     dimensions: int

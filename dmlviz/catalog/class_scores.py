@@ -1,4 +1,4 @@
-"""How well each image goes with each class, by the weights that a loss has learned or by the batch itself.
+"""The score of each image for each class, by the weights that a loss has learned or by the batch itself.
 
 Each function takes the batch's embeddings (n × d) and labels (n), the classes in order, the loss's parameters and its
 learned weights, and returns scores (n × classes), before any margin.

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.errors import DataUnavailableError, UserError
+from dmlviz.errors import DataUnavailableError, DiskFullError, UserError
 from dmlviz.storage.arrays import read_array
+from dmlviz.storage.disk_space import new_folder
 from dmlviz.storage.files import ensure_dir, is_run_id, read_json, write_array, write_json
 
 PREFIX = "custom-"
@@ -19,18 +20,18 @@ PARTS = ("train", "test")
 
 
 def is_custom(name: object) -> bool:
-    """Whether this is the name of somebody's own data: `custom-` and 16 hexadecimal digits."""
+    """Return whether this is the name of an imported data set: `custom-` and 16 hexadecimal digits."""
     return isinstance(name, str) and name.startswith(PREFIX) and is_run_id(name.removeprefix(PREFIX))
 
 
 def list_names(root: Path) -> Iterator[str]:
-    """Those in a data folder, the oldest first."""
+    """Return the names of the imported data sets in a data folder, the oldest first."""
     found = [path for path in (root / FOLDER).glob(f"{PREFIX}*/{DESCRIBED}") if is_custom(path.parent.name)]
     yield from (path.parent.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path)))
 
 
 def load_description(root: Path, name: str) -> dict[str, Any] | None:
-    """What `keep` was told of it; None where it is not there."""
+    """Return the description that `keep` has stored; None if there is none."""
     found = read_json(root / FOLDER / name / DESCRIBED)
     return found if isinstance(found, dict) else None
 
@@ -48,12 +49,12 @@ def load_arrays(root: Path, name: str) -> dict[str, np.ndarray]:
 
 
 def columns_file(part: str) -> str:
-    """The name of the file of a part's further columns; see dmlviz/data/columns.py."""
+    """Return the name of the file of a part's further columns; see dmlviz/data/columns.py."""
     return f"{part}_columns.parquet"
 
 
 def features_file(part: str) -> str:
-    """The name of the file with what a backbone made of a part's images."""
+    """Return the name of the file of the features that a backbone made of a part's images."""
     return f"{part}_features.npy"
 
 
@@ -71,17 +72,17 @@ def save(
     place = ensure_dir(root / FOLDER) / name
     if (place / DESCRIBED).exists():
         return
-    new = Path(tempfile.mkdtemp(prefix=".new-", dir=place.parent))
     try:
-        new.chmod(0o755)
-        for part, array in parts.items():
-            write_array(new / f"{part}.npy", array)
-        write(new)
-        write_json(new / DESCRIBED, dict(facts))
-        new.rename(place)
+        with new_folder(place.parent) as new:
+            for part, array in parts.items():
+                write_array(new / f"{part}.npy", array)
+            write(new)
+            write_json(new / DESCRIBED, dict(facts))
+            new.rename(place)
+    except DiskFullError:
+        raise
     except OSError as error:
-        shutil.rmtree(new, ignore_errors=True)
-        if not (place / DESCRIBED).exists():  # otherwise somebody else was faster
+        if not (place / DESCRIBED).exists():  # otherwise another process was faster
             raise UserError(f"{place} cannot be written ({error.strerror}); choose another data folder.") from None
 
 

@@ -1,4 +1,4 @@
-"""Where the data sets are downloaded from: mirrors, files, checksums."""
+"""Download sources of the data sets: mirrors, files, checksums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """Where a data set is downloaded from.
+    """The download source of a data set.
 
     Attributes:
         folder: Target folder below the data root, laid out as torchvision does.

@@ -1,4 +1,4 @@
-"""What is declared of a data set."""
+"""The declaration of a data set."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ from dmlviz.catalog.parameters import Spec
 
 @dataclass(frozen=True, kw_only=True)
 class Framing:
-    """How a data set scaled and centered what its images show, so that a query image can be prepared alike.
+    """The scaling and centering of a data set's images, so that a query image can be prepared alike.
 
     Attributes:
         box: Longest side of the content in pixels.
@@ -28,7 +28,7 @@ class Framing:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a data set is made from the images of another one.
+    """The recipe by which a data set is made from the images of another one.
 
     Attributes:
         build: "module:function" that takes the `Dataset` it is made from and returns a training and a test `Split`.
@@ -43,7 +43,7 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassSplit:
-    """How many classes an experiment with unseen classes learns from, chooses by and tests on, in order of class ID.
+    """The numbers of classes for training, validation and test in an experiment with unseen classes, by class ID.
 
     Attributes:
         train: Number of classes to learn from.
@@ -66,7 +66,7 @@ class ClassSplit:
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """What a pretrained backbone made of each image: a vector, which a net takes instead of the pixels.
+    """The features that a pretrained backbone made of each image: a vector, which a net takes instead of the pixels.
 
     Attributes:
         backbone: Name in `dmlviz.catalog.backbones.BACKBONES`.
@@ -90,10 +90,10 @@ class DatasetSpec(Spec):
     `mean` and `std` are those of the training pixels, scaled to [0, 1]; `dark_on_light` says that the images are dark
     on a light ground; `first_label` and `transposed` how its files count classes and lay out rows. `most` maps fields
     of a TrainConfig to the largest value that the data allow: a default is lowered to it. A `size` of 0 means that
-    there are no images. `framing` is None where nobody knows it.
+    there are no images. `framing` is None where it is unknown.
 
     `trainable` is False for what another program has embedded: imported embeddings, and the images of a training that
-    `dmlviz.record` follows. There is no net for them here, and no training.
+    `dmlviz.record` follows. They have no net here and cannot be trained on.
 
     `roles` names what else is known of each image, beside its class: by role the names of its values ("camera 1", …);
     empty where they are the classes of the data set that this one is made from. `class_split` divides the classes for
@@ -130,7 +130,7 @@ class DatasetSpec(Spec):
         return range(count)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, for a data set that no catalog lists."""
+        """Return plain JSON types, for a data set that no catalog lists."""
         fields = asdict(self)
         return {name: fields[name] for name in _DESCRIBED if fields[name] is not None}
 

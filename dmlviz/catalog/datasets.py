@@ -1,6 +1,8 @@
 """The specs of the data sets and of the samplers."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,16 +19,18 @@ from dmlviz.storage.run_schema.descriptions import DATASET
 
 
 class Datasets(Catalog[DatasetSpec]):
-    """The declared data sets, and people's own: found in the data folders at run time, or told of by a run."""
+    """The declared data sets and the imported ones, found in data folders at run time or described by a run."""
 
     def __init__(self, entries: Iterable[DatasetSpec]) -> None:
         super().__init__("data set", entries)
-        self._own: dict[str, DatasetSpec] = {}
+        self._found: dict[str, DatasetSpec] = {}  # in data folders
+        self._told: dict[str, DatasetSpec] = {}  # by runs
+        self._apart: ContextVar[dict[str, DatasetSpec] | None] = ContextVar("apart", default=None)
         self._roots: list[Path] = []
 
     @property
     def builtin(self) -> tuple[str, ...]:
-        """The names of those that everybody has."""
+        """The names of the data sets that every installation has."""
         return tuple(super().__iter__())
 
     def add_search_path(self, root: Path) -> None:
@@ -35,50 +39,56 @@ class Datasets(Catalog[DatasetSpec]):
             self._roots.append(root)
 
     def folder(self, name: str) -> Path | None:
-        """Return where somebody's own data set lies; None where it is not on this machine."""
+        """Return the folder of an imported data set; None if it is not on this machine."""
         folders = (root / custom_datasets.FOLDER / name for root in self._search_paths())
         return next((folder for folder in folders if (folder / custom_datasets.DESCRIBED).exists()), None)
 
     def register(self, description: Mapping[str, Any]) -> None:
-        """Learn of a data set that need not be on this machine; what cannot be read is left alone.
+        """Register a data set that need not be on this machine; an unreadable description is ignored.
 
-        What a data folder here says of it counts more than what a run says.
+        The description in a data folder takes precedence over that of a run, now and later.
         """
         name = str(description.get("name")) if isinstance(description, Mapping) else ""
-        if custom_datasets.is_custom(name) and name not in self._own:
-            self._find(name)
-            self._learn(description)
+        declared = _declared(description) if custom_datasets.is_custom(name) and self._look(name) is None else None
+        if declared is not None:
+            apart = self._apart.get()
+            (self._told if apart is None else apart)[name] = declared
 
-    def _find(self, name: str) -> None:
-        for root in self._search_paths():
-            self._learn(custom_datasets.load_description(root, name) or {})
-
-    def _learn(self, description: Mapping[str, Any]) -> None:
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Forget at the end of the block what is registered in it, by this thread: for runs that may be refused."""
+        token = self._apart.set({})
         try:
-            fields = DATASET.validate_python(dict(description) | {"classes": [*description.get("classes", ())]})
-            declared = DatasetSpec.from_dict(fields)
-        except (ValidationError, TypeError):
-            return
-        self._own.setdefault(declared.name, declared)
+            yield
+        finally:
+            self._apart.reset(token)
+
+    @property
+    def is_apart(self) -> bool:
+        """Return whether this thread is in a block of `apart`."""
+        return self._apart.get() is not None
+
+    def _look(self, name: str) -> DatasetSpec | None:
+        """Return the description of an imported data set: that of its folder, or else that of a run."""
+        for root in () if name in self._found else self._search_paths():
+            declared = _declared(custom_datasets.load_description(root, name) or {})
+            if declared is not None and declared.name == name:
+                self._found[name] = declared
+                break
+        return self._found.get(name) or (self._apart.get() or {}).get(name) or self._told.get(name)
 
     def __getitem__(self, name: str) -> DatasetSpec:
         if not custom_datasets.is_custom(name):
             return super().__getitem__(name)
-        if name not in self._own:
-            self._find(name)
-        try:
-            return self._own[name]
-        except KeyError:
-            raise UnknownNameError(
-                f"The data set {name} is not on this machine: add it with dmlviz data add."
-            ) from None
+        known = self._look(name)
+        if known is None:
+            raise UnknownNameError(f"The data set {name} is not on this machine: add it with dmlviz data add.")
+        return known
 
     def __contains__(self, name: object) -> bool:
         if not custom_datasets.is_custom(name):
             return super().__contains__(name)
-        if name not in self._own:
-            self._find(str(name))
-        return name in self._own
+        return self._look(str(name)) is not None
 
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()
@@ -89,6 +99,14 @@ class Datasets(Catalog[DatasetSpec]):
 
     def _search_paths(self) -> list[Path]:
         return list(dict.fromkeys([*self._roots, data_root()]))
+
+
+def _declared(description: Mapping[str, Any]) -> DatasetSpec | None:
+    try:
+        fields = DATASET.validate_python(dict(description) | {"classes": [*description.get("classes", ())]})
+        return DatasetSpec.from_dict(fields)
+    except (ValidationError, TypeError):
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

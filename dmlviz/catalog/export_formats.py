@@ -97,3 +97,49 @@ FORMATS = Catalog(
         ),
     ],
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackerSpec(Spec):
+    """An experiment tracker.
+
+    Attributes:
+        extra: The extra of dmlviz that installs its library.
+        library: The module that is imported.
+        target: Default destination of a run: a folder, an address, or a project.
+    """
+
+    extra: str
+    library: str
+    target: str
+
+
+TRACKERS = Catalog(
+    "tracker",
+    [
+        TrackerSpec(
+            name="tensorboard",
+            title="TensorBoard",
+            summary="Event files and the embeddings with their images for its Projector, in a folder.",
+            extra="tensorboard",
+            library="tensorboard",
+            target="tensorboard",
+        ),
+        TrackerSpec(
+            name="mlflow",
+            title="MLflow",
+            summary="A run on a tracking server (its address), with the map as an artifact.",
+            extra="mlflow",
+            library="mlflow",
+            target="http://127.0.0.1:5000",
+        ),
+        TrackerSpec(
+            name="wandb",
+            title="Weights & Biases",
+            summary="A run in a project, with the map as an artifact; WANDB_MODE=offline keeps it on this machine.",
+            extra="wandb",
+            library="wandb",
+            target="dmlviz",
+        ),
+    ],
+)

@@ -15,8 +15,8 @@ _LFW = "Huang, Ramesh, Berg, Learned-Miller: Labeled faces in the wild, 2007"
 class MetricSpec(Spec):
     """A metric by the key that `evaluate` gives it (k in a name stands for the numbers asked for).
 
-    Its values lie in [`low`, `high`], None where there is no end; `better` is "higher", "lower" or, for a description
-    rather than a score, "". `three_spaces`: whether the topic "Three spaces" of Learn shows what it can tell apart.
+    Its values lie in [`low`, `high`], None where there is no bound; `better` is "higher", "lower" or, for a description
+    rather than a score, "". `three_spaces`: whether the topic "Three spaces" of Learn shows what it can distinguish.
     """
 
     low: float = 0

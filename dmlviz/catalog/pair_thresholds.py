@@ -11,7 +11,7 @@ NEGLIGIBLE_LOGIT = 4.6  # log(1 + e^−x) is below 0.01 from here on: a smooth t
 
 @dataclass(frozen=True)
 class PairThresholds:
-    """Where the terms of a loss become 0, in units of `measure` ("cosine" means 1 − cosine).
+    """The distances from which on the terms of a loss are 0, in units of `measure` ("cosine" means 1 − cosine).
 
     A loss with a decision boundary ignores a positive pair below `positive_threshold` and a negative pair above
     `negative_threshold`; `decision_boundary` lies between right and wrong. A loss without one ignores a triplet whose

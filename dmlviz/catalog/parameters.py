@@ -1,6 +1,6 @@
 """Specs: what is declared once of a choice, so that widget, option, validation, page and tests can be made from it.
 
-Nothing here imports torch, since the server shows the choices and loads none.
+This module does not import torch, since the server shows the choices and loads none.
 """
 
 import math
@@ -16,8 +16,10 @@ from dmlviz.catalog import class_scores
 from dmlviz.catalog.pair_thresholds import PairThresholds, default_thresholds
 from dmlviz.errors import UnknownNameError, UserError
 
+NONE = "none"  # None on the command line and in a URL
 LONGEST = 2000  # characters of a text that may spell a value
 TRIES = 5
+SIMILAR_NAMES = 3  # at most so many are named where one does not exist
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +111,13 @@ def parse_literal(value: Any) -> Any:
     return value
 
 
+def flag(name: str) -> str:
+    """Return the command-line option of a field: --loss-param for loss_params, --embedding-dim for embedding_dim."""
+    return "--" + name.removesuffix("s" if name.endswith("params") else "").replace("_", "-")
+
+
 def brief(value: Any, most: int = 80) -> str:
-    """A value as Python writes it, cut where it is long: what a person gave, told back in a sentence."""
+    """Return a value as Python writes it, shortened where it is long, to repeat an input in an error message."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number with more digits than Python writes
@@ -156,38 +163,38 @@ ClassScores = Callable[[np.ndarray, np.ndarray, Sequence[int], Params, Weights],
 
 @dataclass(frozen=True, kw_only=True)
 class LossSpec(Spec):
-    r"""A loss. Everything that the program must know of it beside its formula stands here, and nowhere by its name.
+    r"""A loss. All that the program must know of it, beside its formula; no other code uses its name.
 
-    What it takes and how it trains:
+    Training:
 
-    tuple_kinds: the kinds of tuples that a miner may hand it ("pairs", "triplets"); empty for a loss that looks at the
+    tuple_kinds: The kinds of tuples that a miner may hand it ("pairs", "triplets"); empty for a loss that looks at the
         whole batch by itself.
-    needs_classes: whether it owns weights for each class, and so must know how many there are.
-    on_sphere: whether it looks at directions only.
+    needs_classes: Whether it owns weights for each class, and so must know how many there are.
+    on_sphere: Whether it looks at directions only.
     recommended: TrainConfig fields with the values that this loss trains well with; they replace the usual defaults.
-    in_dimensions: by the embedding's dimensions, what is recommended beyond that; its "loss_params" are parameters of
+    in_dimensions: By the embedding's dimensions, what is recommended beyond that; its "loss_params" are parameters of
         the loss.
-    without_labels: the same for training without labels, where the views of an image are its positives.
-    caveat: a sentence on what goes wrong with it; not empty for a loss that fails on purpose.
+    without_labels: The same for training without labels, where the views of an image are its positives.
+    caveat: A sentence on what goes wrong with it; not empty for a loss that fails on purpose.
 
-    What the batch explorer shows:
+    Batch explorer:
 
-    term: the formula of one term in LaTeX, for these parameters, each number in angle brackets by its symbol, as in
+    term: The formula of one term in LaTeX, for these parameters, each number in angle brackets by its symbol, as in
         r"[<m> + <d_{ap}> - <d_{an}>]_+"; the loss's function gives the `numbers`. `<m°>` writes an angle in degrees.
-        Formulas that come first name one of the numbers: r"p = 1 - <q>,\quad -\log <p>". Where it is
+        Formulas that come first name one of the numbers: r"p = 1 - <q>,\quad -\log <p>". If it is
         empty, only the value of the term is shown.
-    negative_term: the same for a pair of two classes, where it is another formula.
-    term_note: a sentence about the term, with numbers in angle brackets.
-    compares: what the loss compares in a batch that no miner selected from: "pairs" (every pair), "triplets" (every
+    negative_term: The same for a pair of two classes, where it is another formula.
+    term_note: A sentence about the term, with numbers in angle brackets.
+    compares: Its comparisons in a batch that no miner selected from: "pairs" (every pair), "triplets" (every
         triplet), "positive_pairs" (every positive pair against the anchor's negatives), "anchors" (each image against
         its positives and negatives together), "classes" (each image with the classes).
-    compares_dimensions: whether its terms are of dimensions, so that an image, a pair or a triplet has none.
-    thresholds: the distances from which on its terms are 0, from the parameters and the learned weights (arrays, by
+    compares_dimensions: Whether its terms are of dimensions, so that an image, a pair or a triplet has none.
+    thresholds: The distances from which on its terms are 0, from the parameters and the learned weights (arrays, by
         name); None for those that follow from its parameters `margin` and `distance`.
-    class_scores: for a loss that compares "classes", how well each image goes with each class.
-    class_centers: what stands for a class on the map: "weights" (a learned direction for each class), "points" (a
+    class_scores: For a loss that compares "classes", how well each image goes with each class.
+    class_centers: The center of a class on the map: "weights" (a learned direction for each class), "points" (a
         learned point, called "centers"), "means" (the mean of the batch's images), or "" for nothing.
-    angular_margins: the margins m₁, m₂, m₃ of cos(m₁θ + m₂) − m₃ from the parameters; None for a loss without angles.
+    angular_margins: The margins m₁, m₂, m₃ of cos(m₁θ + m₂) − m₃ from the parameters; None for a loss without angles.
     """
 
     tuple_kinds: frozenset[str] = frozenset()
@@ -209,7 +216,7 @@ class LossSpec(Spec):
 
     @property
     def needs_pairs(self) -> bool:
-        """Whether it compares images of a batch with each other, so that a class alone in it teaches nothing."""
+        """Return whether it compares images of a batch with each other, so that one class alone teaches nothing."""
         return not (self.needs_classes and not self.tuple_kinds)
 
     def recommended_in(self, embedding_dim: int) -> dict[str, Any]:
@@ -217,7 +224,7 @@ class LossSpec(Spec):
         return {**self.recommended, **self.in_dimensions.get(embedding_dim, {})}
 
     def params_in(self, embedding_dim: int) -> dict[str, Any]:
-        """Return every parameter with the value that it has when nobody says, in so many dimensions."""
+        """Return every parameter, at its default where it is not given, in so many dimensions."""
         return self.with_defaults(self.recommended_in(embedding_dim).get("loss_params", {}))
 
     def for_params(self, params: Mapping[str, Any]) -> "LossSpec":
@@ -243,13 +250,30 @@ class LossSpec(Spec):
 class MinerSpec(Spec):
     """A miner.
 
-    tuple_kind: what it selects, "pairs" or "triplets".
-    remedy_for: the alarm against which it is suggested ("collapsed", "inactive"), or "" for none; see
+    tuple_kind: Kind of the selected tuples, "pairs" or "triplets".
+    remedy_for: The alarm against which it is suggested ("collapsed", "inactive"), or "" for none; see
         dmlviz/training/suggestions.py.
     """
 
     tuple_kind: str
     remedy_for: Literal["", "collapsed", "inactive"] = ""
+
+
+def describe_unknown(noun: str, name: object, titles: Mapping[str, str]) -> str:
+    """Return a sentence that says that a name does not exist, and which similar ones do.
+
+    Args:
+        noun: Kind of the name, as in "loss".
+        name: The name that was received.
+        titles: The title of each name that exists; the name may be spelled like either.
+    """
+    near: list[str] = []
+    if isinstance(name, str):
+        by_spelling = {title.lower(): key for key, title in titles.items()} | {key.lower(): key for key in titles}
+        spelled_alike = get_close_matches(name[:80].lower().strip(), by_spelling, n=2 * SIMILAR_NAMES)
+        near = [*dict.fromkeys(by_spelling[spelling] for spelling in spelled_alike)][:SIMILAR_NAMES]
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose one of {', '.join(titles)}."
+    return f"There is no {noun} called {brief(name)}: {hint}"
 
 
 D = TypeVar("D", bound=Spec)
@@ -286,16 +310,8 @@ class Catalog(Mapping[str, D], Generic[D]):
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            near = self._similar(name[:80]) if isinstance(name, str) else None
-            hint = f"did you mean {near!r}?" if near else f"choose one of {', '.join(self._entries)}."
-            raise UnknownNameError(f"There is no {self.noun} called {brief(name)}: {hint}") from None
-
-    def _similar(self, name: str) -> str | None:
-        """Return the name that somebody may have meant: spelled alike, or that of an entry with such a title."""
-        written = name.lower().strip()
-        by_title = {entry.title.lower(): key for key, entry in self._entries.items()}
-        near = get_close_matches(written, self._entries, n=1) or get_close_matches(written, by_title, n=1)
-        return by_title.get(near[0], near[0]) if near else None
+            titles = {key: entry.title for key, entry in self._entries.items()}
+            raise UnknownNameError(describe_unknown(self.noun, name, titles)) from None
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._entries  # without the search for a similar name

@@ -1,4 +1,4 @@
-"""What the parameters of each projection must fulfil beyond their ranges, and what n points allow. No torch.
+"""Checks of projection parameters beyond their ranges, and of what n points allow. No torch.
 
 A check of parameters takes them and the dimensions of the map. A check of points also takes the number of points and
 the dimensions of the embedding. Each raises UserError.

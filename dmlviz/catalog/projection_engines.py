@@ -1,4 +1,4 @@
-"""Who computes a map: dmlviz itself, or the library that everybody refers to."""
+"""The engines that compute a map: dmlviz itself, or a widely used reference library."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Engine = Literal["dmlviz", "reference"]
 
 
 def declaration(method: str, engine: Engine = "dmlviz") -> ProjectionSpec:
-    """What a method is and takes when this engine draws it; raise UserError where the engine does not know it."""
+    """Return the declaration of a method as this engine draws it; raise UserError if the engine does not support it."""
     own = PROJECTIONS[method]
     if engine == "dmlviz":
         return own

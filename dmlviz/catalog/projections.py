@@ -45,7 +45,7 @@ class ProjectionSpec(Spec):
 
     @property
     def iterative(self) -> bool:
-        """Whether it moves the points step by step."""
+        """Return whether it moves the points step by step."""
         return any(parameter.name == "iterations" for parameter in self.parameters)
 
 

@@ -1,1 +1,1 @@
-"""What may be wrong with training data, found by a run: suspect labels, near duplicates, leaks, outliers."""
+"""Possible faults in training data, found by a run: suspect labels, near duplicates, leaks, outliers."""

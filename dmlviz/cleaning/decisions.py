@@ -22,19 +22,19 @@ def correct(
     """Decide about training images of a data set and keep that beside the data, as `dmlviz clean RUN --relabel …` does.
 
     Args:
-        dataset: name of the data set.
-        relabel: new labels by image: the name of a class, or its ID.
-        exclude: images to leave out of trainings.
-        confirm: images whose label is right.
-        tag: words to remember images by; they change nothing.
-        undo: images whose decision is taken back.
-        data: the data folder; by default that of the app.
+        dataset: Name of the data set.
+        relabel: New labels by image: the name of a class, or its ID.
+        exclude: Images to leave out of trainings.
+        confirm: Images whose label is right.
+        tag: Words to remember images by; they change nothing.
+        undo: Images whose decision is taken back.
+        data: The data folder; by default that of the app.
 
     Returns:
         All decisions about the data set so far: `images` has them by image, `freeze()` keeps them for a training.
 
     Raises:
-        UserError: for an image or a class that the data set does not have, or two decisions about one image; then
+        UserError: For an image or a class that the data set does not have, or two decisions about one image; then
             nothing is kept.
 
     Example:

@@ -1,12 +1,15 @@
-"""What a run has found in its training data, as rows of a review sheet. No torch."""
+"""Findings of a run in its training data, as rows of a review sheet. No torch."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from typing_extensions import TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.corrections import Corrections
+from dmlviz.storage.csv_table import write_csv
 from dmlviz.storage.files import atomic_write
 
 if TYPE_CHECKING:
@@ -15,20 +18,57 @@ if TYPE_CHECKING:
 Kind = Literal["suspect", "duplicate", "leak", "outlier"]
 
 
+class FindingRow(TypedDict):
+    """A `Finding` as plain JSON types."""
+
+    kind: Kind
+    image: int
+    label: int
+    score: float
+    reason: str
+    suggestion: int | None
+    other: int | None
+    other_label: int | None
+
+
+class ReviewRow(FindingRow):
+    """A finding on the review sheet, with the numbers of its tiles on the sheet of pictures."""
+
+    tile: int
+    other_tile: int | None
+
+
+class StoredFindings(TypedDict):
+    """The content of `findings.json`; `tile` is the side of a tile of `PART.png`, `columns` the tiles in a row.
+
+    `part` is 1 for the suspects among the first images, 2 for all findings. Of `images` training images, the labels of
+    `uncompared` were not compared, since their classes are too small. `recall` is the share of the correct neighbors.
+    """
+
+    part: int
+    rows: list[ReviewRow]
+    images: int
+    uncompared: int
+    recall: float
+    steps: list[int]
+    tile: int
+    columns: int
+
+
 @dataclass(frozen=True)
 class Finding:
     """A training image that a person should look at.
 
     Attributes:
-        kind: why.
-        image: index of the training image.
-        label: its class ID.
-        score: the share of neighbors that agree on another label; the difference of pixels; how many times as far as
+        kind: The reason.
+        image: Index of the training image.
+        label: Its class ID.
+        score: The share of neighbors that agree on another label; the difference of pixels; how many times as far as
             usual its neighbors are.
-        reason: the same in words.
-        suggestion: another class ID, where its neighbors agree on one.
-        other: the image that it is compared with: of the training images, or for a leak of the test images.
-        other_label: that image's class ID.
+        reason: The same in words.
+        suggestion: Another class ID, where its neighbors agree on one.
+        other: The image that it is compared with: of the training images, or for a leak of the test images.
+        other_label: That image's class ID.
     """
 
     kind: Kind
@@ -40,18 +80,23 @@ class Finding:
     other: int | None = None
     other_label: int | None = None
 
+    def to_dict(self) -> FindingRow:
+        """Return plain JSON types."""
+        return cast(FindingRow, asdict(self))
+
 
 @dataclass(frozen=True)
 class Findings:
-    """What a run found in its training data.
+    """The findings of a run in its training data.
 
     Attributes:
         run: ID of the run.
-        dataset: name of the data set.
-        images: the number of training images that it looked at.
-        uncompared: how many of these have labels that were not compared, since their classes are too small.
-        steps: of the nets that embedded them.
-        rows: the findings, those of a kind together, the clearest first.
+        dataset: Name of the data set.
+        images: The number of training images that it looked at.
+        uncompared: Number of these that have labels that were not compared, since their classes are too small.
+        steps: Training steps of the nets that embedded them.
+        recall: The share of the neighbors that are right, as measured on some of the images; that of the worst net.
+        rows: The findings, those of a kind together, the clearest first.
     """
 
     run: str
@@ -59,11 +104,8 @@ class Findings:
     images: int
     uncompared: int
     steps: tuple[int, ...]
+    recall: float
     rows: tuple[Finding, ...] = field(repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types."""
-        return asdict(self) | {"rows": [asdict(row) for row in self.rows], "steps": list(self.steps)}
 
     def undecided(self, corrections: Corrections) -> "Findings":
         """Return those about whose image nothing was decided; a pair is settled, too, where its other was left out."""
@@ -107,10 +149,8 @@ class Findings:
 
     def to_csv(self, path: str | Path, corrections: Corrections | None = None) -> None:
         """Write the table as CSV (RFC 4180, UTF-8) with a header."""
-        from pyarrow import csv
-
         with atomic_write(Path(path)) as file:
-            csv.write_csv(self.table(corrections), file, csv.WriteOptions(quoting_style="needed"))
+            write_csv(self.table(corrections), file)
 
 
 def _name(classes: Sequence[str], label: int | None) -> str | None:

@@ -1,27 +1,25 @@
-"""Measures of what may be wrong with labeled images, from their embeddings and pixels. No torch."""
+"""Measures of what may be wrong with labeled images, from their neighbors and pixels. No torch."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dmlviz.ops.nearest_neighbors import NearestNeighbors
-
-CANDIDATES = 20  # nearest neighbors by embedding that are compared pixel by pixel
 SMALLEST_CLASS = 3  # images, for labels to be compared with those of neighbors
 NOBODY = -1  # no vote
+PARTS = 32  # of a picture, whose sums are compared before its pixels
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How the neighbors of each image contradict its label, over several embeddings.
+    """The disagreement of each image's neighbors with its label, over several nets.
 
     Attributes:
-        share: the share of neighbors with another label (n, from 0 to 1); 0 for images that are not compared.
-        suggestion: the most frequent other label among the neighbors (n), the smaller one of equals; the image's own
+        share: The share of neighbors with another label (n, from 0 to 1); 0 for images that are not compared.
+        suggestion: The most frequent other label among the neighbors (n), the smaller one of equals; the image's own
             label where no neighbor has another.
-        support: the share of neighbors with that label (n).
-        compared: whether the image's class has enough images for its label to be compared with its neighbors' (n).
+        support: The share of neighbors with that label (n).
+        compared: Whether the image's class has enough images for its label to be compared with its neighbors' (n).
     """
 
     share: np.ndarray = field(repr=False)
@@ -30,32 +28,30 @@ class Disagreement:
     compared: np.ndarray = field(repr=False)
 
 
-def label_disagreement(embeddings: Iterable[np.ndarray], labels: np.ndarray, k: int) -> Disagreement:
-    """Count the labels of each image's nearest other images, in each of several embeddings of the same images.
+def label_disagreement(neighbors: Sequence[np.ndarray], labels: np.ndarray) -> Disagreement:
+    """Count the labels of each image's nearest other images, as each of several nets sees them.
 
     Of an image whose class has m images the min(k, m − 1) nearest are counted: in a perfect embedding they are the
     others of its class, however small that is. Images of classes of fewer than SMALLEST_CLASS are not compared: where
     one of two has a wrong label, nothing says which.
 
     Args:
-        embeddings: embeddings (n × d each), for instance by the nets of a training.
-        labels: class IDs (n).
-        k: number of neighbors, below n.
+        neighbors: Indices of the k nearest others of each image (n × k each), nearest first, by each net.
+        labels: Class IDs (n).
 
     Reference:
         Wilson: Asymptotic properties of nearest neighbor rules using edited data, 1972; over a training as in
         Swayamdipta et al.: Dataset cartography, EMNLP 2020
 
     Example:
-        >>> found = label_disagreement([np.array([[0.0], [1.0], [2.0], [9.0]])], np.array([0, 0, 1, 0]), k=2)
+        >>> found = label_disagreement([np.array([[1, 2], [0, 2], [1, 0], [2, 1]])], np.array([0, 0, 1, 0]))
         >>> found.share.tolist(), found.compared.tolist()
         ([0.5, 0.5, 0.0, 0.5], [True, True, False, True])
     """
     classes, own, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     compared = sizes[own] >= SMALLEST_CLASS
-    counted = np.arange(k) < np.where(compared, sizes[own] - 1, 0)[:, None]
-    near = [np.where(counted, own[NearestNeighbors(points).others(k)[1]], NOBODY) for points in embeddings]
-    votes = np.concatenate(near, axis=1)
+    counted = np.arange(neighbors[0].shape[1]) < np.where(compared, sizes[own] - 1, 0)[:, None]
+    votes = np.concatenate([np.where(counted, own[near], NOBODY) for near in neighbors], axis=1)
     total = np.maximum(1, (votes != NOBODY).sum(axis=1))
     agree = (votes == own[:, None]).sum(axis=1)
     suggestion, most = _most_frequent(np.where(votes == own[:, None], NOBODY, votes))
@@ -64,7 +60,7 @@ def label_disagreement(embeddings: Iterable[np.ndarray], labels: np.ndarray, k: 
 
 
 def _most_frequent(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the most frequent value of each row but NOBODY, the smaller one of equals, and how often it is there."""
+    """Return the most frequent value of each row except NOBODY, the smallest of equals, and its count."""
     ordered, columns = np.sort(votes, axis=1), np.arange(votes.shape[1])
     begins = np.diff(ordered, axis=1, prepend=NOBODY) != 0
     lengths = columns - np.maximum.accumulate(np.where(begins, columns, 0), axis=1) + 1
@@ -79,8 +75,8 @@ def suspects(disagreement: Disagreement, least: float = 0.5) -> np.ndarray:
     Of the neighbors, more carry that label than the image's own.
 
     Args:
-        disagreement: their disagreement.
-        least: the least share of neighbors with another label.
+        disagreement: Their disagreement.
+        least: The least share of neighbors with another label.
 
     Returns:
         Indices, those first whose neighbors agree most on one other label, then by index.
@@ -90,62 +86,91 @@ def suspects(disagreement: Disagreement, least: float = 0.5) -> np.ndarray:
     return rows[np.lexsort((rows, -share[rows], -support[rows]))]
 
 
-def outlier_ratios(embeddings: np.ndarray, k: int) -> np.ndarray:
-    """Return how far the k nearest others of each image are on average, by the median image's (n).
+def outlier_ratios(distances: np.ndarray) -> np.ndarray:
+    """Return how far the nearest others of each image are on average, by the median image's (n).
+
+    Args:
+        distances: From each image to its k nearest others (n × k).
 
     Reference:
         Ramaswamy, Rastogi, Shim: Efficient algorithms for mining outliers from large data sets, SIGMOD 2000
     """
-    distances, _ = NearestNeighbors(embeddings).others(k)
     mean = distances.mean(axis=1)
     middle = float(np.median(mean))
     return np.asarray(mean / middle if middle > 0 else np.where(mean > 0, np.inf, 1.0))
 
 
-def near_duplicates(images: np.ndarray, embeddings: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
-    """Find pairs of images whose pixels are nearly the same.
+def outliers(ratios: np.ndarray, least: float, share: float) -> np.ndarray:
+    """Return the images with the largest ratios, the largest first, then by index.
 
-    Pixels are compared among the CANDIDATES nearest by embedding: equal images have equal embeddings.
+    Args:
+        ratios: As `outlier_ratios` (n).
+        least: The least ratio.
+        share: The largest share of all images; one image may be an outlier however few there are.
+    """
+    order = np.argsort(-ratios, kind="stable")[: max(1, int(share * len(ratios)))]
+    return order[ratios[order] >= least]
+
+
+def near_duplicates(images: np.ndarray, neighbors: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    """Find pairs of images whose pixels are nearly the same, among neighbors: equal images have equal embeddings.
 
     Args:
         images: uint8 images (n × h × w or n × h × w × 3).
-        embeddings: their embeddings (n × d).
-        threshold: the largest root mean square difference of their pixels, scaled to [0, 1].
+        neighbors: Indices of nearest others of each (n × k).
+        threshold: The largest root mean square difference of their pixels, scaled to [0, 1].
 
     Returns:
         Pairs of indices (m × 2, ascending in a pair), the most alike first, and their differences (m).
     """
-    _, near = NearestNeighbors(embeddings).others(min(CANDIDATES, len(images) - 1))
-    first = np.repeat(np.arange(len(images)), near.shape[1])
-    pairs = np.unique(np.sort(np.stack([first, near.reshape(-1)], axis=1), axis=1), axis=0)
-    return _alike(images, images, pairs, threshold)
+    first = np.repeat(np.arange(len(images)), neighbors.shape[1])
+    second = neighbors.reshape(-1).astype(np.int64)
+    once = np.unique(np.minimum(first, second) * len(images) + np.maximum(first, second))
+    return _alike(images, images, np.stack([once // len(images), once % len(images)], axis=1), threshold)
 
 
 def leaks(
-    train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray], threshold: float
+    train: np.ndarray, test: np.ndarray, neighbors: np.ndarray, threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find test images that are nearly the same as a training image.
 
     Args:
-        train: training images (uint8) and their embeddings (n × d).
-        test: test images and their embeddings.
-        threshold: see `near_duplicates`.
+        train: Training images (uint8).
+        test: Test images.
+        neighbors: Indices of the nearest training images of each test image (m × k); -1 for none.
+        threshold: See `near_duplicates`.
 
     Returns:
-        Pairs (m × 2) of a training image and a test image, the most alike first, and their differences (m).
+        Pairs (p × 2) of a training image and a test image, the most alike first, and their differences (p).
     """
-    _, near = NearestNeighbors(train[1]).search(test[1], min(CANDIDATES, len(train[0])))
-    second = np.repeat(np.arange(len(test[0])), near.shape[1])
-    return _alike(train[0], test[0], np.stack([near.reshape(-1), second], axis=1), threshold)
+    pairs = np.stack([neighbors.reshape(-1), np.repeat(np.arange(len(test)), neighbors.shape[1])], axis=1)
+    return _alike(train, test, pairs[pairs[:, 0] >= 0], threshold)
 
 
 def _alike(left: np.ndarray, right: np.ndarray, pairs: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
-    differences = np.empty(len(pairs))
+    """Compare pixels of those pairs only whose sums over parts of the picture differ little enough."""
+    of_left = _sums_of_parts(left)
+    of_right = of_left if right is left else _sums_of_parts(right)
+    chosen = [np.empty((0, 2), np.int64)]
+    differences = [np.empty(0)]
+    most = threshold**2 * left[0].size * 255**2
     for start in range(0, len(pairs), 4096):
         part = pairs[start : start + 4096]
+        rough = np.square(of_left[part[:, 0]] - of_right[part[:, 1]]).sum(axis=1)  # at most the sum over pixels
+        part = part[rough <= most * 1.001]
         a, b = left[part[:, 0]].astype(np.float32), right[part[:, 1]].astype(np.float32)
-        squares = np.square((a - b) / 255).reshape(len(part), -1)
-        differences[start : start + 4096] = np.sqrt(squares.mean(axis=1))
-    chosen = np.flatnonzero(differences <= threshold)
-    chosen = chosen[np.lexsort((pairs[chosen, 1], pairs[chosen, 0], differences[chosen]))]
-    return pairs[chosen], differences[chosen]
+        difference = np.sqrt(np.square((a - b) / 255).reshape(len(part), left[0].size).mean(axis=1))
+        chosen.append(part[difference <= threshold])
+        differences.append(difference[difference <= threshold])
+    found, by = np.concatenate(chosen), np.concatenate(differences)
+    order = np.lexsort((found[:, 1], found[:, 0], by))
+    return found[order], by[order]
+
+
+def _sums_of_parts(images: np.ndarray) -> np.ndarray:
+    """Return the sums of up to PARTS runs of pixels, each by the root of its length (n × PARTS)."""
+    flat = images.reshape(len(images), -1)
+    starts = np.unique(np.linspace(0, flat.shape[1], PARTS, endpoint=False).astype(int))
+    lengths = np.diff(starts, append=flat.shape[1])
+    sums: np.ndarray = np.add.reduceat(flat, starts, axis=1, dtype=np.float32) / np.sqrt(lengths, dtype=np.float32)
+    return sums

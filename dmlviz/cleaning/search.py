@@ -1,27 +1,44 @@
 """Looks through the training data of a finished run. Loads torch when it embeds."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.findings import Finding, Findings
-from dmlviz.cleaning.measures import label_disagreement, leaks, near_duplicates, outlier_ratios, suspects
+from dmlviz.cleaning.measures import (
+    Disagreement,
+    label_disagreement,
+    leaks,
+    near_duplicates,
+    outlier_ratios,
+    outliers,
+    suspects,
+)
 from dmlviz.data import Dataset, data_root, load
 from dmlviz.data.corrections import corrected
 from dmlviz.errors import UserError
+from dmlviz.ops.neighbor_index import NeighborIndex, NeighborTable
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.training.validation_split import split_training_images
 
+Progress = Callable[[str, float], object]  # called with what is being done, and the share that is done; may raise
+
 K = 10  # neighbors; for labels no more than there are others of an image's class
+CANDIDATES = 20  # nearest neighbors by embedding that are compared pixel by pixel
+RECALL = 0.95  # of the neighbors, wanted of the index
+MEASURED = 250  # images on which the recall is measured
+FIRST_LOOK = 4_000  # images, where there are more than twice as many
+FIRST_SHARE = 0.05  # of the work
 MAX_NETS = 5  # of a run's checkpoints, beside the final net
 MAX_LISTED = 400  # findings of a kind
 CHUNK = 500  # images per forward pass
 SAME_PIXELS = 0.03  # root mean square difference of pixels, of 1: what a person sees as the same picture
 FAR = 2.0  # times the median distance to the neighbors
+MOST_OUTLIERS = 0.01  # of all images
 MAX_TEST = 10_000
 
 
@@ -29,28 +46,34 @@ def clean(run: Run | str, *, data: str | Path | None = None, runs: str | Path | 
     """Find what may be wrong with the training data of a finished run, as `dmlviz clean RUN` does.
 
     Args:
-        run: a run, or the ID or title of one.
-        data: the data folder; by default that of the app.
-        runs: the runs folder, for an ID or a title; by default that of the app.
+        run: A run, or the ID or title of one.
+        data: The data folder; by default that of the app.
+        runs: The runs folder, for an ID or a title; by default that of the app.
 
     Returns:
-        What a person should look at; `dmlviz.correct` decides about it.
+        Findings for a person to look at; `dmlviz.correct` decides about it.
 
     Raises:
-        UserError: if there is no such run, or it has no net.
+        UserError: If there is no such run, or it has no net.
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
     return find(run if isinstance(run, Run) else Runs(runs).find(run), root)
 
 
-def find(run: Run, data_root: Path, go_on: Callable[[str], object] = lambda stage: None) -> Findings:
+def find(
+    run: Run,
+    data_root: Path,
+    go_on: Progress = lambda words, share: None,
+    on_first: Callable[[Findings], object] | None = None,
+) -> Findings:
     """Look through the training and validation images of a finished run, as its nets embed them.
 
     Args:
-        run: a run with weights.
+        run: A run with weights.
         data_root: Folder of the data sets.
-        go_on: Called with what is done next.
+        go_on: Called several times a second.
+        on_first: Called with the suspects among FIRST_LOOK of the images, where there are many more.
 
     Raises:
         UserError: If the run has no net.
@@ -60,21 +83,60 @@ def find(run: Run, data_root: Path, go_on: Callable[[str], object] = lambda stag
     rows = np.sort(np.concatenate([split.train, split.validation]))
     if len(rows) <= K:
         raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows)}.")
-    images, labels = dataset.train.images[rows], dataset.train.labels[rows]
-    go_on("embedding the training images")
-    steps = spread(run.checkpoint_steps, MAX_NETS)
-    final = embed_in_chunks(run, images)
-    go_on("comparing labels with neighbors")
-    disagreement = label_disagreement(_each(run, images, steps, final), labels, K)
-    findings = [*_suspects(dataset, rows, disagreement)]
-    go_on("comparing pictures")
-    findings += _duplicates(dataset, rows, images, final)
-    test = dataset.test.first(MAX_TEST)
-    findings += _leaks(dataset, rows, (images, final), (test.images, embed_in_chunks(run, test.images)))
-    findings += _outliers(dataset, rows, outlier_ratios(final, K))
-    last = int((run.end or {}).get("step", 0))
-    uncompared = int((~disagreement.compared).sum())
-    return Findings(run.id, run.config.dataset, len(rows), uncompared, (*steps, last), tuple(findings))
+    steps, last = spread(run.checkpoint_steps, MAX_NETS), run.end_step or 0
+
+    def found(among: np.ndarray, tables: list[NeighborTable], rest: list[Finding]) -> Findings:
+        disagreement = label_disagreement([table.indices[:, :K] for table in tables], dataset.train.labels[among])
+        return Findings(
+            run=run.id,
+            dataset=run.config.dataset,
+            images=len(among),
+            uncompared=int((~disagreement.compared).sum()),
+            steps=(*steps, last),
+            recall=min(table.recall for table in tables),
+            rows=(*_suspects(dataset, among, disagreement), *rest),
+        )
+
+    if on_first is not None and len(rows) > 2 * FIRST_LOOK:
+        few = np.sort(np.random.default_rng(0).choice(rows, FIRST_LOOK, replace=False))
+        tables, _ = _by_nets(run, dataset.train.images[few], steps, _part(go_on, 0, FIRST_SHARE))
+        on_first(found(few, tables, []))
+    images, test = dataset.train.images[rows], dataset.test.first(MAX_TEST)
+    tables, index = _by_nets(run, images, steps, _part(go_on, FIRST_SHARE, 0.9))
+    near = tables[-1]
+    go_on("Comparing pixels", 0.9)
+    rest = [*_duplicates(dataset, rows, near_duplicates(images, near.indices, SAME_PIXELS))]
+    compare = "Comparing pixels with the test images"
+    embeddings = embed_in_chunks(run, test.images, None, lambda share: go_on(compare, 0.92 + 0.06 * share))
+    go_on(compare, 0.98)
+    rest += _leaks(dataset, rows, leaks(images, test.images, index.search(embeddings), SAME_PIXELS))
+    rest += _outliers(dataset, rows, outlier_ratios(near.distances[:, :K]))
+    return found(rows, tables, rest)
+
+
+def _by_nets(
+    run: Run, images: np.ndarray, steps: list[int], go_on: Progress
+) -> tuple[list[NeighborTable], NeighborIndex]:
+    """Return the nearest others of each image by the nets of some steps and by the final one, and its index."""
+    tables, nets = [], [*steps, None]
+    for number, step in enumerate(nets):
+        tell = _part(go_on, number / len(nets), (number + 1) / len(nets))
+        among, by = f"{len(images):,} images", f"net {number + 1} of {len(nets)}"
+        embeddings = embed_in_chunks(run, images, step, partial(_part(tell, 0, 0.5), f"Embedding {among} by {by}"))
+        k = min(CANDIDATES if step is None else K, len(images) - 1)
+        finding = f"Finding the neighbors of {among} by {by}"
+        index = NeighborIndex(embeddings, k, RECALL, partial(_say, tell, finding), measured=MEASURED, compressed=True)
+        tables.append(index.table())
+    return tables, index
+
+
+def _say(tell: Progress, words: str) -> None:
+    tell(words, 0.5)
+
+
+def _part(go_on: Progress, begin: float, end: float) -> Progress:
+    """Return the progress of a part of the work, which takes it from one share to another."""
+    return lambda words, share: go_on(words, begin + share * (end - begin))
 
 
 def spread(steps: list[int], most: int) -> list[int]:
@@ -88,20 +150,20 @@ def spread(steps: list[int], most: int) -> list[int]:
     return [steps[place] for place in places.tolist()]
 
 
-def embed_in_chunks(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
+def embed_in_chunks(
+    run: Run, images: np.ndarray, step: int | None = None, go_on: Callable[[float], object] = lambda share: None
+) -> np.ndarray:
     """Embed any number of images with the final net of a run, or that of a checkpoint."""
     from dmlviz.runs.embed import embed
 
-    return np.concatenate([embed(run, images[at : at + CHUNK], step) for at in range(0, len(images), CHUNK)])
+    parts = []
+    for at in range(0, len(images), CHUNK):
+        go_on(at / len(images))
+        parts.append(embed(run, images[at : at + CHUNK], step))
+    return np.concatenate(parts)
 
 
-def _each(run: Run, images: np.ndarray, steps: list[int], final: np.ndarray) -> Iterator[np.ndarray]:
-    for step in steps:
-        yield embed_in_chunks(run, images, step)
-    yield final
-
-
-def _suspects(dataset: Dataset, rows: np.ndarray, disagreement: Any) -> Iterator[Finding]:
+def _suspects(dataset: Dataset, rows: np.ndarray, disagreement: Disagreement) -> Iterator[Finding]:
     labels = dataset.train.labels[rows]
     for row in suspects(disagreement)[:MAX_LISTED].tolist():
         other = int(disagreement.suggestion[row])
@@ -116,9 +178,8 @@ def _suspects(dataset: Dataset, rows: np.ndarray, disagreement: Any) -> Iterator
         )
 
 
-def _duplicates(dataset: Dataset, rows: np.ndarray, images: np.ndarray, final: np.ndarray) -> Iterator[Finding]:
-    labels = dataset.train.labels
-    pairs, differences = near_duplicates(images, final, SAME_PIXELS)
+def _duplicates(dataset: Dataset, rows: np.ndarray, found: tuple[np.ndarray, np.ndarray]) -> Iterator[Finding]:
+    labels, (pairs, differences) = dataset.train.labels, found
     for (first, second), difference in zip(rows[pairs[:MAX_LISTED]].tolist(), differences.tolist(), strict=False):
         same = labels[first] == labels[second]
         yield Finding(
@@ -133,10 +194,8 @@ def _duplicates(dataset: Dataset, rows: np.ndarray, images: np.ndarray, final: n
         )
 
 
-def _leaks(
-    dataset: Dataset, rows: np.ndarray, train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray]
-) -> Iterator[Finding]:
-    pairs, differences = leaks(train, test, SAME_PIXELS)
+def _leaks(dataset: Dataset, rows: np.ndarray, found: tuple[np.ndarray, np.ndarray]) -> Iterator[Finding]:
+    pairs, differences = found
     for (row, other), difference in zip(pairs[:MAX_LISTED].tolist(), differences.tolist(), strict=False):
         yield Finding(
             kind="leak",
@@ -150,8 +209,7 @@ def _leaks(
 
 
 def _outliers(dataset: Dataset, rows: np.ndarray, ratios: np.ndarray) -> Iterator[Finding]:
-    order = np.argsort(-ratios, kind="stable")
-    for row in order[ratios[order] >= FAR][:MAX_LISTED].tolist():
+    for row in outliers(ratios, FAR, MOST_OUTLIERS)[:MAX_LISTED].tolist():
         ratio = float(min(ratios[row], 1e6))
         yield Finding(
             kind="outlier",

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -91,11 +92,17 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
     from dmlviz.cleaning.search import find
 
     limit_to_one_thread()
-    findings = find(run, root, lambda stage: console.print(f"{stage} …"))
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("", total=1)
+        findings = find(run, root, lambda words, share: progress.update(bar, description=words, completed=share))
     corrections = load_corrections(root, run.config.dataset)
     listed = findings if everything else findings.undecided(corrections)
     nets = f"{len(findings.steps)} nets, of steps {', '.join(map(str, findings.steps))}"
     console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}", markup=False)
+    if findings.recall < 1:
+        console.print(
+            f"Neighbors by an index: at least {findings.recall:.0%} of them are the nearest, by any of the nets"
+        )
     if findings.uncompared:
         console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
     if settled := len(findings.rows) - len(listed.rows):

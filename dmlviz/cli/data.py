@@ -112,7 +112,7 @@ def features(
 ) -> None:
     """Compute what a pretrained backbone makes of each image, as a data set that heads learn from in seconds.
 
-    Ctrl-C stops; the same command goes on from there. The images stay to be seen, and a picture that somebody brings
+    Ctrl-C stops; the same command goes on from there. The images stay to be seen, and a picture that a person brings
     goes through the backbone, too.
     """
     from dmlviz.nets.features import add_features

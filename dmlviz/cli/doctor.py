@@ -15,10 +15,10 @@ from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
-from dmlviz.cli.serve import check_port_free
 from dmlviz.data import data_root
-from dmlviz.doctor.check import Check
+from dmlviz.doctor.folders import Check
 from dmlviz.errors import UserError
+from dmlviz.network import check_port_free
 from dmlviz.runs.store import runs_folder
 
 app = single_command_app()
@@ -49,7 +49,7 @@ def doctor(
 
 
 def _checks(runs: Path, data: Path, host: str, port: int) -> Iterator[tuple[str, Callable[[], Check]]]:
-    from dmlviz.doctor import folders, machine, packages, self_check
+    from dmlviz.doctor import folders, machine, packages
     from dmlviz.runs.quota import parse_limit
 
     DATASETS.add_search_path(data)
@@ -66,7 +66,7 @@ def _checks(runs: Path, data: Path, host: str, port: int) -> Iterator[tuple[str,
     yield "memory", machine.check_memory
     yield "cores", machine.check_cores
     yield "GPU", machine.check_gpu
-    yield "training", self_check.check_training
+    yield "training", machine.check_training
 
 
 def _looked(name: str, look: Callable[[], Check]) -> Check:

@@ -106,7 +106,7 @@ def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | Non
     console = Console(highlight=False)
     console.print(f"{selected.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
     scores = metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)
-    # What needs the weights of the loss was computed at the end of the training.
+    # Scores that need the weights of the loss were computed at the end of the training.
     console.print(_score_table(scores | {key: value for key, value in selected.metrics.items() if key not in scores}))
     if crops is not None:
         console.print(_crops_table(selected, crops, scores, data))

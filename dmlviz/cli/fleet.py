@@ -1,7 +1,6 @@
 """`dmlviz fleet`: the machines that train for a server."""
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +11,6 @@ from rich.table import Table
 
 from dmlviz.cli import CertificatesFolder, single_command_app
 from dmlviz.errors import UserError
-from dmlviz.fleet.folder import PREFIX
-from dmlviz.jobs.placement import MachineInfo
 
 app = single_command_app()
 
@@ -24,7 +21,9 @@ def list_fleet(
     fleet: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", envvar="DMLVIZ_FLEET", help="address of the fleet: tls://HOST:PORT or folder:DIR"
+            metavar="ADDRESS",
+            envvar="DMLVIZ_FLEET",
+            help="address of the fleet: tls://HOST:PORT, or file:PATH of its scheduler file",
         ),
     ] = None,
     certificates: CertificatesFolder = None,
@@ -34,11 +33,18 @@ def list_fleet(
         return
     if fleet is None:
         raise UserError("Which fleet? Give its address: dmlviz fleet --fleet tls://HOST:PORT.")
-    machines = _in_folder(fleet) if fleet.startswith(PREFIX) else _at_address(fleet, certificates)
+    from dmlviz.fleet.certificates import load_security
+    from dmlviz.fleet.dask_client import connect, list_machines
+    from dmlviz.fleet.dask_config import check_address
+
+    client = connect(check_address(fleet), load_security(certificates))
+    try:
+        machines = list_machines(client)
+    finally:
+        client.close()
     console = Console(highlight=False, soft_wrap=True)
     if not machines:
-        way = f"--folder {fleet.removeprefix(PREFIX)}" if fleet.startswith(PREFIX) else fleet
-        console.print(f"No machine has joined the fleet at {fleet} yet: dmlviz worker {way}")
+        console.print(f"No machine has joined the fleet at {fleet} yet: dmlviz worker {fleet}")
         return
     table = Table("machine", "busy", "slots", "GPUs", "dmlviz", "torch", "Python", "", box=None, pad_edge=False)
     for machine in machines:
@@ -48,28 +54,6 @@ def list_fleet(
             f"not used: {escape(machine.refused)}" if machine.refused else "",
         )
     console.print(table)
-
-
-def _at_address(fleet: str, certificates: Path | None) -> list[MachineInfo]:
-    from dmlviz.fleet.certificates import load_security
-    from dmlviz.fleet.dask_client import connect, list_machines
-    from dmlviz.fleet.dask_config import check_address
-
-    client = connect(check_address(fleet), load_security(certificates))
-    try:
-        return list_machines(client)
-    finally:
-        client.close()
-
-
-def _in_folder(fleet: str) -> list[MachineInfo]:
-    from dmlviz.fleet.folder import BEAT_S, Pulse, check_folder
-    from dmlviz.fleet.folder_fleet import list_machines
-
-    pulse = Pulse(check_folder(Path(fleet.removeprefix(PREFIX))) / "machines", benefit=False)
-    list_machines(pulse)
-    time.sleep(2 * BEAT_S)  # who lives has said so again by then
-    return list_machines(pulse)
 
 
 @app.command()
@@ -86,10 +70,14 @@ def certificates(
 @app.command()
 def scheduler(
     fleet: Annotated[str, typer.Argument(metavar="FLEET", help="address to listen at: tls://HOST:PORT")],
+    scheduler_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="write the address there, for servers and machines that share a file system"),
+    ] = None,
     certificates: CertificatesFolder = None,
 ) -> None:
     """Run the fleet's scheduler on a machine without a server. `dmlviz serve --fleet` starts one by itself."""
     from dmlviz.fleet.dask_config import check_address
     from dmlviz.fleet.dask_scheduler import run_scheduler
 
-    asyncio.run(run_scheduler(check_address(fleet), certificates))
+    asyncio.run(run_scheduler(check_address(fleet), certificates, scheduler_file))

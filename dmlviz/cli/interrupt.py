@@ -11,7 +11,7 @@ def stop_on_interrupt(on_interrupt: Callable[[], object]) -> Iterator[Callable[[
     """Yield a function that returns True after Ctrl-C; a second Ctrl-C raises KeyboardInterrupt.
 
     Args:
-        on_interrupt: called once, at the first Ctrl-C.
+        on_interrupt: Called once, at the first Ctrl-C.
     """
     interrupted = False
 

@@ -97,7 +97,7 @@ def list_labs(console: Console) -> None:
 
 @contextmanager
 def study_runner(runs: Path | None, data: Path | None, slots: int | None) -> Iterator[StudyRunner]:
-    """Yield a runner with worker processes of its own, at the usual priority: nobody waits beside it."""
+    """Yield a runner with worker processes of its own, at the usual priority: no page waits beside it."""
     from dmlviz.jobs.scheduler import JobScheduler
 
     os.environ.setdefault(NICENESS_VARIABLE, "0")

@@ -1,12 +1,15 @@
 """The `dmlviz` command; each subcommand is a module of `dmlviz.cli`, imported when it is called."""
 
 import sys
+import tempfile
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dmlviz.errors import UserError
+from dmlviz.storage.disk_space import disk_full, is_disk_full
 
 COMMANDS = {
     "serve": "Open the app in the browser (the default command).",
@@ -43,7 +46,11 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         words, plugins = _split_plugins(words)
         _run(words, plugins)
-    except UserError as error:
+    except (UserError, OSError) as error:
+        if not isinstance(error, UserError):
+            if not is_disk_full(error):
+                raise
+            error = disk_full(Path(error.filename or tempfile.gettempdir()))
         print(error, file=sys.stderr)
         sys.exit(2)
 
@@ -63,7 +70,7 @@ def _run(words: list[str], plugins: list[str]) -> None:
 
 
 def _split_plugins(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words without `--plugin FILE` and `--plugin=FILE`, wherever they stand, and the files."""
+    """Return the words without `--plugin FILE` and `--plugin=FILE`, and the files."""
     rest: list[str] = []
     files: list[str] = []
     remaining = iter(words)
@@ -83,7 +90,7 @@ def _split_plugins(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _show_version(requested: bool) -> None:
     if requested:
-        from dmlviz import __version__
+        from dmlviz.version import __version__
 
         print(f"dmlviz {__version__}")
         raise typer.Exit
@@ -98,7 +105,7 @@ def _program(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Options of the program itself."""
+    """Read the options of the program itself."""
 
 
 def _add_to_help(name: str, summary: str) -> None:

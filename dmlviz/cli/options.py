@@ -3,46 +3,51 @@
 import inspect
 import json
 import types
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import typer
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
-from dmlviz.catalog.parameters import Catalog
-from dmlviz.config import NONE, Config, flag
+from dmlviz.catalog.parameters import NONE, Catalog, flag
 from dmlviz.errors import UserError
 
-_METAVARS = {int: "N", float: "X", str: "WORD", list: "NAME=VALUE"}
+_METAVARS: dict[type, str] = {int: "N", float: "X", str: "WORD", list: "NAME=VALUE"}
 
 
 def add_config_options(
     command: Callable[..., None],
-    config: type[Config],
+    config: type[BaseModel],
     catalogs: Mapping[str, Catalog[Any]],
     panels: Mapping[str, tuple[str, ...]],
+    rest: str | None = "More",
+    variable: Callable[[str], str | None] = lambda name: None,
 ) -> Callable[..., None]:
     """Return a command for Typer with one option per config field, besides the command's own options.
 
     Args:
-        command: called as `command(settings, **options)`; `settings` holds the fields that were given, by name.
-        config: the config whose fields become options.
-        catalogs: the catalog of a field's choices, by field name.
-        panels: the groups of the help text: field names by title.
+        command: Called as `command(settings, **options)`; `settings` holds the fields that were given, by name.
+        config: The config whose fields become options; `json_schema_extra` may name an `option` and a `metavar`.
+        catalogs: The catalog of a field's choices, by field name.
+        panels: The groups of the help text: field names by title.
+        rest: The group of the other fields; None for the group of the command's own options.
+        variable: Returns the environment variable that a field also reads, to be named in the help text.
     """
     own_parameters = list(inspect.signature(command).parameters.values())[1:]
     panel_of = {name: panel for panel, names in panels.items() for name in names}
 
     def wrapper(**values: Any) -> None:
-        settings = {name: values.pop(name) for name in config.model_fields}
-        command({name: read_option(name, value) for name, value in settings.items() if value is not None}, **values)
+        given = {name: value for name in config.model_fields if (value := values.pop(name)) is not None}
+        command({name: _read(config.model_fields[name], name, value) for name, value in given.items()}, **values)
 
     options = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=_option(name, field, catalogs.get(name), panel_of.get(name, "More")),
+            annotation=_option(name, field, catalogs.get(name), panel_of.get(name, rest), variable(name)),
         )
         for name, field in config.model_fields.items()
     ]
@@ -53,25 +58,33 @@ def add_config_options(
     return wrapper
 
 
-def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: str) -> Any:
+def option_words(name: str, field: FieldInfo) -> tuple[str, str]:
+    """Return the option of a field, such as "--normalize/--no-normalize", and what stands for its value."""
     kind = _kind(field.annotation)
-    text = field.description or ""
-    if catalog is not None:
-        text += f": {', '.join(catalog)}"
-    elif get_origin(field.annotation) is Literal:
-        text += f": {', '.join(map(str, get_args(field.annotation)))}"
+    extra = cast(dict[str, str], field.json_schema_extra or {})
+    option = extra.get("option") or (f"{flag(name)}/--no-{flag(name)[2:]}" if kind is bool else flag(name))
+    return option, extra.get("metavar") or _METAVARS.get(kind, "")
+
+
+def option_help(field: FieldInfo, catalog: Iterable[str] | None = None) -> str:
+    """Return what the option of a field does, with its choices and its default."""
+    kind, text = _kind(field.annotation), field.description or ""
+    if catalog is not None or get_origin(field.annotation) is Literal:
+        text += f": {', '.join(map(str, catalog or get_args(field.annotation)))}"
     if kind is list:
         text += "; repeatable"
-    elif field.default not in (None, ()):
+    elif field.default not in (None, (), "", PydanticUndefined):
         text += f" ({('no', 'yes')[field.default] if kind is bool else field.default})"
-    option = typer.Option(
-        f"{flag(name)}/--no-{flag(name)[2:]}" if kind is bool else flag(name),
-        help=text,
-        metavar=_METAVARS.get(kind) if catalog is None else "NAME",
-        show_default=False,
-        rich_help_panel=panel,
-    )
-    return Annotated[(list[str] if kind is list else kind) | None, option]
+    return text
+
+
+def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: str | None, variable: str | None) -> Any:
+    kind = _kind(field.annotation)
+    option, metavar = option_words(name, field)
+    text = option_help(field, catalog) + (f"; variable {variable}" if variable else "")
+    metavar = metavar if catalog is None else "NAME"
+    typer_option = typer.Option(option, help=text, metavar=metavar or None, show_default=False, rich_help_panel=panel)
+    return Annotated[(list[str] if kind is list else kind) | None, typer_option]
 
 
 def _kind(annotation: Any) -> type:
@@ -79,9 +92,15 @@ def _kind(annotation: Any) -> type:
         annotation = next(kind for kind in get_args(annotation) if kind is not type(None))
     if get_origin(annotation) is Literal:
         return type(get_args(annotation)[0])
+    if annotation == tuple[str, ...] or get_origin(annotation) is dict:
+        return list
     if get_origin(annotation) is tuple:
         return str  # "7,8,9", which the config reads
-    return list if get_origin(annotation) is dict else annotation
+    return cast(type, annotation)
+
+
+def _read(field: FieldInfo, name: str, value: Any) -> Any:
+    return value if get_origin(field.annotation) is tuple and isinstance(value, list) else read_option(name, value)
 
 
 def read_option(name: str, value: Any) -> Any:

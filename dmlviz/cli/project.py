@@ -1,10 +1,13 @@
 """`dmlviz project`: project a run's embeddings, or an embeddings file."""
 
+import csv
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,16 +16,16 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
-from dmlviz.cli.maps import format_measures, project_file, write_table
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import SUFFIXES
+from dmlviz.data.embedding_file import read_table as read_table
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
-from dmlviz.runs.projection_items import projected_embeddings, projected_items
-from dmlviz.runs.projection_run import epoch_steps
+from dmlviz.runs.projection_run import epoch_steps, projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.csv_table import safe_cell
 
 app = single_command_app()
 
@@ -44,7 +47,7 @@ def project(
     """
     config = ProjectionConfig(**settings)
     if Path(source).suffix.lower() in SUFFIXES:
-        project_file(Path(source), config, table)
+        _project_file(Path(source), config, table)
         return
     store = Runs(runs_folder(runs))
     run = store.find(source)
@@ -52,7 +55,7 @@ def project(
     projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:
         _write_run(table, run, projection)
-    print(f"{config.declared.title}: {format_measures((projection.end or {}).get('faithfulness') or {})}")
+    print(f"{config.declared.title}: {_format_measures(projection.faithfulness)}")
     print(table or projection.path)
 
 
@@ -88,8 +91,9 @@ def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
     if projection.state == "stopped":
         raise typer.Exit(130)
     end = projection.end
-    if end is None or end["event"] != "finished":
-        raise UserError((end or {}).get("reason", f"The projection ended without a result; see {projection.path}."))
+    if end is None or end["event"] == "failed":
+        reason = end["reason"] if end else f"The projection ended without a result; see {projection.path}."
+        raise UserError(reason)
     return projection
 
 
@@ -101,8 +105,77 @@ def _write_run(path: Path, run: Run, projection: ProjectionRun) -> None:
     assert labels is not None
     rows = [[int(image), names[labels[image]]] for image in projected_items(run, config)]
     if not config.all_epochs:
-        write_table(path, ["image", "class"], rows, coordinates)
+        _write_table(path, ["image", "class"], rows, coordinates)
         return
     steps = epoch_steps(run, config)
     rows = [[step, *row] for step in steps for row in rows]
-    write_table(path, ["step", "image", "class"], rows, coordinates.reshape(-1, config.dims))
+    _write_table(path, ["step", "image", "class"], rows, coordinates.reshape(-1, config.dims))
+
+
+def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:
+    """Project an embeddings file (npy, npz, csv, tsv, parquet) and write the coordinates as CSV.
+
+    Args:
+        source: The embeddings file.
+        config: The projection; without `step` and `all_epochs`, which need a run.
+        target: The CSV file; by default beside `source`, named after the method.
+
+    Raises:
+        UserError: For a file that is missing or unreadable, and for settings that need a run.
+    """
+    if not config.whole or config.subset is not None:
+        raise UserError("--all-epochs, --step and --subset need a run; got an embeddings file: leave them out.")
+    if not source.is_file():
+        raise UserError(f"No such file: {source}; give a run ID or an embeddings file.")
+    vectors, labels, *_ = read_table(source)
+    limit_to_one_thread()
+    from dmlviz.projection import project
+
+    title = config.declared.title
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(highlight=False)) as progress:
+        task = progress.add_task(title, total=None)
+        projection = project(
+            np.asarray(vectors),
+            config,
+            lambda iteration, of, *_: progress.update(task, completed=iteration, total=of),
+            labels=None if labels is None else np.asarray(labels).astype(str),
+            on_phase=lambda phase, iteration, of: progress.update(
+                task, description=phase, completed=iteration, total=of
+            ),
+        )
+    target = target or source.with_name(f"{source.stem}-{config.declared.name}.csv")
+    names: list[str] = ["row"]
+    rows: list[list[Any]] = [[row] for row in range(len(vectors))]
+    if labels is not None:
+        names, rows = ["row", "class"], [[row, str(label)] for row, label in enumerate(labels)]
+    _write_table(target, names, rows, projection.coordinates)
+    print(f"{title}: {_format_measures(projection.quality.summary)}")
+    print(target)
+
+
+def _format_measures(measures: Mapping[str, Any]) -> str:
+    """Format quality measures, four decimals each, as in "trustworthiness 0.9812, continuity 0.9540"."""
+    return ", ".join(f"{name} {value:.4f}" for name, value in measures.items() if isinstance(value, float))
+
+
+def _write_table(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]], coordinates: np.ndarray) -> None:
+    """Write a CSV table: the given columns, then x, y (and z).
+
+    Args:
+        path: The file to write.
+        names: The names of the columns in `rows`.
+        rows: One sequence of values per point (n).
+        coordinates: Positions (n × 2 or 3).
+
+    Raises:
+        UserError: If the file cannot be written.
+    """
+    try:
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file)
+            table.writerow([*map(safe_cell, names), *"xyz"[: coordinates.shape[1]]])
+            positions = coordinates.tolist()
+            table.writerows([*map(safe_cell, row), *place] for row, place in zip(rows, positions, strict=True))
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}.") from None

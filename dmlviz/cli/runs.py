@@ -10,8 +10,9 @@ from rich.table import Table
 
 from dmlviz.catalog.metrics import metric_title
 from dmlviz.cli import RunId, RunsFolder, single_command_app
-from dmlviz.errors import UserError
+from dmlviz.errors import DiskFullError, UserError
 from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.text import counted
 
 app = single_command_app()
 ExactRunId = Annotated[str, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`), no title")]
@@ -91,6 +92,8 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
     try:
         with open(file, "rb") as opened:
             run = import_run(opened, Runs(runs_folder(runs)))
+    except DiskFullError:
+        raise
     except OSError as error:
         raise UserError(f"Cannot read {file}: {error.strerror}.") from None
     print(f"{run.id}  {run.title}")
@@ -116,7 +119,7 @@ def _print_list(store: Runs) -> None:
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,
-            f"{escape(run.title)}\n[dim]{config.net}, {config.embedding_dim}-d, {config.steps:,} steps"
+            f"{escape(run.title)}\n[dim]{config.net}, {config.embedding_dim}-d, {counted(config.steps, 'step')}"
             f"{escape(marks)}[/dim]" + (f"\n[yellow]{escape(warning)}[/yellow]" if warning else ""),
             *("" if score is None else f"{score:.4f}" for score in scores),
             run.state,

@@ -8,8 +8,8 @@ import typer
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
-from dmlviz.cli.serve import bound_socket, network_address
 from dmlviz.data import data_root
+from dmlviz.network import bound_socket, network_address
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()

@@ -8,8 +8,11 @@ import typer
 from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.data import ImageColumn, LabelColumn, VectorColumns, add_data, split_names
 from dmlviz.data.table_file import Choice
+from dmlviz.network import check_port_free
 
 app = single_command_app()
+# Without the server's settings: a run of the command line has no owner, so that no other person may see it.
+ONE_PERSON = {"shared": False, "people": None, "user_header": "", "forwarded_allow_ips": ""}
 
 
 @app.command()
@@ -31,9 +34,10 @@ def show(
 
     A table of images without vectors becomes a data set, chosen to train on.
     """
-    from dmlviz.cli import serve
-
-    serve.check_port_free("127.0.0.1", port)  # before the import, which may take a while
+    check_port_free("127.0.0.1", port)  # before the import, which may take a while
     added = add_data(path, title, Choice(split_names(vector), label, image), labels, None, "auto", data, runs)
     page = f"?dataset={added}" if isinstance(added, str) else f"?run={added.id}"
-    serve.serve(port=port, browser=browser, data=data, runs=runs, page=page)
+    from dmlviz.cli import serve
+
+    given = {"port": port, "browser": browser, "data": data, "runs": runs}
+    serve.serve({name: value for name, value in given.items() if value is not None} | ONE_PERSON, page)

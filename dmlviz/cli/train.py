@@ -28,6 +28,7 @@ from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.text import counted
 from dmlviz.training.diagnostics import Alarm, TrainingMonitor
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Started, Step, Stopped
 from dmlviz.training.suggestions import suggestions
@@ -93,14 +94,14 @@ def train(
     dataset = _load(config.dataset, data, console)
     with stop_on_interrupt(lambda: console.print(STOPPING)) as stop:
         run = store.create(config, title)
-        console.print(f"{run.title}: {config.steps:,} steps; Ctrl-C stops early")
+        console.print(f"{run.title}: {counted(config.steps, 'step')}; Ctrl-C stops early")
         last = _watch(_events(run, dataset, stop, data_root(data)), config, console)
     if isinstance(last, Failed):
         print(last.reason, file=sys.stderr)
         raise typer.Exit(1)
     if isinstance(last, Finished):
         verb = "Stopped after" if isinstance(last, Stopped) else "Finished"
-        console.print(f"{verb} {last.step:,} steps in {last.seconds:.1f} s")
+        console.print(f"{verb} {counted(last.step, 'step')} in {last.seconds:.1f} s")
         console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
         if last.validation_metrics:
             console.print(f"{_scores(last.validation_metrics)} on the validation images, held out of training")

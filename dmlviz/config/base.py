@@ -1,4 +1,4 @@
-"""What all configurations have in common: frozen fields, an ID, JSON, errors in one sentence."""
+"""Base of all configurations: frozen fields, an ID, JSON, errors in one sentence."""
 
 import hashlib
 import json
@@ -12,8 +12,6 @@ from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.text import one_line
 
 MAX_COMPLAINTS = 5
-
-NONE = "none"  # None on the command line and in a URL
 
 
 class Config(BaseModel):
@@ -29,10 +27,7 @@ class Config(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            problems = error.errors()[:MAX_COMPLAINTS]
-            unknown = any(isinstance(_cause(problem), UnknownNameError) for problem in problems)
-            kind = UnknownNameError if unknown else UserError
-            raise kind(" ".join(_validation_messages(type(self), problems))) from None
+            raise user_error(type(self), error) from None
 
     @property
     def id(self) -> str:
@@ -72,19 +67,21 @@ class Config(BaseModel):
         return type(self)(**self.model_dump(mode="json") | changes)
 
 
-def flag(name: str) -> str:
-    """Return the command-line option of a field: --loss-param for loss_params, --embedding-dim for embedding_dim."""
-    return "--" + name.removesuffix("s" if name.endswith("params") else "").replace("_", "-")
+def user_error(model: type[BaseModel], error: ValidationError) -> UserError:
+    """Return the error that says, with one sentence per problem, what is wrong with the fields of a model."""
+    problems = error.errors()[:MAX_COMPLAINTS]
+    unknown = any(isinstance(_cause(problem), UnknownNameError) for problem in problems)
+    return (UnknownNameError if unknown else UserError)(" ".join(_validation_messages(model, problems)))
 
 
 def _cause(problem: Any) -> Exception | None:
-    """The error that a validator of ours raised, if one did."""
+    """Return the error that a validator of dmlviz raised, if one did."""
     cause: Exception | None = problem.get("ctx", {}).get("error")
     return cause
 
 
 def _validation_messages(model: type[BaseModel], problems: Sequence[Any]) -> Iterator[str]:
-    """A sentence for each problem, and one for all unknown settings, which lists those that there are."""
+    """Return a sentence for each problem, and one for all unknown settings, which lists the known ones."""
     unknown = []
     for problem in problems:
         cause, name = _cause(problem), ".".join(one_line(str(part), 40) for part in problem["loc"])

@@ -1,4 +1,4 @@
-"""What a person must know of a training beside its loss and its net, in sentences."""
+"""Notes on a training beside its loss and its net, in sentences."""
 
 from typing import TYPE_CHECKING
 

@@ -44,12 +44,12 @@ class ProjectionConfig(Config):
 
     @property
     def resumable(self) -> bool:
-        """Whether a stopped projection can continue where it was stopped."""
+        """Return whether a stopped projection can continue where it was stopped."""
         return self.declared.resumable and not self.all_epochs
 
     @property
     def whole(self) -> bool:
-        """Whether all test images are there to be projected, and not only the tracked ones."""
+        """Return whether all test images can be projected, and not only the tracked ones."""
         return self.step is None and not self.all_epochs
 
     @property
@@ -94,7 +94,7 @@ class ProjectionConfig(Config):
         object.__setattr__(self, "params", self.declared.with_defaults(self.params))
         if self.declared.check_params is not None:
             self.declared.check_params(self.params, self.dims)
-        if self.items is not None:  # equal sets are one projection, whoever wrote the word
+        if self.items is not None:  # equal sets are one projection, however they were written
             object.__setattr__(self, "subset", pack_items(self.items))
         if self.all_epochs and self.declared.native:
             raise UserError(f"all_epochs is not for {self.declared.title}, which a run's replay shows already.")

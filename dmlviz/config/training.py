@@ -26,7 +26,7 @@ from dmlviz.config.training_checks import (
 from dmlviz.errors import UserError
 
 MAX_IMAGES = 10_000_000  # more than any data set has
-# What a training without labels does where nobody says otherwise: found by measuring, see docs/WITHOUT_LABELS.md.
+# Defaults of a training without labels: found by measuring, see docs/WITHOUT_LABELS.md.
 WITHOUT_LABELS: dict[str, Any] = {
     "sampler": "shuffled",
     "batch_size": 256,
@@ -176,7 +176,7 @@ class TrainConfig(Config):
 
     @property
     def views_note(self) -> str:
-        """What a person must know of labels, views, augmentation, head and backbone; empty for most trainings."""
+        """Notes on labels, views, augmentation, head and backbone, in sentences; empty for most trainings."""
         return views_note(self)
 
     def replace(self, **changes: Any) -> Self:
@@ -232,7 +232,7 @@ class TrainConfig(Config):
 
     @property
     def _recommended(self) -> Self:
-        """What is recommended for this loss, in so many dimensions, with or without labels."""
+        """Return the settings recommended for this loss, in so many dimensions, with or without labels."""
         return type(self)(
             loss=self.loss,
             loss_params=self.loss_params,

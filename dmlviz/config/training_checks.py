@@ -1,4 +1,4 @@
-"""Which settings of a training go together; each check raises UserError."""
+"""Checks of settings that must fit together; each raises UserError."""
 
 from typing import TYPE_CHECKING
 

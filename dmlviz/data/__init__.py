@@ -117,7 +117,7 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
     """Sample indices from every class in proportion to its size; a smaller sample is part of a larger one.
 
     Args:
-        labels: n class ids.
+        labels: Class IDs (n).
         count: Size of the sample; all indices if not below n.
         seed: Seed of the sample.
 

@@ -35,7 +35,7 @@ def weights_of(root: Path, dataset: str) -> Path | None:
 
 
 def remove_dataset(root: Path, name: str) -> None:
-    """Delete somebody's own data set, and the weights that were kept for it alone.
+    """Delete an imported data set, and the weights that were kept for it alone.
 
     Raises:
         UserError: If it is not in the data folder.
@@ -47,9 +47,9 @@ def remove_dataset(root: Path, name: str) -> None:
 
 
 def remove_unused(root: Path) -> None:
-    """Delete the weights that no data set of a data folder needs any more, and what nobody went on computing.
+    """Delete the weights that no data set of a data folder needs any more, and abandoned partial computations.
 
-    What a computation in the app has done is not touched: its person discards it.
+    Partial computations of the app are kept: the person who began one discards it.
     """
     folder = root / FOLDER
     aged = [path for path in folder.glob(f"*{SUFFIX}") if _age(path) > MIN_AGE_S]

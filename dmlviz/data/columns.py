@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.files import atomic_write
+from dmlviz.storage.regular_file import open_regular
 from dmlviz.storage.text import one_line
 
 if TYPE_CHECKING:
@@ -27,16 +28,16 @@ Kind = Literal["number", "category", "text"]
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column.
+    """The description of a column.
 
     Attributes:
-        name: its name.
+        name: Its name.
         kind: "number"; "category", of a few different values; or "text", which can be searched but not colored by.
             Dates and times are numbers, too: days since the first of them.
-        low: the least number; NaN for other kinds, or if there is none.
-        high: the largest number.
-        values: the categories, in the order of the column's own dictionary if it has one, else in natural order.
-        start: for dates and times the first of them; None for other columns.
+        low: The least number; NaN for other kinds, or if there is none.
+        high: The largest number.
+        values: The categories, in the order of the column's own dictionary if it has one, else in natural order.
+        start: For dates and times the first of them; None for other columns.
     """
 
     name: str
@@ -56,7 +57,7 @@ def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
     """Return the columns that can be kept, as numbers, Booleans, dates or short texts; lists and binaries are dropped.
 
     Raises:
-        UserError: for too many columns.
+        UserError: For too many columns.
     """
     import pyarrow
     from pyarrow import compute, types
@@ -103,18 +104,20 @@ def read_columns(path: Path, rows: int | None = None) -> "pyarrow.Table | None":
     """Read columns; None if there is no such file.
 
     Raises:
-        DamagedFileError: if it cannot be read, or has another number of rows.
+        DamagedFileError: If it cannot be read, or has another number of rows.
     """
     from pyarrow import ArrowException, parquet
 
-    if not path.is_file():
-        return None
     try:
-        with parquet.ParquetFile(path) as file:
+        with open_regular(path) as stored, parquet.ParquetFile(stored) as file:
             size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
             if file.metadata.num_columns > MAX_COLUMNS or size > MAX_BYTES:
                 raise DamagedFileError(path, "it holds more than a table of columns")
             table = file.read()
+    except FileNotFoundError:
+        return None
+    except DamagedFileError:  # a ValueError too
+        raise
     except (ArrowException, OSError, ValueError) as error:
         raise DamagedFileError(path, one_line(str(error), 100) or type(error).__name__) from None
     if rows is not None and table.num_rows != rows:
@@ -180,7 +183,7 @@ def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
 
 
 def _times(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
-    """Dates and times to the millisecond, those of other time zones in UTC."""
+    """Return dates and times to the millisecond, those of other time zones in UTC."""
     import pyarrow
 
     return column.cast(pyarrow.timestamp("ms"), safe=False)

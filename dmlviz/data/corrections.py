@@ -29,7 +29,7 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class Correction(BaseModel):
-    """What was decided about a training image: its label is right ("confirm"), another one, or it is left out.
+    """A decision about a training image: its label is right ("confirm"), another one, or the image is left out.
 
     A `tag` alone changes nothing.
     """
@@ -72,15 +72,15 @@ class Corrections:
         """Return these with a decision about an image; the action "undo" takes the one that there is back.
 
         Args:
-            image: index of the training image.
-            action: one of ACTIONS, or "undo".
-            images: number of training images of the data set.
-            classes: number of classes of the data set.
-            label: the new label, for "relabel".
-            tag: a word to remember the image by; None keeps the one that there is.
+            image: Index of the training image.
+            action: One of ACTIONS, or "undo".
+            images: Number of training images of the data set.
+            classes: Number of classes of the data set.
+            label: The new label, for "relabel".
+            tag: A word to remember the image by; None keeps the one that there is.
 
         Raises:
-            UserError: for another action, or an image or a label that the data set does not have. A decision about
+            UserError: For another action, or an image or a label that the data set does not have. A decision about
                 such an image can be taken back.
         """
         kept = dict(self.images)
@@ -117,10 +117,10 @@ class Corrections:
 
 @contextmanager
 def deciding(root: Path, dataset: str) -> Iterator[None]:
-    """Let one person or program at a time read the decisions about a data set, add to them and save them.
+    """Hold the decisions about a data set for one person or program at a time, to read, extend and save them.
 
     Raises:
-        UserError: if somebody else has been at it for seconds.
+        UserError: If another person or program holds them for seconds.
     """
     lock = FileLock(ensure_dir(root / FOLDER) / f".{dataset}.lock")
     if not lock.acquire(10.0):
@@ -135,7 +135,7 @@ def load_corrections(root: Path, dataset: str, revision: str | None = None) -> C
     """Read the decisions about a data set so far, or a revision of them.
 
     Raises:
-        DataUnavailableError: If there is no such revision here.
+        DataUnavailableError: If there is no such revision on disk.
         DamagedFileError: If the file is damaged.
     """
     if revision is None:
@@ -164,7 +164,7 @@ def corrected(data: Dataset, revision: str | None, root: Path) -> Dataset:
     """Return a data set with the changes of a revision: new labels, EXCLUDED for training images that are left out.
 
     Raises:
-        DataUnavailableError: If the revision is not here, or is of another data set.
+        DataUnavailableError: If the revision is not on disk, or is of another data set.
     """
     if revision is None:
         return data

@@ -57,7 +57,7 @@ def read_csv_file(path: Path, max_columns: int) -> tuple["pyarrow.Table", list[s
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number."""
+    """Return whether a text is a number."""
     try:
         float(text)
     except ValueError:
@@ -66,7 +66,7 @@ def is_number(text: str) -> bool:
 
 
 def _encoding(path: Path) -> tuple[str, int]:
-    """The encoding of a file, and the number of its lines."""
+    """Return the encoding of a file, and the number of its lines."""
     lines, decoder, encoding = 0, codecs.getincrementaldecoder("utf-8")(), "utf-8"
     with open(path, "rb") as file:
         for part in iter(lambda: file.read(1 << 20), b""):
@@ -82,7 +82,7 @@ def _encoding(path: Path) -> tuple[str, int]:
 
 
 def _decimal_mark(head: list[str], delimiter: str) -> str:
-    """A comma, where some cells are numbers with a comma and none is one with a point."""
+    """Return a comma if some cells are numbers with a comma and none is a number with a point."""
     if delimiter == ",":
         return "."
     cells = [cell.strip().strip('"') for line in head for cell in line.split(delimiter)]

@@ -50,7 +50,7 @@ class Dataset:
         mean: Mean of the pixels, scaled to [0, 1].
         std: Standard deviation of the pixels, scaled to [0, 1].
         roles: By role of `Split.roles`, the names of its values.
-        note: What a person should know of these images, beside the summary of the spec; mostly empty.
+        note: Notes on these images, beside the summary of the spec; mostly empty.
     """
 
     name: str

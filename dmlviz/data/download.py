@@ -15,6 +15,7 @@ from typing import IO
 
 from dmlviz.catalog.dataset_sources import DatasetSource, RemoteFile
 from dmlviz.errors import DataUnavailableError
+from dmlviz.storage.disk_space import disk_full, is_disk_full
 from dmlviz.storage.files import atomic_write
 
 CHUNK = 1 << 16
@@ -32,8 +33,8 @@ def download_dataset(
     """Download and unpack files.
 
     Args:
-        source: Where they come from.
-        folder: Where they go.
+        source: The download source.
+        folder: Target folder.
         names: Names of the files.
         progress: Called with the bytes done, and the bytes in all.
         timeout: Seconds to wait for a connection, and for more data.
@@ -49,6 +50,8 @@ def download_dataset(
         else:
             _from_archive(source, folder, names, report, timeout)
     except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(folder) from None
         raise DataUnavailableError(
             f"{folder} cannot be written ({error.strerror or error}): choose another folder with --data or DMLVIZ_DATA."
         ) from None
@@ -149,7 +152,7 @@ def _download_from(
 
 
 def _unpack(data: bytes, name: str) -> bytes:
-    """Unpack gzip; the checksum was verified, so a failure here means a wrong entry in SOURCES."""
+    """Unpack gzip; the checksum was verified, so a failure means a wrong entry in SOURCES."""
     try:
         content = zlib.decompressobj(wbits=31).decompress(data, MAX_UNPACKED_BYTES)
     except zlib.error as error:

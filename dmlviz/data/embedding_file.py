@@ -40,12 +40,12 @@ class LabeledEmbeddings:
 
     @property
     def labeled(self) -> bool:
-        """Whether the embeddings came with labels, if only of one class."""
+        """Return whether the embeddings came with labels, if only of one class."""
         return self.classes != (UNLABELED,)
 
     @property
     def class_count(self) -> str:
-        """How many classes there are, in words; "" without labels."""
+        """The number of classes, in words; "" without labels."""
         if not self.labeled:
             return ""
         classes = [name for name in self.classes if name != UNLABELED]
@@ -58,14 +58,14 @@ class LabeledEmbeddings:
 
     @property
     def comparable(self) -> bool:
-        """Whether there are classes to tell apart, so that there are scores."""
+        """Return whether there is more than one class, so that there are scores."""
         return len([name for name in self.classes if name != UNLABELED]) > 1
 
 
 class EmbeddingTable(NamedTuple):
-    """What a file holds, not validated: vectors (n × d), labels (n, numbers or texts), cameras (n, if asked for).
+    """The unvalidated content of a file: vectors (n × d), labels (n, numbers or texts), cameras (n, if requested).
 
-    `notes` are sentences on how it was read.
+    `notes` are sentences that describe how it was read.
     """
 
     vectors: np.ndarray
@@ -84,7 +84,7 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
     Args:
         path: The file.
         labels: A separate file of labels, if `path` holds none.
-        choice: Which columns are what, where their names do not say so.
+        choice: Roles of the columns, where their names do not say so.
 
     Raises:
         UserError: For any other content.
@@ -101,7 +101,7 @@ def read_table(path: Path, camera: str | None = None, choice: Choice | None = No
     Args:
         path: The file.
         camera: Name of the column or array with the camera of each vector; None for none.
-        choice: Which columns are what; for csv, tsv and parquet.
+        choice: Roles of the columns; for csv, tsv and parquet.
 
     Raises:
         UserError: For a file that can't be read, or without such a column or array.
@@ -135,7 +135,7 @@ def columns_of_vectors(
         table: The table.
         name: Name of its file, for messages.
         camera: Name of the column of cameras; None for none.
-        choice: Which columns are what.
+        choice: Roles of the columns.
 
     Raises:
         UserError: For a table without vectors, or without such a column.

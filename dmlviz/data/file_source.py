@@ -90,7 +90,7 @@ def open_folder(path: Path) -> Iterator[Folder]:
 
 
 def exists(path: Folder) -> bool:
-    """Whether there is such a file or folder."""
+    """Return whether there is such a file or folder."""
     return path.is_file() or path.is_dir()
 
 

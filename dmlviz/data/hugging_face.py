@@ -18,7 +18,7 @@ _METADATA = b"huggingface"
 
 
 def is_saved_dataset(folder: Path) -> bool:
-    """Whether a folder is one of `Dataset.save_to_disk` or `DatasetDict.save_to_disk`."""
+    """Return whether a folder is one of `Dataset.save_to_disk` or `DatasetDict.save_to_disk`."""
     return (folder / SPLITS).is_file() or ((folder / STATE).is_file() and (folder / "dataset_info.json").is_file())
 
 

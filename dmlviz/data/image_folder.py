@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from dmlviz.data.file_source import Entry, iter_files
 from dmlviz.data.image_ops import decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
     ImportedDataset,
+    ImportReport,
     Preprocessing,
+    SkippedFiles,
     class_counts,
     declaration,
     import_warnings,
@@ -50,7 +52,7 @@ class LeftOut:
         """Note a file or row that was left out."""
         self.reasons[reason].append(name)
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[SkippedFiles]:
         """Return reasons with counts and the first names, the most frequent first."""
         reasons = sorted(self.reasons.items(), key=lambda item: -len(item[1]))
         return [{"reason": reason, "count": len(names), "names": names[:MAX_NAMED]} for reason, names in reasons]
@@ -115,7 +117,7 @@ def import_image_folder(
         "test_labels": labels[test],
     }
     classes = class_counts(names, parts)
-    report = {
+    report: ImportReport = {
         "files": len(files),
         "taken": len(kept_pictures),
         "classes": classes,

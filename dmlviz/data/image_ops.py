@@ -83,7 +83,7 @@ def shrink(picture: Image.Image, side: int) -> Image.Image:
 
 
 def is_deep(picture: Image.Image) -> bool:
-    """Whether an image has more than 8 bits per pixel and channel, which Pillow's conversions would clip."""
+    """Return whether an image has more than 8 bits per pixel and channel, which Pillow's conversions would clip."""
     return picture.mode.startswith("I") or picture.mode == "F"
 
 

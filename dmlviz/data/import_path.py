@@ -1,4 +1,4 @@
-"""Whatever a person brings, from its path: a folder or zip of pictures, a known layout, a table, embeddings."""
+"""Import from a path: a folder or zip of pictures, a known layout, a table, or embeddings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -36,11 +36,11 @@ def import_path(
         path: The folder or file.
         title: Title of a data set; the name of the file by default.
         labels: A separate file of labels, for embeddings that have none.
-        choice: Which columns of a table are what.
+        choice: Roles of the columns of a table.
         side: Side of the square images in pixels.
         color: "gray", "color", or "auto": gray if all images are.
         progress: Called with what is done, and what is to do.
-        follow_paths: Whether a table may name pictures by their paths: not one that somebody sent.
+        follow_paths: Whether a table may name pictures by their paths; False for uploads.
 
     Returns:
         Pictures to train on, or embeddings to be shown as they are.
@@ -114,10 +114,10 @@ def import_table(
 
     Args:
         table: One row for each picture or vector.
-        folder: Where relative paths of pictures begin; None where paths may not be followed.
+        folder: Base of relative paths of pictures; None where paths may not be followed.
         name: Name of the table, for messages.
         title: Title of a data set.
-        choice: Which columns are what.
+        choice: Roles of the columns.
         side: Side of the square images in pixels.
         color: "gray", "color", or "auto": gray if all images are.
         progress: Called with the number of pictures read, and of all pictures.

@@ -4,9 +4,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import ClassSplit, DatasetSpec
@@ -20,6 +21,33 @@ if TYPE_CHECKING:
 FEW_IMAGES = 8  # training images of a class; below it the report warns
 
 
+class ImportedClass(TypedDict):
+    """An imported class with its numbers of images; embeddings have no training images."""
+
+    name: str
+    train: NotRequired[int]
+    test: int
+
+
+class SkippedFiles(TypedDict):
+    """The reason why files or rows were left out, their number, and the first of their names."""
+
+    reason: str
+    count: int
+    names: list[str]
+
+
+class ImportReport(TypedDict):
+    """The report of an import: counts of files, classes, and sentences for the person."""
+
+    files: int
+    taken: int
+    classes: list[ImportedClass]
+    notes: list[str]
+    warnings: list[str]
+    left_out: list[SkippedFiles]
+
+
 @dataclass(frozen=True)
 class ImportedDataset:
     """An imported data set, before it is saved.
@@ -27,13 +55,13 @@ class ImportedDataset:
     Attributes:
         declared: Its specification.
         parts: Images (uint8, n × s × s or n × s × s × 3) and labels (int64, n) of both splits.
-        report: The import report, plain JSON.
+        report: The import report.
         columns: Further columns of a table, for "train" and "test".
     """
 
     declared: DatasetSpec
     parts: dict[str, np.ndarray]
-    report: dict[str, Any]
+    report: ImportReport
     columns: Mapping[str, "pyarrow.Table"] = field(default_factory=dict)
 
     @property
@@ -59,12 +87,12 @@ class ImportedDataset:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How images were converted.
+    """The conversion of the images.
 
     Attributes:
         shapes: Distinct (width, height) of the originals.
         side: Side of the squares.
-        gray: Which images are gray (n, bool).
+        gray: Whether each image is gray (n).
         colored: Whether color was kept.
     """
 
@@ -138,16 +166,16 @@ def _name(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> str:
     return custom_datasets.PREFIX + digest.hexdigest()[:16]
 
 
-def class_counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+def class_counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[ImportedClass]:
     """Return the number of training and test images of each class."""
     counts = {part: np.bincount(parts[f"{part}_labels"], minlength=len(names)) for part in custom_datasets.PARTS}
     return [
-        {"name": name, "train": int(counts["train"][label]), "test": int(counts["test"][label])}
+        ImportedClass(name=name, train=int(counts["train"][label]), test=int(counts["test"][label]))
         for label, name in enumerate(names)
     ]
 
 
-def import_warnings(classes: Sequence[Mapping[str, Any]]) -> list[str]:
+def import_warnings(classes: Sequence[ImportedClass]) -> list[str]:
     """Return warnings about classes too small to train on well."""
     fewest = min(classes, key=lambda entry: entry["train"])
     if fewest["train"] >= FEW_IMAGES:

@@ -28,9 +28,9 @@ class Layout:
     """A data set's layout on disk.
 
     Attributes:
-        title: name of the data set.
-        files: files and folders by which it is recognized, each a choice of alternatives.
-        rows: reads the rows: path, label, split and more.
+        title: Name of the data set.
+        files: Files and folders by which it is recognized, each a choice of alternatives.
+        rows: Reads the rows: path, label, split and more.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Layout:
     rows: Callable[[Folder], Rows]
 
     def matches(self, folder: Folder) -> bool:
-        """Whether a folder has this layout."""
+        """Return whether a folder has this layout."""
         return all(any(exists(folder / name) for name in names) for names in self.files)
 
     def read(self, folder: Folder) -> "pyarrow.Table":
@@ -155,7 +155,7 @@ def online_products(folder: Folder) -> Rows:
 
 
 def in_shop(folder: Folder) -> Rows:
-    """In-Shop Clothes Retrieval: training items, and queries and a gallery of other items."""
+    """Read In-Shop Clothes Retrieval: training items, and queries and a gallery of other items."""
     partition = next(path for path in (folder / "Eval" / PARTITION, folder / PARTITION) if exists(path))
     images = next((path for path in ("Img", "") if (folder / path / "img").is_dir()), "")
     rows = []
@@ -204,7 +204,7 @@ def veri(folder: Folder) -> Rows:
 
 
 def _pictures(folder: Folder, part: str) -> list[str]:
-    """The names of a part's pictures: those of its list, or all in its folder where there is no list."""
+    """Return the names of a part's pictures: those of its list, or all in its folder if there is no list."""
     names = folder / f"name_{part}.txt"
     if exists(names):
         return _text(names).split()
@@ -218,7 +218,7 @@ TYPES = ("sedan", "suv", "van", "hatchback", "mpv", "pickup", "bus", "truck", "e
 
 
 def _vehicles(path: Folder) -> dict[str, dict[str, str | None]]:
-    """Color and type by picture, as the lists of VeRi tell them."""
+    """Return color and type by picture, as listed in VeRi's files."""
     if not exists(path):
         return {}
     text = read_file(path).decode("gb2312", errors="replace")
@@ -238,7 +238,7 @@ def _named(names: tuple[str, ...], number: str | None) -> str | None:
 
 
 def _pairs(path: Folder) -> dict[str, str]:
-    """The lines of a file, each a number and the rest."""
+    """Return the lines of a file, each a number and the rest."""
     return dict(line.split(maxsplit=1) for line in _text(path).splitlines() if line.strip())
 
 

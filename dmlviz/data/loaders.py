@@ -43,7 +43,7 @@ def _custom(name: str, root: Path) -> tuple[Split, Split]:
 
 
 def _features(root: Path, name: str, part: str) -> np.ndarray | None:
-    """What a backbone made of each image, where that is what a net takes."""
+    """Return the features of each image that a backbone made, if the net takes features."""
     declared = DATASETS[name].features
     if declared is None:
         return None
@@ -55,7 +55,7 @@ def _features(root: Path, name: str, part: str) -> np.ndarray | None:
 
 
 def _roles(root: Path, name: str, part: str) -> dict[str, np.ndarray]:
-    """What the further columns of a data set say of each image: its camera, and whether it is a query."""
+    """Return the roles of each image from the further columns of a data set: its camera, and whether it is a query."""
     table = read_columns(root / custom_datasets.FOLDER / name / custom_datasets.columns_file(part))
     if table is None:
         return {}
@@ -71,7 +71,7 @@ def _roles(root: Path, name: str, part: str) -> dict[str, np.ndarray]:
 
 
 def _from_plugin(name: str, spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
-    """What the plug-in's function gives, held against its spec."""
+    """Return the data set of a plug-in's function, checked against its spec."""
     splits = []
     for images, labels in LOADERS[name](root):
         split = Split(np.asarray(images), np.asarray(labels, np.int64))

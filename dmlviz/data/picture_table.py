@@ -28,6 +28,7 @@ from dmlviz.data.image_folder import (
 from dmlviz.data.image_ops import decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
     ImportedDataset,
+    ImportReport,
     Preprocessing,
     class_counts,
     declaration,
@@ -90,8 +91,8 @@ def import_picture_table(
 
     Args:
         table: One row for each picture.
-        found: Which columns are what; `image` and `label` are there.
-        folder: Where relative paths begin; None where paths may not be followed, as in an upload.
+        found: Roles of the columns; `image` and `label` are there.
+        folder: Base of relative paths; None where paths may not be followed, as in an upload.
         title: Title of the data set.
         name: Name of the table's file, for messages.
         side: Side of the square images in pixels; 32 by default, or their own if all are small squares of one size.
@@ -124,7 +125,7 @@ def import_picture_table(
         parts[f"{part}_images"], parts[f"{part}_labels"] = pictures.images[rows], labels[rows]
         columns[part] = others.take(np.flatnonzero(rows)) if others.num_columns else others
     counts = class_counts(classes, parts)
-    report = {
+    report: ImportReport = {
         "files": len(test) + sum(entry["count"] for entry in pictures.left_out.summary()),
         "taken": int(kept.sum()),
         "classes": counts,
@@ -157,12 +158,12 @@ def read_pictures(
     Args:
         table: One row for each picture.
         column: The column of pictures.
-        folder: Where relative paths begin; None where paths may not be followed, as in an upload.
+        folder: Base of relative paths; None where paths may not be followed, as in an upload.
         name: Name of the table's file, for messages.
         side: Side of the square images in pixels; None as in `import_picture_table`.
         color: As in `import_picture_table`.
         progress: Called with the number of rows processed, and of all rows.
-        wanted: Which rows have a label (mask, n); the others are left out. None for all.
+        wanted: Mask of the rows with a label (n); the others are left out. None for all.
 
     Raises:
         UserError: If there are too many pixels, or no picture can be read; the column and the first row are named.
@@ -221,7 +222,7 @@ def picture_bytes(value: Any, folder: Folder | None) -> bytes:
 
 
 def _own_side(values: "pyarrow.ChunkedArray", folder: Folder | None) -> int | None:
-    """The side of the first pictures, if they are small squares of one size."""
+    """Return the side of the first pictures, if they are small squares of one size."""
     shapes = set()
     for value in values.slice(0, 50):
         try:

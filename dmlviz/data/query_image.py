@@ -13,16 +13,23 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import digit_image
-from dmlviz.data.image_ops import is_deep, letterbox, shrink, upright
+from dmlviz.data import digit_image, photograph
+from dmlviz.data.cutout import cut_out
+from dmlviz.data.frame import Frame, around, around_mask, cover, cut
+from dmlviz.data.image_ops import border_pixels, is_deep, letterbox, shrink, upright
 from dmlviz.data.import_report import to_grayscale
+from dmlviz.data.own_ground import SAME, own_ground
 from dmlviz.errors import UserError
 
-MAX_BYTES = 2 * 1024 * 1024
-MAX_SIDE = 4096
+MAX_BYTES = 30 * 1024 * 1024
+MAX_PIXELS = 50 * 2**20
+MAX_PIXELS_OF_FEW_BYTES = 4096**2
+MAX_PIXELS_OF_A_BYTE = 100  # of a larger picture; the palest photographs have some 30
 MAX_WORKING_SIDE = 512  # more pixels do not improve an image of 28 × 28
-TOO_LARGE = f"A picture has up to {MAX_SIDE} × {MAX_SIDE} pixels"
+TOO_LARGE = "A picture has up to 50 megapixels"
+TOO_MANY_BYTES = f"A picture has up to {MAX_BYTES // 1024**2} MB"
 FORMATS = ("PNG", "JPEG", "WEBP")
+BLANK_PICTURE = "The picture is blank: nothing stands out from its background. Draw or choose something else."
 BLANK = 16  # of 255; what differs less is one color
 INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
 TRIM = 0.05  # of the full range; smaller differences from the background were trimmed in Fashion-MNIST
@@ -38,48 +45,80 @@ class PreparationStep:
 
 @dataclass(frozen=True)
 class PreparedImage:
-    """A net's input before normalization (uint8, size × size or size × size × 3), with the steps that end with it."""
+    """A net's input before normalization (uint8, size × size or size × size × 3), with the steps that end with it.
+
+    Attributes:
+        image: The input.
+        steps: Steps of the preparation, in order.
+        frame: The part of the picture that was used; None where it is taken as it is.
+        frames: All that was found, the chosen one first.
+    """
 
     image: np.ndarray
     steps: tuple[PreparationStep, ...]
+    frame: Frame | None = None
+    frames: tuple[Frame, ...] = ()
 
 
 def decode(data: bytes, dataset: str) -> np.ndarray:
-    """Decode a PNG, JPEG or WebP query image, transparent parts on white.
+    """Decode a PNG, JPEG, WebP or HEIC query image, transparent parts on white, turned as its EXIF data ask for.
 
-    The size in the header is checked before any pixel is decoded, since 80 kB can announce 160 MB.
+    The size in the header is checked before any pixel is decoded, since 80 kB can announce 160 MB. A JPEG is decoded
+    at a reduced size.
 
     Args:
         data: The file's content.
         dataset: Name of the data set to query.
 
     Returns:
-        uint8: gray, h × w; h × w × 3 for a data set in color, and for a custom one, decoded as its own images were.
+        uint8: Gray, h × w; h × w × 3 for a data set in color, and for a custom one, decoded as its own images were.
 
     Raises:
         UserError: For another format, a damaged file, or an image that is too large.
     """
     spec = _spec_with_images(dataset)
     if len(data) > MAX_BYTES:
-        raise UserError(f"A picture has up to 2 MB; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
+        raise UserError(f"{TOO_MANY_BYTES}; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
     try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
+        with Image.open(io.BytesIO(data), formats=_formats_of(data)) as picture:
             width, height = picture.size
-            if max(width, height) > MAX_SIDE:
+            if width * height > MAX_PIXELS:
                 raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
+            if width * height > max(MAX_PIXELS_OF_FEW_BYTES, MAX_PIXELS_OF_A_BYTE * len(data)):
+                raise UserError(
+                    f"The file announces {width} × {height} pixels and has {len(data) / 1024:.1f} kB, too few for a "
+                    f"photograph: send a smaller picture."
+                )
             if is_custom(dataset) or spec.channels == 3:
                 return upright(picture, spec.size)
-            picture.draft("RGB", (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
+            picture.draft("L" if picture.mode == "RGB" else None, (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
             small = shrink(picture, 2 * MAX_WORKING_SIDE)
             return np.asarray(_flatten_modes(ImageOps.exif_transpose(small)).convert("L"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UserError(f"{TOO_LARGE}; this one has far more: send a smaller one.") from None
     except UnidentifiedImageError:
-        raise UserError("A picture is a PNG, JPEG or WebP file; this file is none of them: save it as one.") from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise UserError(
+            "A picture is a PNG, JPEG, WebP or HEIC file; this file is none of them: save it as one."
+        ) from None
+    except (OSError, SyntaxError, ValueError, EOFError, RuntimeError) as error:
         if isinstance(error, UserError):
             raise
         raise UserError("The picture could not be read: the file is damaged or cut off. Save it again.") from None
+
+
+def _formats_of(data: bytes) -> tuple[str, ...]:
+    """Return the formats that Pillow tries; the library for an iPhone's files is loaded with the first of them."""
+    if data[4:8] != b"ftyp":
+        return FORMATS
+    try:
+        import pillow_heif
+    except ImportError:
+        raise UserError(
+            "HEIC files cannot be read here (the package pillow-heif is missing): send a JPEG. An iPhone takes them "
+            "with Settings > Camera > Formats > Most Compatible."
+        ) from None
+    pillow_heif.register_heif_opener(thumbnails=False)
+    return ("HEIF",)
 
 
 def _spec_with_images(dataset: str) -> DatasetSpec:
@@ -103,16 +142,18 @@ def _flatten_modes(picture: Image.Image) -> Image.Image:
     return picture
 
 
-def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
+def prepare(picture: np.ndarray, dataset: str, frame: Frame | None = None) -> PreparedImage:
     """Crop, scale and center an image as the images of a data set are.
 
     An image that could be one of them is taken as it is: of exactly their size, on their background. So a test image
-    lands on itself. For a custom data set, a color image (h × w × 3) is letterboxed like its images, which leaves one
-    of their size as it is; a gray one counts as a drawing.
+    lands on itself. Of a drawing, on a ground of one color, all ink is taken; of a photograph, what is most likely
+    meant: the largest, or what is in the middle. For a custom data set, a color image (h × w × 3) is letterboxed like
+    its images, which leaves one of their size as it is; a gray one counts as a drawing.
 
     Args:
         picture: uint8, h × w or h × w × 3.
         dataset: Name of the data set.
+        frame: The part of the picture to use, turned upright; None finds it.
 
     Raises:
         UserError: For a blank image, or another shape or type.
@@ -120,32 +161,110 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     spec = _spec_with_images(dataset)
     picture = np.asarray(picture)
     if picture.ndim == 3 and picture.shape[2] == 3 and spec.framing is None and picture.dtype == np.uint8:
-        return _letterbox(picture, spec)
+        return _letterbox(picture, spec, frame)
     if spec.channels == 3:
         raise UserError(f"A drawing is gray; {spec.title} is in color: upload a picture instead.")
     framing = spec.framing or Framing(box=round(0.8 * spec.size))
     if picture.ndim != 2 or picture.dtype != np.uint8 or not picture.size:
         raise UserError(f"A picture is a gray uint8 array h × w; got {picture.dtype} of shape {picture.shape}.")
+    inverted = float(np.median(border_pixels(picture))) > 127
+    if frame is None and _in_form(picture, inverted, spec):
+        return PreparedImage(image=picture, steps=(PreparationStep(f"{spec.size} × {spec.size}: as it is", picture),))
     steps = [PreparationStep("gray", picture)]
+    find = _find_drawn if _is_drawing(picture) else _find_thing if framing.photographs else _find_written
+    ink, frames = find(picture, framing, frame, steps)
+    if frame is not None:
+        ink = cut(ink, frame, outside=0)
+        if not (ink > 0).any():
+            raise UserError("The frame is empty: nothing stands out in it. Move it to what is meant.")
+    ink = digit_image.crop(ink, 0)
+    steps.append(PreparationStep("cropped", _as_bytes(ink * 255)))
+    image = _fit(ink, spec, framing, steps)
+    if frame is not None:
+        frames = (frame, *frames)
+    return PreparedImage(image=image, steps=tuple(steps), frame=frames[0], frames=frames)
 
-    ink = picture.astype(np.float64)
-    background = float(np.median(_border(ink)))
+
+def _is_drawing(picture: np.ndarray) -> bool:
+    """Return whether a picture has a ground of exactly one color, as a drawing has and no photograph.
+
+    Noise, and the traces of a JPEG, differ from the ground by little; the soft edges of strokes seldom do.
+    """
+    border = border_pixels(picture)
+    ground = np.median(border)
+    difference = np.abs(picture - ground)
+    faint = np.count_nonzero((difference > 0) & (difference < 5))
+    alike = float(np.mean(picture[:, 1:] == picture[:, :-1])) > 0.85 if picture.shape[1] > 1 else False  # or enlarged
+    few = faint <= (0.15 if alike else 0.03) * np.count_nonzero(difference)
+    return bool(min(picture.shape) < photograph.SMALLEST or (few and np.mean(border == ground) >= 0.5))
+
+
+def _find_drawn(
+    picture: np.ndarray, framing: Framing, frame: Frame | None, steps: list[PreparationStep]
+) -> tuple[np.ndarray, tuple[Frame, ...]]:
+    """Return the ink of a drawing (float, h × w, 0 to 1): what differs from the color of its border."""
+    ink = picture.astype(np.float32)
+    background = float(np.median(border_pixels(ink)))
     if background > 127:
         ink, background = 255 - ink, 255 - background
         steps.append(PreparationStep("inverted", _as_bytes(ink)))
-    if _in_form(picture, background, inverted=len(steps) > 1, spec=spec):
-        return PreparedImage(image=picture, steps=(PreparationStep(f"{spec.size} × {spec.size}: as it is", picture),))
     ink = np.clip(ink - background, 0, None)
     peak = float(np.percentile(ink[ink > 0], 99)) if (ink > 0).any() else 0.0
     if peak < BLANK:
-        raise UserError("The picture is blank: nothing stands out from its background. Draw or choose something else.")
+        raise UserError(BLANK_PICTURE)
     ink = np.clip(ink / (255 - background if framing.photographs else peak), 0, 1)
     ink[ink < (TRIM if framing.photographs else INK_THRESHOLD)] = 0
-    ink = digit_image.crop(ink, 0)
-    steps.append(PreparationStep("cropped", _as_bytes(ink * 255)))
-    if framing.block_counts:
-        return _prepare_digit(ink, steps)
+    return ink, (around_mask(ink),)
 
+
+def _find_thing(
+    picture: np.ndarray, framing: Framing, frame: Frame | None, steps: list[PreparationStep]
+) -> tuple[np.ndarray, tuple[Frame, ...]]:
+    """Return a photographed thing as if it lay on black (float32, h × w, 0 to 1); light grounds are inverted."""
+    inside = None if frame is None else cover(frame, picture.shape)
+    found = cut_out(np.repeat(picture[..., None], 3, axis=2), inside)
+    if not found.masks:
+        return _find_drawn(picture, framing, frame, steps)
+    ground = found.ground[..., 0]
+    if np.median(ground) > 127:
+        steps.append(PreparationStep("inverted", 255 - picture))
+        ink = 1 - picture / np.maximum(ground, 1)
+    else:
+        ink = (picture - ground) / (255 - ground)
+    ink = np.clip(ink, 0, 1).astype(np.float32)
+    steps.append(PreparationStep("background removed", _as_bytes(ink * 255)))
+    ink = ink * (found.masks[0] if frame is None else np.max(found.masks, axis=0))
+    ink[ink < TRIM] = 0
+    if not ink.any():
+        raise UserError(BLANK_PICTURE)
+    steps.append(PreparationStep("cut out", _as_bytes(ink * 255)))
+    return ink, tuple(around_mask(mask > 0.5) for mask in found.masks)
+
+
+def _find_written(
+    picture: np.ndarray, framing: Framing, frame: Frame | None, steps: list[PreparationStep]
+) -> tuple[np.ndarray, tuple[Frame, ...]]:
+    """Return the ink of what is meant in a photograph, or with a frame all of it (float32, h × w, 0 to 1)."""
+    dark = picture
+    if photograph.is_light_on_dark(picture):
+        dark = 255 - picture
+        steps.append(PreparationStep("inverted", picture))
+    lifted = photograph.lift(dark)
+    steps.append(PreparationStep("background removed", _as_bytes(lifted.flat * 255)))
+    if not lifted.groups:
+        raise UserError(BLANK_PICTURE)
+    steps.append(PreparationStep("ink", _as_bytes(lifted.ink * 255)))
+    ink = lifted.ink if frame else np.where(lifted.near(lifted.groups[0]), lifted.ink, np.float32(0))
+    return ink, tuple(
+        around(group.rows.start, group.columns.start, group.rows.stop, group.columns.stop, ink.shape)
+        for group in lifted.groups
+    )
+
+
+def _fit(ink: np.ndarray, spec: DatasetSpec, framing: Framing, steps: list[PreparationStep]) -> np.ndarray:
+    """Scale and center cropped ink, and record each step."""
+    if framing.block_counts:
+        return _fit_digit(ink, steps)
     ink = _scale(ink, framing.box)
     if not framing.photographs:
         ink = np.clip(ink / max(float(ink.max()), 1e-6), 0, 1)
@@ -157,7 +276,7 @@ def prepare(picture: np.ndarray, dataset: str) -> PreparedImage:
     if spec.dark_on_light:
         image = 255 - image
         steps.append(PreparationStep("dark on light", image))
-    return PreparedImage(image=image, steps=tuple(steps))
+    return image
 
 
 def describe_preparation(dataset: str) -> str:
@@ -173,47 +292,84 @@ def describe_preparation(dataset: str) -> str:
     else:
         scaled = f"scaled to {framing.box} × {framing.box} and centered"
     light, dark = ("dark", "light") if spec.dark_on_light else ("light", "dark")
+    thing = "its background is removed" if framing.photographs else "shadows and ruled lines are removed"
     return (
         f"A gray picture of exactly {square} pixels on a {dark} ground, as the test images are, is taken as it is. Any "
-        f"other is made gray, {light} on {dark}, cropped to what stands out from its background, {scaled}."
+        f"other is made gray, {light} on {dark}, cropped to what stands out from its background, {scaled}. Of a "
+        f"photograph, {thing}, and the largest thing, or the one in the middle, is taken."
     )
 
 
-def _in_form(picture: np.ndarray, background: float, inverted: bool, spec: DatasetSpec) -> bool:
-    """Whether a gray image could be one of the data set: its size, and its background (0–255, of light on dark)."""
+def _in_form(picture: np.ndarray, inverted: bool, spec: DatasetSpec) -> bool:
+    """Return whether a gray image could be one of the data set: its size, and its background."""
     if is_custom(spec.name) or picture.shape != (spec.size, spec.size) or np.ptp(picture) < BLANK:
         return False
+    border = float(np.median(border_pixels(picture)))
+    background = 255 - border if inverted else border
     inked = spec.framing is not None and not spec.framing.photographs  # on black; a photograph fills its image
     return inverted == spec.dark_on_light and (background < BLANK or not inked)
 
 
-def _prepare_digit(ink: np.ndarray, steps: list[PreparationStep]) -> PreparedImage:
+def _fit_digit(ink: np.ndarray, steps: list[PreparationStep]) -> np.ndarray:
     ink = digit_image.deskew(ink)
     steps.append(PreparationStep("upright", _as_bytes(ink * 255)))
     frame = digit_image.frame_digit(ink)
     steps.append(PreparationStep("stretched, 32 × 32", _as_bytes(frame * 255)))
     image = _as_bytes(digit_image.block_counts(frame) * 255)
     steps.append(PreparationStep("counted in 8 × 8", image))
-    return PreparedImage(image=image, steps=tuple(steps))
+    return image
 
 
-def _letterbox(picture: np.ndarray, spec: DatasetSpec) -> PreparedImage:
+def _letterbox(picture: np.ndarray, spec: DatasetSpec, frame: Frame | None) -> PreparedImage:
+    """Fit a color image into the square; where the data set's images lie on one color, without its own ground."""
     size = spec.size
-    square = letterbox(picture, size)
     thumbnail = Image.fromarray(picture)
     thumbnail.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
-    steps = [
-        PreparationStep("original", np.asarray(thumbnail)),
-        PreparationStep(f"fitted into {size} × {size}", square),
-    ]
+    steps = [PreparationStep("original", np.asarray(thumbnail))]
+    frames: tuple[Frame, ...] = () if frame is None else (frame,)
+    taken = _on_own_ground(picture, spec, frame, steps)
+    if taken is not None:
+        picture, found = taken
+        frames += found
+    elif frame is not None:
+        picture = cut(picture, frame)
+        steps.append(PreparationStep("cropped", picture))
+    square = letterbox(picture, size)
+    steps.append(PreparationStep(f"fitted into {size} × {size}", square))
     if spec.channels == 1:
         square = to_grayscale(square[None])[0]
         steps.append(PreparationStep("gray", square))
-    return PreparedImage(image=square, steps=tuple(steps))
+    return PreparedImage(image=square, steps=tuple(steps), frame=frames[0] if frames else None, frames=frames)
 
 
-def _border(image: np.ndarray) -> np.ndarray:
-    return np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+def _on_own_ground(
+    picture: np.ndarray, spec: DatasetSpec, frame: Frame | None, steps: list[PreparationStep]
+) -> tuple[np.ndarray, tuple[Frame, ...]] | None:
+    """Cut the thing out of a photograph and lay it on the ground of the data set; None where there is no such ground.
+
+    A picture that lies on that ground already is left as it is, as are those that the data set was made of.
+    """
+    own = own_ground(spec.name) if min(picture.shape[:2]) > spec.size else None
+    if own is None or np.mean(np.abs(border_pixels(picture) - own.color).max(axis=1) <= SAME) > 0.9:
+        return None
+    found = cut_out(picture, None if frame is None else cover(frame, picture.shape))
+    if not found.masks:
+        return None
+    mask = found.masks[0] if frame is None else np.max(found.masks, axis=0)
+    clear = _as_bytes(picture * mask[..., None] + own.color * (1 - mask[..., None]))
+    steps.append(PreparationStep("background removed", clear))
+    frames = tuple(around_mask(one > 0.5) for one in found.masks)
+    box = frame or frames[0]
+    things = cut(np.dstack([picture.astype(np.float32), mask]), box, outside=0)
+    weight = things[..., 3:]
+    laid = things[..., :3] * weight + own.color * (1 - weight)
+    side = round(max(laid.shape[:2]) / min(1.0, max(own.share, 0.3)))
+    canvas = np.empty((side, side, 3), np.uint8)
+    canvas[:] = _as_bytes(own.color)
+    top, left = (side - laid.shape[0]) // 2, (side - laid.shape[1]) // 2
+    canvas[top : top + laid.shape[0], left : left + laid.shape[1]] = _as_bytes(laid)
+    steps.append(PreparationStep("cropped", canvas))
+    return canvas, frames
 
 
 def _as_bytes(image: np.ndarray) -> np.ndarray:

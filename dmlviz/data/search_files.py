@@ -32,12 +32,12 @@ def read_search_files(query: Path, gallery: Path | None = None, camera: str | No
     """Read queries, and a gallery; labels that read the same in both files are one class.
 
     Args:
-        query: file of the queries: npz, csv, tsv or parquet with labels, as `dmlviz data add` reads it.
-        gallery: file of the gallery; the queries search themselves if None.
-        camera: name of the column or array of cameras, in both files.
+        query: File of the queries: npz, csv, tsv or parquet with labels, as `dmlviz data add` reads it.
+        gallery: File of the gallery; the queries search themselves if None.
+        camera: Name of the column or array of cameras, in both files.
 
     Raises:
-        UserError: for files that can't be read, or that have no labels.
+        UserError: For files that can't be read, or that have no labels.
     """
     tables = [_read(path, camera) for path in (query, gallery) if path is not None]
     classes, labels = _common_ids([table.labels for table in tables if table.labels is not None])

@@ -26,12 +26,12 @@ PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
 
 @dataclass(frozen=True)
 class Choice:
-    """Which columns are what, as a person says; None or empty where the names decide.
+    """The roles of columns, as a person chose them; None or empty where the names decide.
 
     Attributes:
-        vector: one column of lists, or one column for each dimension; x and y for a map that is given.
-        label: the class.
-        image: pictures: their bytes, or their paths relative to the table.
+        vector: One column of lists, or one column for each dimension; x and y for a map that is given.
+        label: The class.
+        image: Pictures: their bytes, or their paths relative to the table.
     """
 
     vector: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class FoundColumns:
-    """Which columns of a table are what; `others` are all that are left, and numbers that only serve as a vector."""
+    """The roles of a table's columns; `others` are all that are left, and numbers that only serve as a vector."""
 
     vector: tuple[str, ...]
     label: str | None
@@ -65,7 +65,7 @@ def read_table_file(path: Path) -> tuple["pyarrow.Table", list[str]]:
     """Read a table, and what has to be said of how it was read; its size is checked before it is parsed.
 
     Raises:
-        UserError: for a table that is too large.
+        UserError: For a table that is too large.
     """
     if path.suffix.lower() == ".parquet":
         return prepared(_parquet(path), path.name), []
@@ -77,7 +77,7 @@ def prepared(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
     """Return a table with its classes as names and its vectors as lists, where they are written otherwise.
 
     Raises:
-        UserError: for vectors that cannot be read from their texts; it names column and row.
+        UserError: For vectors that cannot be read from their texts; it names column and row.
     """
     return parse_text_vectors(with_class_names(table), name)
 
@@ -90,12 +90,12 @@ def find_columns(table: "pyarrow.Table", name: str, choice: Choice | None = None
     else the only column of texts, if texts recur.
 
     Args:
-        table: the table.
-        name: name of its file, for messages.
-        choice: what a person says.
+        table: The table.
+        name: Name of its file, for messages.
+        choice: The person's choice.
 
     Raises:
-        UserError: for a chosen column that is not there, or of the wrong type.
+        UserError: For a chosen column that is not there, or of the wrong type.
     """
     choice = choice or Choice()
     by_lower_name = {column.lower(): column for column in reversed(table.column_names)}
@@ -121,7 +121,7 @@ def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> n
     """Return the vectors (n × d, float32) in these columns.
 
     Raises:
-        UserError: for lists of different lengths, or a value that is not a finite number; it names column and row.
+        UserError: For lists of different lengths, or a value that is not a finite number; it names column and row.
     """
     from pyarrow import compute
 
@@ -160,7 +160,7 @@ def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> n
 
 
 def is_list(column: "pyarrow.ChunkedArray") -> bool:
-    """Whether a column holds lists of numbers."""
+    """Return whether a column holds lists of numbers."""
     from pyarrow import types
 
     checks = (types.is_list, types.is_large_list, types.is_fixed_size_list)
@@ -171,14 +171,14 @@ def is_list(column: "pyarrow.ChunkedArray") -> bool:
 
 
 def is_numeric(column: "pyarrow.ChunkedArray") -> bool:
-    """Whether a column holds numbers."""
+    """Return whether a column holds numbers."""
     from pyarrow import types
 
     return bool(types.is_floating(column.type) or types.is_integer(column.type))
 
 
 def is_text(column: "pyarrow.ChunkedArray") -> bool:
-    """Whether a column holds texts, dictionary-encoded ones too."""
+    """Return whether a column holds texts, dictionary-encoded ones too."""
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -186,7 +186,7 @@ def is_text(column: "pyarrow.ChunkedArray") -> bool:
 
 
 def is_binary_picture(column: "pyarrow.ChunkedArray") -> bool:
-    """Whether a column holds pictures as bytes, or as Hugging Face keeps them: bytes and a path."""
+    """Return whether a column holds pictures as bytes, or as Hugging Face keeps them: bytes and a path."""
     from pyarrow import types
 
     kind = column.type
@@ -196,7 +196,7 @@ def is_binary_picture(column: "pyarrow.ChunkedArray") -> bool:
 
 
 def _pictures(table: "pyarrow.Table", by_lower_name: dict[str, str]) -> list[str]:
-    """The columns of pictures, those first whose name says so."""
+    """Return the columns of pictures, those first whose name says so."""
     found = [
         column
         for column in table.column_names

@@ -1,4 +1,4 @@
-"""How large a table may be, and that its vectors are finite."""
+"""Limits on the size of a table, and the check that its vectors are finite."""
 
 from collections.abc import Sequence
 

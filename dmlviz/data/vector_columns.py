@@ -1,4 +1,4 @@
-"""Which columns of a table are its vector where nobody says so: by their names, and by what is in them."""
+"""Detection of a table's vector columns, by their names and content, for tables without an explicit choice."""
 
 import re
 from collections import defaultdict
@@ -60,7 +60,7 @@ def counted(columns: Sequence[str]) -> list[str]:
 
 
 def is_row_number(table: "pyarrow.Table", column: str) -> bool:
-    """Whether a column merely numbers the rows: it is called id or index, has no name, or counts from 0 or 1."""
+    """Return whether a column merely numbers the rows: it is called id or index, has no name, or counts from 0 or 1."""
     from pyarrow import types
 
     if _ROW_NUMBERS.fullmatch(column.strip()):

@@ -1,1 +1,1 @@
-"""What `dmlviz doctor` looks at: whether this machine has what dmlviz needs, and what to do where it has not."""
+"""Checks of `dmlviz doctor`: requirements of dmlviz on this machine, and remedies for missing ones."""

@@ -2,14 +2,35 @@
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets
-from dmlviz.doctor.check import Check
 from dmlviz.errors import UserError
 from dmlviz.runs.quota import format_bytes, total_size
 from dmlviz.runs.store import Runs
+
+State = Literal["ok", "warning", "broken"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check.
+
+    Attributes:
+        name: Subject of the check.
+        state: "broken" where dmlviz cannot work, "warning" where a part of it cannot or will soon not.
+        finding: Result.
+        remedy: Remedy; empty if none is needed.
+    """
+
+    name: str
+    state: State
+    finding: str
+    remedy: str = ""
+
 
 LITTLE_SPACE = 1_000_000_000  # bytes
 MIN_FREE_BYTES = 50_000_000  # bytes; a run of the largest data set takes less
@@ -19,9 +40,9 @@ def check_folder(name: str, folder: Path, option: str) -> Check:
     """Return whether a folder can be written to, and how much space is left.
 
     Args:
-        name: What the folder is for.
+        name: Purpose of the folder.
         folder: The folder; it need not exist yet.
-        option: How to choose another.
+        option: The way to choose another.
     """
     try:
         existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -41,7 +62,7 @@ def check_folder(name: str, folder: Path, option: str) -> Check:
 
 
 def check_datasets(root: Path) -> Check:
-    """Return which data sets are on disk, and which are downloaded when somebody first uses them."""
+    """Return the data sets on disk, and those that are downloaded on first use."""
     try:
         available = available_datasets(root)
     except (OSError, UserError) as error:

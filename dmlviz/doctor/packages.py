@@ -6,8 +6,8 @@ from importlib.resources import files
 
 from packaging.requirements import Requirement
 
-from dmlviz import __version__
-from dmlviz.doctor.check import Check
+from dmlviz.doctor.folders import Check
+from dmlviz.version import __version__
 
 SHOWN = ("torch", "streamlit", "numpy")  # packages whose version people are asked for in reports of errors
 DEVELOPMENT_EXTRAS = ("test",)

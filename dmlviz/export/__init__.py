@@ -16,8 +16,8 @@ _MODULES = {
     "html": "page",
     "csv": "tables",
     "parquet": "tables",
-    "projector": "projector",
-    "faiss": "faiss_index",
+    "projector": "tables",
+    "faiss": "tables",
     "figures": "figures",
     "weights": "weights",
     "onnx": "onnx_file",
@@ -28,12 +28,12 @@ def write(format: str, contents: RunExport, file: IO[bytes]) -> None:
     """Write a run in a format.
 
     Args:
-        format: a name in FORMATS.
-        contents: the run.
-        file: a binary file.
+        format: A name in FORMATS.
+        contents: The run.
+        file: A binary file.
 
     Raises:
-        UserError: for an unknown format, or if the run is not finished.
+        UserError: For an unknown format, or if the run is not finished.
     """
     _ = FORMATS[format]
     getattr(import_module(f"dmlviz.export.{_MODULES[format]}"), f"write_{format}")(contents, file)

@@ -13,8 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
-from dmlviz.runs.projection_items import projected_embeddings, projected_items
-from dmlviz.runs.projection_run import epoch_steps
+from dmlviz.runs.projection_run import epoch_steps, projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 
 NEIGHBORS = 10
@@ -33,43 +32,43 @@ class RunExport:
     """A run with one of its maps.
 
     Attributes:
-        run: the run.
-        drawing: the projection of the map; None for the run's own view.
-        sheets: the test images; None if the data set is not on disk.
+        run: The run.
+        projection: The projection of the map; None for the run's own view.
+        sheets: The test images; None if the data set is not on disk.
     """
 
     run: Run
-    drawing: ProjectionRun | None = None
+    projection: ProjectionRun | None = None
     sheets: SpriteSheets | None = None
 
     @classmethod
-    def from_run(cls, run: Run, drawing: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
+    def from_run(cls, run: Run, projection: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
         """Add the images of the run's data set, if it is on disk."""
         name = run.config.dataset
         if name not in data.available_datasets(data_root):
-            return cls(run, drawing)
+            return cls(run, projection)
         images = data.load(name, data_root).test.images
         pngs = tuple(
             sprite_sheet.encode_sheet(images, number) for number in range(sprite_sheet.sheet_count(len(images)))
         )
-        return cls(run, drawing, SpriteSheets(sprite_sheet.tile_side(images), pngs))
+        return cls(run, projection, SpriteSheets(sprite_sheet.tile_side(images), pngs))
 
     @property
     def step(self) -> int | None:
         """The step of the map, the last one with all epochs; None for the end with all test images."""
-        if self.drawing is None:
+        if self.projection is None:
             return None
         return (
-            epoch_steps(self.run, self.drawing.config)[-1]
-            if self.drawing.config.all_epochs
-            else self.drawing.config.step
+            epoch_steps(self.run, self.projection.config)[-1]
+            if self.projection.config.all_epochs
+            else self.projection.config.step
         )
 
     @cached_property
     def items(self) -> np.ndarray:
         """Indices of the test images on the map, ascending: all, the tracked ones for a step, or a subset of them."""
-        if self.drawing is not None:
-            return projected_items(self.run, self.drawing.config)
+        if self.projection is not None:
+            return projected_items(self.run, self.projection.config)
         return np.arange(len(self.embeddings))
 
     @cached_property
@@ -87,9 +86,9 @@ class RunExport:
 
     @cached_property
     def _shown(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.drawing is None:
+        if self.projection is None:
             return self.run.embeddings_at(None)
-        return projected_embeddings(self.run, self.drawing.config, self.step)
+        return projected_embeddings(self.run, self.projection.config, self.step)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -99,11 +98,11 @@ class RunExport:
     @cached_property
     def coordinates(self) -> np.ndarray:
         """Positions on the map (n × 2 or 3, float32); raises UserError if the projection is not finished."""
-        if self.drawing is not None:
-            coordinates = self.drawing.coordinates
+        if self.projection is not None:
+            coordinates = self.projection.coordinates
             if coordinates is None:
                 raise UserError("This projection is not finished: wait for it, or compute it again.")
-            return np.asarray(coordinates[-1] if self.drawing.config.all_epochs else coordinates)
+            return np.asarray(coordinates[-1] if self.projection.config.all_epochs else coordinates)
         embeddings, basis = self.embeddings, self.run.linear_projection
         if basis is None:  # written with the embeddings
             raise DamagedFileError(self.run.path / "basis.npz", MISSING)
@@ -120,8 +119,8 @@ class RunExport:
     @property
     def view(self) -> str:
         """Method of the projection, or kind of the run's own view."""
-        if self.drawing is not None:
-            return self.drawing.config.method
+        if self.projection is not None:
+            return self.projection.config.method
         basis = self.run.linear_projection
         return basis.kind if basis is not None else ""
 
@@ -129,5 +128,5 @@ class RunExport:
         """Return a portable file name: title, view if it matters, start of the run ID."""
         plain = unicodedata.normalize("NFKD", self.run.title).encode("ascii", "ignore").decode().lower()
         words = re.sub("[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
-        view = "" if self.drawing is None or FORMATS[format].needs_net else f"-{self.view}"
+        view = "" if self.projection is None or FORMATS[format].needs_net else f"-{self.view}"
         return f"{words or 'run'}{view}-{self.run.id[:6]}{FORMATS[format].suffix}"

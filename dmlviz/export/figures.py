@@ -11,6 +11,7 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.figures import data
+from dmlviz.storage.csv_table import write_csv
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -90,8 +91,6 @@ def _page(name: str, figure: "go.Figure", run: str) -> str:
 
 def _write_table(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:
     import pyarrow
-    from pyarrow import csv
 
     # NaN becomes an empty cell.
-    table = pyarrow.table({name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()})
-    csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))
+    write_csv(pyarrow.table({name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()}), file)

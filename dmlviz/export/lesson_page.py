@@ -85,7 +85,7 @@ def lesson_page(export: LessonExport, pages: Sequence[str], site: str) -> str:
 
 def _task(number: int, task: Task, table: str, export: RunExport, page: str) -> str:
     config = export.run.config
-    shown = "run" if task.view_before_guess else "map"
+    shown = "run" if task.view_before_guess else "workbench"
     frame = FRAME.format(page=page, shown=shown, title=html.escape(task.title))
     guesses = [
         GUESS.format(number=number, guess=html.escape(guess), right=' class="right"' if place == task.answer else "")

@@ -1,15 +1,18 @@
 """Small files for the pages of a site: JSON and arrays as gzip, which `frontend/src/standalone/unpack.ts` reads.
 
-What is stored is arranged for gzip, in two ways. Each array is stored byte plane by byte plane: all low bytes, then all
+Data are arranged for gzip, in two ways. Each array is stored byte plane by byte plane: all low bytes, then all
 higher ones, which vary less. Rows that change little from one to the next are stored as differences.
 """
 
 import gzip
 import json
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+
+from dmlviz.export.page_contents import MapContents, PageStream, RunContents
+from dmlviz.storage.run_schema.events import RunEvent, frames_of
 
 LEVEL = 9
 # Positions on the way are kept in steps of 1/4096 of the map's width, a quarter of a pixel; those at the end, exactly.
@@ -32,7 +35,7 @@ class _Parts:
         Args:
             array: Rows × columns, or one row.
             deltas: Whether to store each row of 16-bit integers as differences from the row before.
-            bytes_out: How many of the low bytes of each number to leave out; they are read as 0.
+            bytes_out: Number of low bytes of each number to leave out; they are read as 0.
         """
         rows = np.ascontiguousarray(np.atleast_2d(array))
         width = rows.itemsize
@@ -51,18 +54,20 @@ class _Parts:
         return gzip.compress(b"".join([length, text, *self.data]), LEVEL, mtime=0)
 
 
-def pack_run(contents: dict[str, Any]) -> bytes:
-    """Return a file with what `run_contents` or `drawing_contents` returned."""
+def pack_run(contents: RunContents | MapContents) -> bytes:
+    """Return a file with the contents of a run or of a projection, without `left_out`."""
     parts = _Parts()
-    packed = dict(contents)
-    if "near" in contents:
-        near = contents["near"]
-        packed["labels"] = parts.add(contents["labels"])
+    packed: dict[str, Any] = {name: value for name, value in contents.items() if name != "left_out"}
+    if near := packed.get("near"):
+        packed["labels"] = parts.add(packed["labels"])
         packed["near"] = near | {
             "items": parts.add(near["items"]),
             "distances": parts.add(near["distances"], deltas=True),  # they grow from neighbor to neighbor
         }
-    packed["streams"] = [stream | {"frames": _pack_frames(stream, parts)} for stream in contents["streams"]]
+    packed["files"] = {
+        name: parts.add(np.frombuffer(cast(bytes, file), np.uint8)) for name, file in contents["files"].items()
+    }
+    packed["streams"] = [{**stream, "frames": _pack_frames(stream, parts)} for stream in contents["streams"]]
     return parts.file(packed)
 
 
@@ -76,11 +81,12 @@ def pack_net(weights: np.ndarray, embeddings: np.ndarray) -> bytes:
     return parts.file(net)
 
 
-def _pack_frames(stream: dict[str, Any], parts: _Parts) -> dict[str, dict[str, int]]:
+def _pack_frames(stream: PageStream, parts: _Parts) -> dict[str, dict[str, int]]:
     """Add the frames, neighbors in time as one array where they have the same size; name the place of each."""
     last = _last_frame(stream["events"])
     places: dict[str, dict[str, int]] = {}
-    for _, group in groupby(stream["frames"].items(), lambda named: len(named[1])):
+    frames = cast(dict[str, bytes], stream["frames"])  # before it becomes base64
+    for _, group in groupby(frames.items(), lambda named: len(named[1])):
         named = list(group)
         rows = [_rounded_frame(data) if name != last else np.frombuffer(data, "<i2") for name, data in named]
         part = parts.add(np.stack(rows), deltas=True)
@@ -88,12 +94,11 @@ def _pack_frames(stream: dict[str, Any], parts: _Parts) -> dict[str, dict[str, i
     return places
 
 
-def _last_frame(events: list[dict[str, Any]]) -> str | None:
+def _last_frame(events: list[RunEvent]) -> str | None:
     """Return the ID of the frame at the end: of the replay, else of the projection."""
-    shown = [frame for event in events for frame in (event.get("frames") or [event.get("frame")]) if frame]
-    replays = [event["frames"] for event in events if event["event"] == "replay"]
-    ids = [frames[-1]["id"] for frames in replays if frames] or [frame["id"] for frame in shown]
-    return ids[-1] if ids else None
+    replays = [event for event in events if event["event"] == "replay"]
+    shown = [frame for event in replays or events for frame in frames_of(event)]
+    return shown[-1]["id"] if shown else None
 
 
 def _rounded_frame(data: bytes) -> np.ndarray:

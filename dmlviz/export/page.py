@@ -13,6 +13,7 @@ from dmlviz.catalog.parameters import Spec
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.export.contents import RunExport
 from dmlviz.export.page_contents import page_contents
+from dmlviz.storage.text import counted
 
 BUILT = files("dmlviz") / "_frontend"
 
@@ -32,12 +33,7 @@ PAGE = """<!doctype html>
 <h1>{title}</h1>
 <dl>{facts}</dl>
 </header>
-<main>
-<section id="map"></section>
-<section id="inspector"></section>
-<section id="scores"></section>
-<section id="loss_curve"></section>
-</main>
+<main><div id="workbench"></div></main>
 <footer>{measured}</footer>
 <noscript>The map needs JavaScript.</noscript>
 <script type="application/json" id="kept">{kept}</script>
@@ -65,16 +61,16 @@ def page_data(export: RunExport) -> list[tuple[str, str]]:
     """Return the settings as (name, text)."""
     config = export.run.config
     shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
-    steps = (export.run.end or {}).get("step", config.steps)
+    steps = config.steps if export.run.end_step is None else export.run.end_step
     if not DATASETS[config.dataset].trainable:
-        length = [("Training", f"{steps:,} steps of another program")] if export.run.recorded else []
+        length = [("Training", f"{counted(steps, 'step')} of another program")] if export.run.recorded else []
         return [("Data", DATASETS[config.dataset].summary), *length, ("Map", _map_title(export))]
     rows = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
-        ("Training", f"{steps:,} steps of {config.effective_batch_size} images, seed {config.seed}"),
+        ("Training", f"{counted(steps, 'step')} of {config.effective_batch_size} images, seed {config.seed}"),
         ("Views", config.views_note),
         ("Map", _map_title(export)),
     ]
@@ -82,7 +78,7 @@ def page_data(export: RunExport) -> list[tuple[str, str]]:
 
 
 def _map_title(export: RunExport) -> str:
-    return PROJECTIONS[export.view].title if export.drawing is None else export.drawing.config.declared.title
+    return PROJECTIONS[export.view].title if export.projection is None else export.projection.config.declared.title
 
 
 def quality_note(export: RunExport, left_out: int) -> str:

@@ -1,134 +1,226 @@
-"""What is kept of a run to be shown without a server: in the exported page, in a notebook, and in a site."""
+"""The parts of a run that are kept for display without a server: in the exported page, a notebook, a site."""
 
+import zlib
 from base64 import b64encode
-from typing import Any
+from typing import Any, Literal, NotRequired, TypeAlias, TypeVar
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.export.contents import RunExport
-from dmlviz.runs.run import EventLogDir
+from dmlviz.runs.neighbor_table import by_index
+from dmlviz.runs.per_query import per_query_bytes
+from dmlviz.runs.point_values import POINT_MEASURES, has_point_values, point_values
+from dmlviz.runs.run import LIVE, EventLogDir
+from dmlviz.storage.run_schema.events import EndEvent, FrameMeta, ReplayEvent, RunEvent, frames_of
 
 MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; beyond it frames are dropped evenly, and the page says so
 MAX_DISTANCE = 65535
 
+F = TypeVar("F", bound=FrameMeta)
+Packed: TypeAlias = np.ndarray | bytes | str
+"""Little-endian numbers; in a page as base64."""
 
-def page_contents(export: RunExport) -> dict[str, Any]:
+
+class NearestItems(TypedDict):
+    """The `k` nearest items of each item (k × n), and their distances (k × n) in steps of `unit`."""
+
+    k: int
+    wide: Literal["<u2", "<i4"]
+    items: Packed
+    distances: Packed
+    unit: float
+
+
+class PageSprites(TypedDict):
+    """The sheets of the test images, with the side of a tile in pixels."""
+
+    pngs: list[Packed]
+    tile: int
+
+
+class PageStream(TypedDict):
+    """The events of a run, or of the projection `pid`, and the positions of their frames."""
+
+    pid: str | None
+    events: list[RunEvent]
+    frames: dict[str, Packed]
+
+
+class MapContents(TypedDict):
+    """The contents of a page that depend on the map.
+
+    `files` are files of the server, deflated, by their addresses below that of the run; `left_out` is the number of
+    dropped frames.
+    """
+
+    view: str
+    tracked: list[int]
+    files: dict[str, Packed]
+    streams: list[PageStream]
+    left_out: int
+
+
+class RunContents(MapContents):
+    """The contents of a page that shows a run; `near` is None before the end."""
+
+    run: str
+    begun: str
+    dataset: str
+    classes: list[str]
+    n: int
+    labels: Packed
+    sprites: PageSprites
+    plain: bool
+    noun: NotRequired[str]
+    near: NearestItems | None
+
+
+def page_contents(export: RunExport) -> RunContents:
     """Return what `frontend/src/standalone/runPage.ts` shows of a finished run; arrays are base64, little-endian."""
     _ = export.coordinates  # raises if the map is not finished
     contents = run_contents(RunExport(export.run, None, export.sheets))
-    if export.drawing is not None:
-        drawing = drawing_contents(export)
-        streams, left_out = contents["streams"] + drawing["streams"], contents["left_out"] + drawing["left_out"]
-        contents |= drawing | {"streams": streams, "left_out": left_out}
-    text: dict[str, Any] = _as_text(contents)
+    if export.projection is not None:
+        projection = projection_contents(export)
+        contents["view"], contents["tracked"] = projection["view"], projection["tracked"]
+        contents["files"] |= projection["files"]
+        contents["streams"] += projection["streams"]
+        contents["left_out"] += projection["left_out"]
+    text: RunContents = _as_text(contents)
     return text
 
 
-def live_contents(export: RunExport, labels: np.ndarray) -> dict[str, Any]:
-    """Return the same of a run that is on: without neighbors, and without events, which are sent as they come.
+def live_contents(export: RunExport, labels: np.ndarray) -> RunContents:
+    """Return the contents for a run that trains: without neighbors, and without events, which are sent separately.
 
     Args:
-        export: the run, in its own view.
-        labels: class IDs of the images (n).
+        export: The run, in its own view.
+        labels: Class IDs of the images (n).
     """
-    text: dict[str, Any] = _as_text(_described(export, labels) | {"near": None, "streams": []})
+    text: RunContents = _as_text(_described(export, labels))
     return text
 
 
-def run_contents(export: RunExport, frame_bytes: int | None = None) -> dict[str, Any]:
-    """Return the same of a finished run in its own view, with arrays and bytes as they are.
+def run_contents(export: RunExport, frame_bytes: int | None = None) -> RunContents:
+    """Return the contents for a finished run in its own view, with arrays and bytes instead of base64.
 
     Args:
-        export: the run.
-        frame_bytes: the bytes that the frames may take, MAX_FRAME_BYTES by default; beyond it, frames are dropped
+        export: The run.
+        frame_bytes: The bytes that the frames may take, MAX_FRAME_BYTES by default; beyond it, frames are dropped
             evenly.
     """
     labels, (distances, neighbors) = export.labels, export.neighbors
     farthest = float(distances.max(initial=0)) or 1.0
-    wide = "<u2" if len(labels) <= 65536 else "<i4"
+    wide: Literal["<u2", "<i4"] = "<u2" if len(labels) <= 65536 else "<i4"
     stream, left_out = _event_payload(export.run, None, MAX_FRAME_BYTES if frame_bytes is None else frame_bytes)
-    return _described(export, labels) | {
-        "near": {
-            "k": neighbors.shape[1],
-            "wide": wide,
-            "items": neighbors.T.astype(wide),  # k × n: the nearest of each, then the second of each …
-            "distances": np.rint(distances.T / farthest * MAX_DISTANCE).astype("<u2"),
-            "unit": farthest / MAX_DISTANCE,
-        },
-        "streams": [stream],
-        "left_out": left_out,
-    }
+    contents = _described(export, labels)
+    contents["near"] = NearestItems(
+        k=neighbors.shape[1],
+        wide=wide,
+        items=neighbors.T.astype(wide),  # k × n: the nearest of each, then the second of each …
+        distances=np.rint(distances.T / farthest * MAX_DISTANCE).astype("<u2"),
+        unit=farthest / MAX_DISTANCE,
+    )
+    contents["files"] = _files(export)
+    contents["streams"], contents["left_out"] = [stream], left_out
+    return contents
 
 
-def drawing_contents(export: RunExport, frame_bytes: int | None = None) -> dict[str, Any]:
-    """Return what a projection changes in and adds to the contents of its run; arguments as in `run_contents`."""
-    if export.drawing is None:
-        return {}
+def projection_contents(export: RunExport, frame_bytes: int | None = None) -> MapContents:
+    """Return the contents that depend on the projection of an export; arguments as in `run_contents`."""
+    assert export.projection is not None
     _ = export.coordinates  # raises if the map is not finished
     budget = MAX_FRAME_BYTES if frame_bytes is None else frame_bytes
-    stream, left_out = _event_payload(export.drawing, export.drawing.id, budget)
-    return _map(export) | {"streams": [stream], "left_out": left_out}
+    stream, left_out = _event_payload(export.projection, export.projection.id, budget)
+    return MapContents(
+        view=export.projection.id,
+        tracked=_tracked(export),
+        files=_files(export),
+        streams=[stream],
+        left_out=left_out,
+    )
 
 
-def _described(export: RunExport, labels: np.ndarray) -> dict[str, Any]:
-    run = export.run
-    return {
-        "run": run.id,
-        **_map(export),
-        "begun": run.info["created"],
-        "dataset": run.config.dataset,
-        "classes": list(export.classes),
-        "n": len(labels),
-        "labels": labels.astype("<u2"),
-        "sprites": {
-            "pngs": list(export.sheets.pngs) if export.sheets else [],
-            "tile": export.sheets.tile if export.sheets else 28,
-        },
-        "plain": False,
-    } | ({} if DATASETS[run.config.dataset].trainable else {"noun": "image" if export.sheets else "point"})
+def _described(export: RunExport, labels: np.ndarray) -> RunContents:
+    run, sheets = export.run, export.sheets
+    contents = RunContents(
+        run=run.id,
+        view="live" if export.projection is None else export.projection.id,
+        tracked=_tracked(export),
+        begun=run.info["created"],
+        dataset=run.config.dataset,
+        classes=list(export.classes),
+        n=len(labels),
+        labels=labels.astype("<u2"),
+        sprites=PageSprites(pngs=list(sheets.pngs) if sheets else [], tile=sheets.tile if sheets else 28),
+        plain=False,
+        near=None,
+        files={},
+        streams=[],
+        left_out=0,
+    )
+    if not DATASETS[run.config.dataset].trainable:
+        contents["noun"] = "image" if sheets else "point"
+    return contents
 
 
-def _map(export: RunExport) -> dict[str, Any]:
-    subset = export.drawing is not None and export.drawing.config.subset is not None
+def _tracked(export: RunExport) -> list[int]:
+    """Return the items on the map; none where it shows all of them."""
+    subset = export.projection is not None and export.projection.config.subset is not None
     tracked = export.items if subset else export.run.tracked_indices
-    return {
-        "view": export.drawing.id if export.drawing is not None else "live",
-        "tracked": [] if tracked is None else tracked.tolist(),
-    }
+    return [] if tracked is None else tracked.tolist()
 
 
-def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[dict[str, Any], int]:
+def _files(export: RunExport) -> dict[str, Packed]:
+    """Return files of the server, deflated, by their addresses below that of the run.
+
+    They say by what points can be colored and, for the run's own view, which images fail a score. Those of very many
+    images are left out: they take minutes.
+    """
+    run, projection = export.run, export.projection
+    if by_index(run):
+        return {}
+    content: dict[str, bytes] = {}
+    if has_point_values(run, projection):
+        for measure in POINT_MEASURES:
+            address = f"values/{LIVE if projection is None else projection.id}/{measure}.f32"
+            content[address] = point_values(run, projection, measure).astype("<f4").tobytes()
+    if projection is None and run.metrics:
+        content["judged.bin"] = per_query_bytes(run, None)
+    return {address: zlib.compress(data, 9) for address, data in content.items()}
+
+
+def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[PageStream, int]:
     """Return the events of a record with its frames, and the number of dropped frames."""
-    events = record.events()
+    events: list[RunEvent] = record.events()
     replay = next((event for event in events if event["event"] == "replay"), None)
     if replay is None:
-        drawn = [event for event in events if event["event"] in ("snapshot", "frame")]
-        events, left_out = _drop_frames(events, drawn, budget)
-        shown = [event["frame"] for event in events if event.get("frame")]
+        events, left_out = _drop_frames(events, budget)
+        shown = [frame for event in events for frame in frames_of(event)]
     else:
         # In the plane, live frames equal those of the replay, and are not requested.
         plane = PROJECTIONS[replay["view"]].identity
         taken = _fit_frame_budget(replay["frames"], budget, each=1 if plane else 2)
         steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
         events = [event for event in events if event["event"] != "snapshot" or event["step"] in steps]
-        events[events.index(replay)] = replay | {"frames": taken}
+        events[events.index(replay)] = ReplayEvent({**replay, "frames": taken})
         shown = [*taken, *(event["frame"] for event in events if event["event"] == "snapshot" and not plane)]
-    frames = {frame["id"]: record.frame(frame["id"]) for frame in shown}
-    return {"pid": pid, "events": [*events, {"event": "end", "state": record.state}], "frames": frames}, left_out
+    frames: dict[str, Packed] = {frame["id"]: record.frame(frame["id"]) for frame in shown}
+    end = EndEvent(event="end", state=record.state)
+    return PageStream(pid=pid, events=[*events, end], frames=frames), left_out
 
 
-def _drop_frames(
-    events: list[dict[str, Any]], drawn: list[dict[str, Any]], budget: int
-) -> tuple[list[dict[str, Any]], int]:
+def _drop_frames(events: list[RunEvent], budget: int) -> tuple[list[RunEvent], int]:
     """Drop events whose frames exceed the budget; return the rest and the number of dropped events."""
+    drawn = [event for event in events if event["event"] == "snapshot" or event["event"] == "frame"]
     kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in drawn], budget)}
     gone = [event for event in drawn if event["frame"]["id"] not in kept]
     return [event for event in events if event not in gone], len(gone)
 
 
-def _fit_frame_budget(frames: list[dict[str, Any]], budget: int, each: int = 1) -> list[dict[str, Any]]:
+def _fit_frame_budget(frames: list[F], budget: int, each: int = 1) -> list[F]:
     """Return as many frames as fit into the budget, evenly, the last among them; each is stored `each` times."""
     for count in range(len(frames), 1, -1):
         chosen = [frames[place] for place in np.rint(np.linspace(0, len(frames) - 1, count)).astype(int)]

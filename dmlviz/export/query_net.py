@@ -1,4 +1,4 @@
-"""What a page needs to embed a drawing by itself: the net as a program, the embeddings, the preparation of an image."""
+"""Data for embedding a drawing in a page: the net as a program, the embeddings, the preparation of an image."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -46,6 +46,7 @@ def query_net(export: RunExport) -> QueryNet:
     from dmlviz.nets.models import EmbeddingNet
     from dmlviz.nets.program import net_program
     from dmlviz.runs.embed import trained_net
+    from dmlviz.runs.query_calibration import Judge
 
     net = trained_net(export.run)
     assert isinstance(net, EmbeddingNet)  # it has no backbone
@@ -66,6 +67,7 @@ def query_net(export: RunExport) -> QueryNet:
         },
         "dims": export.embeddings.shape[1],
         "unit": unit,
+        "calibration": Judge(export.run, compare_features=False).calibration.packed(),
         "mean": spec.mean,
         "std": spec.std,
         "framing": {"size": spec.size, "dark_on_light": spec.dark_on_light, **asdict(framing)},

@@ -5,8 +5,9 @@ import shlex
 from collections.abc import Mapping
 from typing import IO, Any, TypeVar
 
+from dmlviz.catalog.parameters import NONE, flag
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.config import NONE, Config, flag
+from dmlviz.config import Config
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.run import ProjectionRun
@@ -49,7 +50,7 @@ def _resolves_to(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool
 
 def as_python(export: RunExport) -> str:
     """Return a script that retrains the run and computes its map, as `end.embeddings` and `coordinates`."""
-    run, drawn = export.run, export.drawing
+    run, drawn = export.run, export.projection
     needs_snapshots = drawn is not None and (
         drawn.config.all_epochs or export.step is not None or _uses_other_epochs(drawn)
     )
@@ -92,19 +93,19 @@ def as_command(export: RunExport) -> str:
     """Return the commands that retrain the run and compute its map."""
     lines = [f"# {note}" for note in _notes(export)]
     lines.append(_options("dmlviz train", minimal_overrides(export.run.config)))
-    if export.drawing:
+    if export.projection:
         lines.append(_projection_call(export))
     return "\n".join([*lines, ""])
 
 
-def _uses_other_epochs(drawing: ProjectionRun) -> bool:
+def _uses_other_epochs(projection: ProjectionRun) -> bool:
     """Return whether the projection was fitted to all snapshots."""
-    return drawing.config.params.get("fitted") == "all"
+    return projection.config.params.get("fitted") == "all"
 
 
 def _projection_call(export: RunExport) -> str:
-    assert export.drawing is not None
-    return _options(f"dmlviz project {export.run.id}", minimal_overrides(export.drawing.config))
+    assert export.projection is not None
+    return _options(f"dmlviz project {export.run.id}", minimal_overrides(export.projection.config))
 
 
 def write_python(export: RunExport, file: IO[bytes]) -> None:
@@ -119,10 +120,10 @@ def write_command(export: RunExport, file: IO[bytes]) -> None:
 
 def _notes(export: RunExport) -> list[str]:
     """Return notes on what the script does not reproduce."""
-    end = export.run.end or {}
-    if end.get("event") != "stopped":
+    end = export.run.end
+    if end is None or end["event"] != "stopped":
         return []
-    return [f"Stopped at step {int(end['step'])} of {export.run.config.steps}; this script trains to the end."]
+    return [f"Stopped at step {end['step']} of {export.run.config.steps}; this script trains to the end."]
 
 
 def _call(name: str, fields: Mapping[str, Any]) -> str:

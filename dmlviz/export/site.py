@@ -7,14 +7,16 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.lab_page import lab_figures, lab_page, lab_picture
 from dmlviz.export.lesson_page import LessonExport, lesson_page
-from dmlviz.export.map_picture import map_picture
 from dmlviz.export.page import BUILT
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
+from dmlviz.figures.palette import class_colors
 from dmlviz.labs.registry import LABS
 from dmlviz.storage.files import write_json
 
@@ -75,7 +77,7 @@ def write_site(
         lessons: Lessons with the finished run of each task, whose page has no drawing pad.
 
     Returns:
-        Notes: which pages have no drawing pad, and why; whether films were shortened.
+        Notes: The pages without a drawing pad and the reasons; films that were shortened.
 
     Raises:
         UserError: If nothing was chosen, a run is not finished, the folder holds something else, or the site would be
@@ -167,7 +169,7 @@ def _card(page: str, picture: str, title: str, text: str) -> str:
 
 
 def _map(export: RunExport) -> str:
-    return map_picture(export.coordinates, export.labels, len(export.classes))
+    return _map_picture(export.coordinates, export.labels, len(export.classes))
 
 
 def _scores(export: RunExport) -> str:
@@ -180,3 +182,36 @@ def _scores(export: RunExport) -> str:
 
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+WIDTH, HEIGHT, BORDER = 320, 200, 12
+MAX_POINTS = 600
+
+
+def _map_picture(coordinates: np.ndarray, labels: np.ndarray, classes: int) -> str:
+    """Return the points of a map in the colors of their classes.
+
+    Args:
+        coordinates: Positions (n × 2 or 3); a third axis is left out.
+        labels: Class IDs (n).
+        classes: Number of classes.
+
+    Returns:
+        SVG of 320 × 200; of many points every second, third … is drawn.
+    """
+    every = -(-len(coordinates) // MAX_POINTS) or 1
+    shown = np.isfinite(coordinates[:, :2]).all(axis=1)
+    points, classes_of = coordinates[shown][::every, :2], labels[shown][::every]
+    low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
+    room = np.array([WIDTH - 2 * BORDER, HEIGHT - 2 * BORDER])
+    scale = float((room / np.maximum(high - low, 1e-9)).min())
+    places = (points - (low + high) / 2) * scale * (1, -1) + (WIDTH / 2, HEIGHT / 2)
+    colors = class_colors(classes, "light")
+    # A class is one line that never leaves its points: a quarter of the bytes of a circle for each point.
+    dots = "".join(
+        f'<path stroke="{colors[label]}" d="{"".join(f"M{x:.1f} {y:.1f}h0" for x, y in places[classes_of == label])}"/>'
+        for label in np.unique(classes_of)
+    )
+    box = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="Map"'
+    pen = 'fill="none" stroke-width="4.4" stroke-linecap="round"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box} {pen}>{dots}</svg>'

@@ -14,7 +14,7 @@ from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.packed import pack_net, pack_run
 from dmlviz.export.page import page_data, quality_note
-from dmlviz.export.page_contents import drawing_contents, run_contents
+from dmlviz.export.page_contents import MapContents, RunContents, projection_contents, run_contents
 from dmlviz.export.query_net import QueryNet, query_net
 
 PAGE = """<header>
@@ -22,22 +22,13 @@ PAGE = """<header>
 <h1>{title}</h1>
 <dl>{facts}</dl>
 </header>
-<main class="run" id="run">
-<section id="map"></section>
-<div class="beside">
-{pad}
-<section id="inspector"></section>
-</div>
-<section id="scores"></section>
-<section id="loss_curve"></section>
-</main>
+<main id="run"><div id="workbench"></div></main>
 <footer>{measured}</footer>
 <noscript>The map needs JavaScript.</noscript>
 {preloads}
 <script type="application/json" id="kept">{kept}</script>
 <script type="module" src="../script.js"></script>"""
 
-PAD = '<section id="query" aria-label="Draw a query"></section>'
 PRELOAD = '<link rel="preload" href="{file}" as="fetch" crossorigin>'  # it comes while the script is on its way
 
 
@@ -47,8 +38,8 @@ class RunPage:
 
     Attributes:
         kept: The run, the map and the test images.
-        net: What the drawing pad needs; None for a page without one.
-        no_net: Why there is no drawing pad; empty for a page that should have none.
+        net: Data for the drawing pad; None for a page without one.
+        no_net: The reason why there is no drawing pad; empty for a page that should have none.
     """
 
     kept: RunExport
@@ -72,8 +63,8 @@ class RunPage:
     @property
     def records(self) -> tuple[str, ...]:
         """Names of what the page loads: the run, which pages of other maps load as well, and the projection."""
-        run, drawing = self.kept.run.id, self.kept.drawing
-        return (run,) if drawing is None else (run, f"{run}-{drawing.id}")
+        run, projection = self.kept.run.id, self.kept.projection
+        return (run,) if projection is None else (run, f"{run}-{projection.id}")
 
 
 def write_images(folder: Path, pages: Iterable[RunPage]) -> None:
@@ -93,10 +84,10 @@ def write_runs(folder: Path, pages: Sequence[RunPage], site: str, as_page: Calla
         pages: The pages.
         site: Title of the site.
         as_page: Makes a whole page of a title and a body.
-        room: How many bytes the files may take; they take more if the last frames alone do.
+        room: Bytes that the files may take; they take more if the last frames alone do.
 
     Returns:
-        How many frames are left out for want of room.
+        Number of frames that are left out for want of room.
     """
     folder.mkdir()
     for page in pages:
@@ -104,7 +95,7 @@ def write_runs(folder: Path, pages: Sequence[RunPage], site: str, as_page: Calla
             (folder / f"{page.kept.run.id}.net.bin").write_bytes(pack_net(page.net.weights, page.net.embeddings))
 
     records = {page.kept.run.id: RunExport(page.kept.run) for page in pages}
-    records |= {page.name: replace(page.kept, sheets=None) for page in pages if page.kept.drawing}
+    records |= {page.name: replace(page.kept, sheets=None) for page in pages if page.kept.projection}
 
     def write(share: float) -> tuple[int, int]:
         """Return the size of all files and the number of frames that they leave out."""
@@ -129,21 +120,21 @@ def write_runs(folder: Path, pages: Sequence[RunPage], site: str, as_page: Calla
 
 def _write_record(file: Path, export: RunExport, share: float) -> int:
     """Write a run or a projection with a share of its frames; return how many frames are left out."""
-    contents_of = run_contents if export.drawing is None else drawing_contents
+    contents_of: Callable[..., RunContents | MapContents]
+    contents_of = run_contents if export.projection is None else projection_contents
     contents = contents_of(export)
     if share < 1:
         frames = sum(len(frame) for stream in contents["streams"] for frame in stream["frames"].values())
         contents = contents_of(export, int(share * frames))
-    left_out: int = contents.pop("left_out")
     file.write_bytes(pack_run(contents))
-    return left_out
+    return contents["left_out"]
 
 
 def _body(page: RunPage, site: str, left_out: int) -> str:
     run, sheets = page.kept.run, page.kept.sheets
     files = [f"{name}.bin" for name in page.records]
     images = [f"../images/{run.config.dataset}-{number}.webp" for number in range(len(sheets.pngs) if sheets else 0)]
-    kept: dict[str, Any] = {"files": files, "sprites": {"urls": images, "tile": sheets.tile if sheets else 28}}
+    kept: dict[str, Any] = {"records": files, "sprites": {"urls": images, "tile": sheets.tile if sheets else 28}}
     if page.net is not None:
         kept["query"] = page.net.description | {"url": f"{run.id}.net.bin"}
     facts = [f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(page.kept)]
@@ -154,5 +145,4 @@ def _body(page: RunPage, site: str, left_out: int) -> str:
         measured=html.escape(quality_note(page.kept, left_out)),
         preloads="\n".join(PRELOAD.format(file=file) for file in files),
         kept=json.dumps(kept, separators=(",", ":")).replace("<", "\\u003c"),
-        pad=PAD if page.net is not None else "",
     )

@@ -1,14 +1,19 @@
-"""Export of the test images as a table: class, position on the map, nearest neighbors."""
+"""Exports of the test images with their neighbors: a table, an index of FAISS, files for the Embedding Projector."""
 
 import json
+import zipfile
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from dmlviz.data import sprite_sheet
 from dmlviz.export.contents import RunExport
+from dmlviz.storage import csv_table
+from dmlviz.storage.text import one_line
 
 if TYPE_CHECKING:
     import pyarrow
+
 
 AXES = ("x", "y", "z")
 
@@ -37,9 +42,7 @@ def table(export: RunExport) -> "pyarrow.Table":
 
 def write_csv(export: RunExport, file: IO[bytes]) -> None:
     """Write the table as CSV (RFC 4180, UTF-8) with a header."""
-    from pyarrow import csv
-
-    csv.write_csv(table(export), file, csv.WriteOptions(quoting_style="needed"))
+    csv_table.write_csv(table(export), file)
 
 
 def write_parquet(export: RunExport, file: IO[bytes]) -> None:
@@ -53,3 +56,77 @@ def write_parquet(export: RunExport, file: IO[bytes]) -> None:
     described = {"run": run.id, "title": run.title, "config": run.config.to_json(), "view": export.view}
     whole = table(export).append_column("embedding", embeddings)
     parquet.write_table(whole.replace_schema_metadata({"dmlviz": json.dumps(described)}), file, compression="zstd")
+
+
+def write_faiss(export: RunExport, file: IO[bytes]) -> None:
+    """Write an exact index, `IndexIDMap2` over `IndexFlatL2`, whose IDs are the numbers of the test images.
+
+    `faiss.read_index` reads it. A search returns squared Euclidean distances, as FAISS's flat index does.
+
+    Raises:
+        UserError: Before the run's end.
+    """
+    import faiss
+
+    vectors = np.ascontiguousarray(export.embeddings, np.float32)
+    index = faiss.IndexIDMap2(faiss.IndexFlatL2(vectors.shape[1]))
+    index.add_with_ids(vectors, np.ascontiguousarray(export.items, np.int64))
+    file.write(faiss.serialize_index(index).tobytes())
+
+
+CONFIG = """embeddings {{
+  tensor_name: "{name}"
+  tensor_path: "vectors.tsv"
+  metadata_path: "metadata.tsv"
+{sprite}}}
+"""
+SPRITE = """  sprite {{
+    image_path: "sprite.png"
+    single_image_dim: {tile}
+    single_image_dim: {tile}
+  }}
+"""
+MAX_SIDE = 8192  # pixels, the limit of the Projector
+
+
+def sprite_of(export: RunExport) -> bytes | None:
+    """Return a PNG with the image of each vector; None without images, or if they do not fit.
+
+    The Projector takes the column of image i as i modulo the tiles per row, and its row as i divided by the tiles per
+    *column*: only a square sheet shows the right images.
+    """
+    if export.sheets is None:
+        return None
+    if sprite_sheet.columns_of_square(len(export.items)) * export.sheets.tile > MAX_SIDE:
+        return None
+    return sprite_sheet.square_png(sprite_sheet.tiles(export.sheets.pngs, export.sheets.tile)[export.items])
+
+
+def write_projector(export: RunExport, file: IO[bytes]) -> None:
+    """Write vectors.tsv, metadata.tsv, sprite.png (if `sprite_of` returns one) and projector_config.pbtxt.
+
+    Raise UserError before the run's end.
+    """
+    import pyarrow
+    from pyarrow import csv
+
+    vectors, labels = export.embeddings, export.labels
+    nearest = np.asarray(export.run.labels)[export.neighbors[1][:, 0]]
+    tabs = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
+    columns = {str(axis): vectors[:, axis] for axis in range(vectors.shape[1])}
+    metadata = {
+        "image": export.items,
+        "class": [one_line(export.classes[label], 1000) for label in labels],
+        "nearest": [one_line(export.classes[label], 1000) for label in nearest],
+    }
+    png = sprite_of(export)
+    sprite = SPRITE.format(tile=export.sheets.tile) if png and export.sheets else ""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+        with archive.open("vectors.tsv", "w") as part:
+            csv.write_csv(pyarrow.table(columns), part, tabs)
+        with archive.open("metadata.tsv", "w") as part:
+            part.write("\t".join(metadata).encode() + b"\n")
+            csv.write_csv(pyarrow.table(metadata), part, tabs)
+        if png:
+            archive.writestr(zipfile.ZipInfo("sprite.png"), png)  # compressed already
+        archive.writestr("projector_config.pbtxt", CONFIG.format(name=export.run.id, sprite=sprite))

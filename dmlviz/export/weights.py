@@ -6,6 +6,7 @@ from typing import IO
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
+from dmlviz.storage.regular_file import open_regular
 
 
 def write_weights(export: RunExport, file: IO[bytes]) -> None:
@@ -13,7 +14,7 @@ def write_weights(export: RunExport, file: IO[bytes]) -> None:
     path = export.run.path / "weights.safetensors"
     if not path.exists():
         raise UserError(f"{export.run.title} has no weights yet: wait until training has finished.")
-    with open(path, "rb") as stored:
+    with open_regular(path) as stored:
         shutil.copyfileobj(stored, file)
 
 

@@ -42,13 +42,13 @@ def measure(name: str, run: Run, tracked: bool, data_root: Path | None = None) -
     """Measure the curves of a baseline on the test images of a run.
 
     Args:
-        name: a key of `BASELINES`.
-        run: the run; its net need not be saved, since the untrained one is made again from the seed.
-        tracked: the images of the snapshots only; all test images otherwise.
-        data_root: folder of the data sets.
+        name: A key of `BASELINES`.
+        run: The run; its net need not be saved, since the untrained one is made again from the seed.
+        tracked: The images of the snapshots only; all test images otherwise.
+        data_root: Folder of the data sets.
 
     Raises:
-        UserError: before the run has started.
+        UserError: Before the run has started.
     """
     labels, items = run.labels, run.tracked_indices
     if labels is None or items is None:

@@ -1,4 +1,4 @@
-"""How curves of one figure are told apart, and how a click on one finds its point."""
+"""Appearance of the curves of one figure, and the point that belongs to a click on one."""
 
 from typing import Any
 
@@ -28,12 +28,12 @@ def curve_beside(x: np.ndarray, y: np.ndarray, name: str, label: str, theme: The
     """Return a curve to compare with: a baseline is gray and dashed, another run has a color of its own.
 
     Args:
-        x: abscissas.
-        y: ordinates.
-        name: what it is of: a key of `BASELINES`, or the title of a run.
-        label: its line in the legend.
-        theme: light or dark.
-        **rest: other Plotly options.
+        x: Abscissas.
+        y: Ordinates.
+        name: Subject: a key of `BASELINES`, or the title of a run.
+        label: Its line in the legend.
+        theme: Light or dark.
+        **rest: Other Plotly options.
     """
     is_baseline = name in BASELINES
     if is_baseline:  # where it meets the curve, a click means the curve

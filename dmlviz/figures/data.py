@@ -24,11 +24,11 @@ class Images:
     """Embeddings with labels.
 
     Attributes:
-        embeddings: embeddings (n × d).
-        labels: class IDs (n).
-        classes: class names by ID; () if unknown.
-        about: caption: which images, how many, after which step.
-        items: indices of the images in the data set; None for all test images.
+        embeddings: Embeddings (n × d).
+        labels: Class IDs (n).
+        classes: Class names by ID; () if unknown.
+        about: Caption: which images, how many, after which step.
+        items: Indices of the images in the data set; None for all test images.
     """
 
     embeddings: Any
@@ -52,12 +52,12 @@ def images(embeddings: Any, labels: Any = None, step: int | None = None) -> Imag
     """Return the embeddings of a run or of arrays.
 
     Args:
-        embeddings: a run, or embeddings (n × d).
-        labels: class IDs (n), for arrays.
-        step: a step of the run; by default its end, or its last snapshot while it trains.
+        embeddings: A run, or embeddings (n × d).
+        labels: Class IDs (n), for arrays.
+        step: A step of the run; by default its end, or its last snapshot while it trains.
 
     Raises:
-        UserError: if the run has no embeddings of that step, or for arrays without labels.
+        UserError: If the run has no embeddings of that step, or for arrays without labels.
     """
     if isinstance(embeddings, Run):
         return _of_run(embeddings, step)
@@ -83,7 +83,7 @@ def _of_run(run: Run, step: int | None) -> Images:
         embeddings, labels = embeddings[named], labels[named]
     if not dataset.trainable and not run.recorded:
         return Images(embeddings, labels, dataset.classes, f"{len(labels):,} vectors of {dataset.title}", items)
-    last = (run.end or {}).get("step")
+    last = run.end_step
     at = last if is_final else step
     which = "test images" if dataset.trainable else "images"
     which = which if is_final else f"tracked {which}"
@@ -111,12 +111,12 @@ def measure(name: str, run: Run, step: int | None = None) -> Measured:
     """Measure the data of a run's figure, except the map, which is drawn from a `RunExport`.
 
     Args:
-        name: name of the figure.
-        run: the run.
-        step: a step of the run; by default its end.
+        name: Name of the figure.
+        run: The run.
+        step: A step of the run; by default its end.
 
     Raises:
-        UserError: for an unknown figure, or if there is no data yet.
+        UserError: For an unknown figure, or if there is no data yet.
     """
     _ = FIGURES[name]
     if name == "training_curves":

@@ -48,11 +48,11 @@ def draw(
     """Draw a figure from the result of `figures.data.measure`; raise UserError for an unknown name.
 
     Args:
-        name: name of the figure.
-        measured: its data.
-        dark: use the dark theme.
-        beside: the same of other embeddings, drawn into the figure; for those of `OVERLAID`.
-        **options: options of the figure, as `log_x` of the ROC.
+        name: Name of the figure.
+        measured: Its data.
+        dark: Use the dark theme.
+        beside: The same of other embeddings, drawn into the figure; for those of `OVERLAID`.
+        **options: Options of the figure, as `log_x` of the ROC.
     """
     _ = FIGURES[name]
     others: dict[str, Any] = {"beside": beside} if name in OVERLAID else {}

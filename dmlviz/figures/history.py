@@ -1,13 +1,13 @@
 """Losses and scores of a training, thinned for a line plot. Imports no Plotly."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
+from dmlviz.storage.run_schema.events import SnapshotEvent
 
 MAX_POINTS = 400
 SCORES = ("precision_at_1", "r_precision", "map_at_r")
@@ -18,12 +18,12 @@ class History:
     """Loss and score curves.
 
     Attributes:
-        steps: the last step of each group of `every` steps.
-        losses: mean loss of each group.
-        every: steps per group.
-        looks: steps of the snapshots.
-        scores: scores at the snapshots by title and images, also of unseen classes; NaN if missing.
-        about: caption.
+        steps: The last step of each group of `every` steps.
+        losses: Mean loss of each group.
+        every: Steps per group.
+        looks: Steps of the snapshots.
+        scores: Scores at the snapshots by title and images, also of unseen classes; NaN if missing.
+        about: Caption.
     """
 
     steps: np.ndarray
@@ -67,7 +67,7 @@ def history(run: Run) -> History:
     return History(steps[ends - 1] if len(steps) else steps, means, every, looks, scores, _about(run, steps))
 
 
-def _titles(snapshots: list[dict[str, Any]]) -> dict[str, str]:
+def _titles(snapshots: list[SnapshotEvent]) -> dict[str, str]:
     """Return the titles of the drawn scores by key."""
     named = {key: METRICS[key].title for key in SCORES}
     known = snapshots[-1]["metrics"] if snapshots else {}

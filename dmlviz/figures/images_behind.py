@@ -29,11 +29,11 @@ def images_behind(
     """Return the images behind a point.
 
     Args:
-        name: name of the figure, one of `CLICKABLE`.
-        images: the embeddings that were measured.
-        measured: what is drawn.
-        x: where the point is: k, the distance that a pair may have, the middle of a bar, or the number of a cell.
-        kind: the pairs that a bar counts.
+        name: Name of the figure, one of `CLICKABLE`.
+        images: The embeddings that were measured.
+        measured: The drawn data.
+        x: Position of the point: k, the distance that a pair may have, the middle of a bar, or the number of a cell.
+        kind: The pairs that a bar counts.
     """
     rows, text = CLICKABLE[name](images, measured, x, kind)
     items = rows if images.items is None else images.items[rows]

@@ -21,14 +21,14 @@ def map(
     """Draw a map: a run's own view, or coordinates with class IDs.
 
     Args:
-        coordinates: a run, or coordinates (n × 2 or 3).
-        labels: class IDs (n), for coordinates.
-        step: a step of the run; by default its end.
-        items: image numbers for the tooltips (n); by default 0 to n − 1.
-        dark: use the dark theme.
+        coordinates: A run, or coordinates (n × 2 or 3).
+        labels: Class IDs (n), for coordinates.
+        step: A step of the run; by default its end.
+        items: Image numbers for the tooltips (n); by default 0 to n − 1.
+        dark: Use the dark theme.
 
     Raises:
-        UserError: if the run has not finished, or has no embeddings of that step.
+        UserError: If the run has not finished, or has no embeddings of that step.
     """
     selected = images(coordinates, labels, step)
     if not isinstance(coordinates, Run):

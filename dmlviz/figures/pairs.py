@@ -17,13 +17,13 @@ def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: b
     """Draw the ROC curve of the distance between two images, thinned to a few hundred points.
 
     Args:
-        embeddings: a run, or embeddings (n × d).
-        labels: class IDs (n), for embeddings.
-        step: a step of the run; by default its end.
-        dark: use the dark theme.
+        embeddings: A run, or embeddings (n × d).
+        labels: Class IDs (n), for embeddings.
+        step: A step of the run; by default its end.
+        dark: Use the dark theme.
 
     Raises:
-        UserError: as `dmlviz.metrics.curves.roc`.
+        UserError: As `dmlviz.metrics.curves.roc`.
 
     Example:
         >>> import numpy as np
@@ -160,11 +160,11 @@ def distance_histogram(
     """Draw histograms of all distances within and between classes.
 
     Args:
-        embeddings: a run, or embeddings (n × d).
-        labels: class IDs (n), for embeddings.
-        step: a step of the run; by default its end.
-        bins: maximum number of bins.
-        dark: use the dark theme.
+        embeddings: A run, or embeddings (n × d).
+        labels: Class IDs (n), for embeddings.
+        step: A step of the run; by default its end.
+        bins: Maximum number of bins.
+        dark: Use the dark theme.
     """
     selected = images(embeddings, labels, step)
     counted = distance_histograms.distance_histogram(selected.embeddings, selected.labels, bins)

@@ -16,7 +16,7 @@ PALETTE: dict[Theme, tuple[str, ...]] = {
 SAME: dict[Theme, str] = {"light": "#1f8a7c", "dark": "#3ebeac"}
 DIFFERENT: dict[Theme, str] = {"light": "#c93e55", "dark": "#f06e80"}
 NAMELESS: dict[Theme, str] = {"light": "#aab0b8", "dark": "#5d636b"}  # what has no label
-# What a net is compared with, and how its line is dashed.
+# The baselines of a net, with the dash patterns of their lines.
 BASELINES = {"raw pixels": "dot", "untrained net": "dash"}
 
 

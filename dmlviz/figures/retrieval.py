@@ -23,14 +23,14 @@ def recall_at_k(
     """Draw recall@k (CMC) for k from 1 to `most`.
 
     Args:
-        embeddings: a run, or embeddings (n × d).
-        labels: class IDs (n), for embeddings.
-        step: a step of the run; by default its end.
-        most: the largest k.
-        dark: use the dark theme.
+        embeddings: A run, or embeddings (n × d).
+        labels: Class IDs (n), for embeddings.
+        step: A step of the run; by default its end.
+        most: The largest k.
+        dark: Use the dark theme.
 
     Raises:
-        UserError: as `dmlviz.metrics.curves.recall_at_k`.
+        UserError: As `dmlviz.metrics.curves.recall_at_k`.
     """
     selected = images(embeddings, labels, step)
     recall = curves.recall_at_k(selected.embeddings, selected.labels, most)
@@ -88,10 +88,10 @@ def confusion_matrix(embeddings: Any, labels: Any = None, *, step: int | None = 
     """Draw the confusion matrix: class of each image (row), class of its nearest neighbor (column).
 
     Args:
-        embeddings: a run, or embeddings (n × d).
-        labels: class IDs (n), for embeddings.
-        step: a step of the run; by default its end.
-        dark: use the dark theme.
+        embeddings: A run, or embeddings (n × d).
+        labels: Class IDs (n), for embeddings.
+        step: A step of the run; by default its end.
+        dark: Use the dark theme.
 
     Raises:
         UserError: For a wrong shape, or embeddings that are not finite.

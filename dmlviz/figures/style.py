@@ -64,10 +64,10 @@ def figure(traces: list[Any], title: str, about: str, theme: Theme, **layout: An
 
     Args:
         traces: Plotly traces.
-        title: the title.
-        about: the caption.
-        theme: light or dark.
-        **layout: other Plotly layout options.
+        title: The title.
+        about: The caption.
+        theme: Light or dark.
+        **layout: Other Plotly layout options.
     """
     lines = textwrap.wrap(about, CAPTION_WIDTH)
     caption = {"text": "<br>".join(lines), "font": {"size": 12.5, "color": MUTED[theme]}}

@@ -20,11 +20,11 @@ def training_curves(run: Run, *, dark: bool = False) -> go.Figure:
     Without validation images the scores are of the tracked test images; the names of the lines say which.
 
     Args:
-        run: the run, finished or training; above 400 steps, means of consecutive steps are drawn.
-        dark: use the dark theme.
+        run: The run, finished or training; above 400 steps, means of consecutive steps are drawn.
+        dark: Use the dark theme.
 
     Raises:
-        UserError: before the first step.
+        UserError: Before the first step.
     """
     read = history(run)
     return draw_training_curves(Measured(read, (), read.about), dark)

@@ -1,1 +1,1 @@
-"""Trainings on other machines. What a machine does and says is the same over Dask and over a shared folder."""
+"""Trainings on other machines, over Dask."""

@@ -1,4 +1,4 @@
-"""The fleet's own certificates: who has them belongs to the fleet, and nobody else can read along or join."""
+"""The fleet's own certificates: a machine that has them belongs to the fleet; no other can listen or join."""
 
 import datetime
 import os
@@ -31,7 +31,7 @@ def make_certificates(folder: Path) -> list[Path]:
     The key of the authority is not kept: to shut a machine out, make new certificates and give them to the others.
 
     Args:
-        folder: Where to write them; created if it is missing.
+        folder: Target folder; created if it is missing.
 
     Returns:
         The files.

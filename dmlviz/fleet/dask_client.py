@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dmlviz.fleet.dask_config import GPU, SLOT, configure_dask, why_unreachable
+from dmlviz.fleet.dask_config import GPU, SLOT, configure_dask, scheduler_address, why_unreachable
 from dmlviz.fleet.errors import FleetError
 from dmlviz.fleet.versions import refusal, versions
 from dmlviz.jobs.placement import MachineInfo
@@ -22,18 +22,18 @@ def connect(address: str, security: "Security", timeout_s: float = 5.0) -> "Clie
     """Connect to a scheduler.
 
     Args:
-        address: The scheduler's address.
+        address: The scheduler's address, as `check_address` returns it.
         security: The certificates.
         timeout_s: Seconds to wait for an answer.
 
     Raises:
-        FleetError: If nobody answers, or the certificates are of another fleet.
+        FleetError: If there is no answer, or the certificates are of another fleet.
     """
     configure_dask()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Dask's own words on versions; ours are on each machine
-            return start_client(address, security=security, timeout=timeout_s, set_as_default=False)
+            return start_client(scheduler_address(address), security=security, timeout=timeout_s, set_as_default=False)
     except (OSError, RuntimeError, ValueError) as error:
         raise FleetError(why_unreachable(address, error)) from None
 

@@ -16,6 +16,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_client import answer_within, connect, list_machines
 from dmlviz.fleet.dask_config import (
+    FILE,
     TOPIC,
     check_address,
     configure_dask,
@@ -26,10 +27,11 @@ from dmlviz.fleet.dask_config import (
 from dmlviz.fleet.dask_link import DaskLink
 from dmlviz.fleet.dask_scheduler import start_scheduler
 from dmlviz.fleet.errors import FleetError
-from dmlviz.fleet.orders import Record, dataset_of, order_id
 from dmlviz.fleet.placing import best_machine
 from dmlviz.fleet.remote_job import RemoteJob
+from dmlviz.jobs.order import Order
 from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo
+from dmlviz.runs.run import EventLogDir
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -43,11 +45,11 @@ log = logging.getLogger(__name__)
 class DaskFleet:
     """Sends trainings and trials to the machines that are connected to a Dask scheduler.
 
-    Where nobody listens at the address and it is one of this machine, the scheduler is started here, and started
+    If no scheduler listens at the address and it is one of this machine, one is started on this machine, and started
     again when it was killed.
 
     Args:
-        address: tls://HOST:PORT of the scheduler.
+        address: Address tls://HOST:PORT of the scheduler, or file:PATH of its scheduler file.
         certificates: The folder of the certificates.
     """
 
@@ -82,34 +84,34 @@ class DaskFleet:
             return [*self._machines.values()]
 
     def can_train(self, dataset: str) -> bool:
-        """Whether a machine, now free or not, could train on this data set."""
+        """Return whether a machine, now free or not, could train on this data set."""
         machines = self.machines
         return any(machine.can_train(dataset) for machine in machines) or (
             not machines and dataset in DATASETS.builtin  # one will come
         )
 
-    def dispatch(self, record: Record, only: str = "") -> JobWorker | None:
+    def dispatch(self, order: Order[Any], record: EventLogDir, only: str = "") -> JobWorker | None:
         """Give a job to a machine with a free slot, at best one with its data and a GPU; None without any."""
         with self._change:
             client = self._client
             if client is None or client.status != "running" or self._closing.is_set():
                 return None
             taken = Counter(self._jobs.values())
-            machine = best_machine(self._machines.values(), taken, dataset_of(record), only=only)
+            machine = best_machine(self._machines.values(), taken, order.dataset, only=only)
             if machine is None:
                 return None
             address = machine.address
-            # Not the bare id of the run: another server may train the same, and so may this one, begun again.
-            order = f"{self._name}-{next(self._numbers)}-{order_id(record)}"
+            # Not the ID of the run: another server may train the same, and so may this one, begun again.
+            name = f"{self._name}-{next(self._numbers)}"
             job = RemoteJob(
                 record,
                 machine.name,
                 self._events,
-                connect=lambda job: DaskLink(client, order, address, job),
-                on_end=lambda job, lost: self._forget(order, job, lost),
+                connect=lambda job: DaskLink(client, name, order.to_dict(), address, job),
+                on_end=lambda job, lost: self._forget(name, job, lost),
             )
             self._jobs[job] = address
-            self._orders[order] = job
+            self._orders[name] = job
         job.start()
         return job
 
@@ -157,11 +159,16 @@ class DaskFleet:
         if self._client is None:
             if self._scheduler is not None and self._scheduler.poll() is not None:
                 self._end_scheduler()
-            if self._scheduler is None and is_this_machine(self.address) and not is_listening(self.address):
+            if self._scheduler is None and self._is_ours_to_start():
                 self._scheduler = start_scheduler(self.address, self._certificates)
             self._client = connect(self.address, self._security)
             self._client.subscribe_topic(TOPIC, self._on_event)
             self.trouble = ""
+
+    def _is_ours_to_start(self) -> bool:
+        if self.address.startswith(FILE):
+            return False
+        return is_this_machine(self.address) and not is_listening(self.address)
 
     def _refresh(self) -> None:
         assert self._client is not None

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as NoAnswer
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from dmlviz.fleet import dask_worker
 from dmlviz.fleet.dask_client import answer_within
 from dmlviz.fleet.dask_config import SLOT
 from dmlviz.fleet.errors import MachineLostError
-from dmlviz.fleet.orders import content_of
 from dmlviz.fleet.remote_job import RemoteJob
 
 if TYPE_CHECKING:
@@ -26,13 +25,13 @@ log = logging.getLogger(__name__)
 class DaskLink:
     """The way to the machine that does one job: a Dask task for the job, `Client.run` for everything else."""
 
-    def __init__(self, client: "Client", order: str, address: str, job: RemoteJob) -> None:
+    def __init__(self, client: "Client", order: str, content: Mapping[str, Any], address: str, job: RemoteJob) -> None:
         self._client, self._order, self._address, self._job = client, order, address, job
         try:
             self._future = client.submit(
                 dask_worker.work,
                 order,
-                json.dumps(content_of(job.record)),
+                json.dumps(content),
                 key=order,
                 workers=[address],
                 allow_other_workers=False,

@@ -19,8 +19,17 @@ from dmlviz.fleet.dask_config import LOOPBACK, configure_dask, host_and_port
 from dmlviz.fleet.errors import FleetError
 
 
-async def run_scheduler(address: str, certificates: Path | None) -> None:
-    """Serve until SIGINT or SIGTERM; raise FleetError if the port is in use or the certificates are missing."""
+async def run_scheduler(address: str, certificates: Path | None, scheduler_file: Path | None = None) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        address: Address tls://HOST:PORT to listen at; port 0 takes a free one.
+        certificates: The folder of the certificates.
+        scheduler_file: Target file of the address, for machines that share a file system; removed at the end.
+
+    Raises:
+        FleetError: If the port is in use, the certificates are missing or the file cannot be written.
+    """
     configure_dask()
     from distributed import Scheduler
 
@@ -36,13 +45,19 @@ async def run_scheduler(address: str, certificates: Path | None) -> None:
         security=load_security(certificates),
         dashboard=False,
         dashboard_address=LOOPBACK,
+        scheduler_file=None if scheduler_file is None else str(scheduler_file),
     )
     try:
         async with scheduler:
-            print(f"The fleet's scheduler listens at {address}.", flush=True)
+            scheduler.http_server.stop()
+            print(f"The fleet's scheduler listens at {scheduler.address}.", flush=True)
             await stop.wait()
     except OSError as error:
-        raise FleetError(f"The scheduler cannot listen at {address}: {error.strerror or error}.") from None
+        what = f"write {scheduler_file}" if error.filename else f"listen at {address}"
+        raise FleetError(f"The scheduler cannot {what}: {error.strerror or error}.") from None
+    finally:
+        if scheduler_file is not None:
+            scheduler_file.unlink(missing_ok=True)
 
 
 def start_scheduler(address: str, certificates: Path | None) -> subprocess.Popen[bytes]:

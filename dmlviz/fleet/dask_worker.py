@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmlviz.data import available_datasets
 from dmlviz.fleet.certificates import load_security
-from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, why_unreachable
+from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, scheduler_address, why_unreachable
 from dmlviz.fleet.errors import FleetError
 from dmlviz.fleet.machine import Machine
 from dmlviz.fleet.resources import gpu_count
@@ -28,11 +28,11 @@ _machine: Machine | None = None  # of this process; set before Dask may send an 
 
 
 def work(order: str, content: str) -> bytes:
-    """The task: do what is ordered and return it packed; messages go to the topic. Runs in a thread of the worker.
+    """Carry out the order and return the packed result; messages go to the topic. Runs in a worker's thread.
 
     Args:
         order: Name of the order.
-        content: As `dmlviz.fleet.orders.content_of` has it, as JSON.
+        content: As `Order.to_dict` has it, as JSON.
     """
     from distributed import get_worker
 
@@ -43,7 +43,7 @@ def work(order: str, content: str) -> bytes:
         worker.log_event(TOPIC, {"order": order, **message})
 
     def wanted() -> bool:
-        # A task that nobody waits for any more is "cancelled" or gone, while its thread goes on.
+        # A task that is not awaited any more is "cancelled" or gone, while its thread goes on.
         task = worker.state.tasks.get(order)
         return task is not None and task.state == "executing"
 
@@ -95,8 +95,9 @@ async def run_worker(
     try:
         while not ended.is_set():
             try:
-                await _check_versions(address, security)
-                await _join(address, security, machine, slots, name, data, ended, say)
+                found = scheduler_address(address)
+                await _check_versions(found, security)
+                await _join(found, security, machine, slots, name, data, ended, say)
                 said = ""
             except FleetError:
                 raise
@@ -144,6 +145,7 @@ async def _join(
         startup_information={"dmlviz": lambda _: versions(), "datasets": lambda _: available_datasets(data)},
     )
     async with worker:
+        worker.http_server.stop()
         say(f"{name} has joined the fleet at {address} with {slots} slot{'s' if slots > 1 else ''}.")
         waiting = [asyncio.ensure_future(ended.wait()), asyncio.ensure_future(worker.finished())]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""What can go wrong between two machines."""
+"""Errors between two machines."""
 
 from dmlviz.errors import UserError
 

@@ -1,33 +1,38 @@
-"""A run that a machine of the fleet trains, on the server's disk: live lines and frames first, the whole run last."""
+"""A job that a machine of the fleet does, on the server's disk: what comes while it works, and all of it last."""
 
 import hashlib
 import os
 from io import BytesIO
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.machine import LAST_EVENTS
+from dmlviz.fleet.trials import EVENTS_FILE, is_trial_file, unpack_trial
+from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.runs.archive import is_run_file, unpacked_run
+from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_json
 
+R = TypeVar("R", bound=EventLogDir)
 
-class LiveRecord:
-    """Writes what a machine sends into the folder of a run.
 
-    Until the packed run is there, the log has no final event: what is cut off can be told from what is whole.
+class LiveRecord(Generic[R]):
+    """Writes what a machine sends into the folder of a job.
+
+    Until the packed result is there, the log has no final event: a result that was cut off has none either.
     """
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    last_events: ClassVar[tuple[str, ...]] = FINAL_STATES  # these and what follows comes with the packed result
+
+    def __init__(self, record: R) -> None:
+        self.record = record
         self.lines = 0  # of the log, so far
-        self._complete = False  # but for what comes with the packed run
+        self._complete = False  # but for what comes with the packed result
 
     def update_info(self, **fields: Any) -> None:
-        """Write fields into run.json; its title may be new."""
-        self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | fields
-        write_json(self.run.path / "run.json", self.run.info)
+        """Keep fields in the description of the record, where it has one."""
 
     def write(self, message: dict[str, Any]) -> bool:
         """Write the new lines of a message, and before them the files that they speak of.
@@ -36,7 +41,7 @@ class LiveRecord:
             False, and nothing is written, if lines before it are missing.
 
         Raises:
-            UserError: If the message holds what does not belong to a run.
+            UserError: If the message holds what does not belong to the record.
         """
         known = self.lines - message["first"]
         if self._complete:
@@ -45,8 +50,7 @@ class LiveRecord:
             return False
         lines: list[bytes] = []
         for line in message["lines"][known:]:
-            event = self.run.log.event(line.encode(), self.lines + len(lines))
-            if event["event"] in LAST_EVENTS:
+            if self.record.log.event(line.encode(), self.lines + len(lines))["event"] in self.last_events:
                 self._complete = True
                 break
             lines.append(line.encode())
@@ -54,40 +58,85 @@ class LiveRecord:
             self._write_file(name, content)
         if message["info"]:
             self.update_info(**message["info"])
-        self.run.log.append_lines(lines)
+        self.record.log.append_lines(lines)
         self.lines += len(lines)
         return True
 
     def finish(self, packed: bytes) -> None:
-        """Put the packed run in the place of what came before, its final event last.
+        """Put the packed result in the place of what came before, its final event last.
 
         Raises:
-            UserError: If it is no valid run of these settings.
+            UserError: If it is no valid result of this order.
             MachineLostError: If it was cut off.
         """
-        with unpacked_run(BytesIO(packed), self.run.path.parent) as whole:
-            if whole.id != self.run.id:
-                raise UserError(f"It is run {whole.id}, not {self.run.id}.")
+        raise NotImplementedError
+
+    def _write_file(self, name: str, content: bytes) -> None:
+        path = self.record.path / name
+        ensure_dir(path.parent)
+        with atomic_write(path) as file:
+            file.write(content)
+
+    def _finish_log(self, lines: list[bytes]) -> None:
+        """Add the missing lines; where those before are others, replace them all."""
+        before = self.record.log.lines()
+        if lines[: len(before)] == before:
+            self.record.log.append_lines(lines[len(before) :])
+            return
+        whole = self.record.path / f"{EVENTS_FILE}.whole"
+        whole.write_bytes(b"".join(line + b"\n" for line in lines))
+        os.replace(whole, self.record.log.path)
+
+
+class LiveRun(LiveRecord[Run]):
+    """A run."""
+
+    last_events = LAST_EVENTS
+
+    def update_info(self, **fields: Any) -> None:
+        """Write fields into run.json; its title may be new."""
+        self.record.info = (read_json(self.record.path / "run.json") or self.record.info) | fields
+        write_json(self.record.path / "run.json", self.record.info)
+
+    def finish(self, packed: bytes) -> None:
+        """See `LiveRecord`."""
+        run = self.record
+        with unpacked_run(BytesIO(packed), run.path.parent) as whole:
+            if whole.id != run.id:
+                raise UserError(f"It is run {whole.id}, not {run.id}.")
             if whole.end is None:
                 raise MachineLostError("The training was cut off.")
             for path in sorted(whole.path.rglob("*")):
                 name = path.relative_to(whole.path)
-                if path.is_file() and str(name) not in ("run.json", "events.jsonl"):
-                    os.replace(path, ensure_dir((self.run.path / name).parent) / name.name)
+                if path.is_file() and str(name) not in ("run.json", EVENTS_FILE):
+                    os.replace(path, ensure_dir((run.path / name).parent) / name.name)
             kept = ("device", "threads", "timings")
             self.update_info(**{name: whole.info[name] for name in kept if name in whole.info})
-            before, after = self.run.log.lines(), whole.log.lines()
-            if after[: len(before)] == before:
-                self.run.log.append_lines(after[len(before) :])
-            else:
-                os.replace(whole.log.path, self.run.log.path)
+            self._finish_log(whole.log.lines())
 
     def _write_file(self, name: str, content: bytes) -> None:
-        path = self.run.path / name
         if not is_run_file(name):
             raise UserError(f"A run has no file {name[:60]!r}.")
-        if path.suffix == ".i16" and hashlib.sha256(content).hexdigest()[:16] != path.stem:
+        if name.endswith(".i16") and hashlib.sha256(content).hexdigest()[:16] != (self.record.path / name).stem:
             raise UserError(f"{name} is not what its name says.")
-        ensure_dir(path.parent)
-        with atomic_write(path) as file:
-            file.write(content)
+        super()._write_file(name, content)
+
+
+class LiveTrial(LiveRecord[TrialRecord]):
+    """A trial of a study, whose files come with the packed trial."""
+
+    def finish(self, packed: bytes) -> None:
+        """See `LiveRecord`."""
+        files = unpack_trial(packed)
+        lines = files.pop(EVENTS_FILE, b"").splitlines()
+        events = [self.record.log.event(line, number) for number, line in enumerate(lines)]
+        if not events or events[-1]["event"] not in FINAL_STATES:
+            raise MachineLostError("The trial was cut off.")
+        for name, content in files.items():
+            self._write_file(name, content)
+        self._finish_log(lines)
+
+    def _write_file(self, name: str, content: bytes) -> None:
+        if not is_trial_file(name):
+            raise UserError(f"A trial has no file {name[:60]!r}.")
+        super()._write_file(name, content)

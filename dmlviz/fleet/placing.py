@@ -1,4 +1,4 @@
-"""Which machine of a fleet gets a training."""
+"""Choice of the machine of a fleet for a training."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,7 +13,7 @@ def best_machine(
     Args:
         machines: The machines that are connected.
         taken: How many jobs each has, by its address.
-        dataset: What is to be trained on.
+        dataset: Name of the data set.
         only: Name of the one machine that may get it; empty for any.
     """
     free = [

@@ -10,12 +10,11 @@ from typing import Any, Literal, Protocol
 
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
-from dmlviz.fleet.live_record import LiveRecord
-from dmlviz.fleet.orders import Record
-from dmlviz.fleet.trials import LiveTrial
+from dmlviz.fleet.live_record import LiveRecord, LiveRun, LiveTrial
+from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.jobs.placement import EventQueue, WorkerEvent
 from dmlviz.runs.record_writer import error_message
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import EventLogDir, Run
 
 SILENCE_S = 5.0  # seconds without a message after which the machine is asked for what was missed
 KILL_TIMEOUT_S = 3.0  # seconds that a machine has to end a job and send what there is
@@ -33,7 +32,7 @@ class Link(Protocol):
         """Stop the job between two batches, or at once."""
 
     def close(self) -> None:
-        """Say that nobody waits for the result any more."""
+        """Send that the result is not awaited any more."""
 
 
 class RemoteJob:
@@ -42,14 +41,14 @@ class RemoteJob:
     Args:
         record: The run or the trial, without events.
         machine: The machine's name.
-        events: Where to put its messages and its end.
+        events: Queue of its messages and its end.
         connect: Sends the order and returns the link; the link's owner calls `on_message`, `on_result`, `on_lost`.
-        on_end: Called before its end is told, with whether the machine was lost.
+        on_end: Called before its end is reported, with whether the machine was lost.
     """
 
     def __init__(
         self,
-        record: Record,
+        record: EventLogDir,
         machine: str,
         events: EventQueue,
         connect: Callable[["RemoteJob"], Link],
@@ -61,8 +60,15 @@ class RemoteJob:
         self._connect = connect
         self._on_end = on_end
         self._notes: SimpleQueue[Note] = SimpleQueue()
-        self._live = LiveRecord(record) if isinstance(record, Run) else LiveTrial(record)
+        self._live: LiveRecord[Any] = (
+            LiveRun(record) if isinstance(record, Run) else LiveTrial(TrialRecord(record.path))
+        )
         self._thread = threading.Thread(target=self._work, name=f"job on {machine}", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """The name of the machine."""
+        return self.machine
 
     def start(self) -> None:
         """Begin."""

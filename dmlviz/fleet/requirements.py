@@ -1,4 +1,4 @@
-"""What the extra `fleet` installs, imported only where it is asked for."""
+"""The packages of the extra `fleet`, imported only on use."""
 
 from importlib import import_module
 

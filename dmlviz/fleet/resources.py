@@ -1,4 +1,4 @@
-"""What a machine of a fleet has to train with."""
+"""The hardware of a machine of a fleet."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which versions a machine has; those that must be the same on all machines of a fleet."""
+"""The versions on a machine, and those that must be the same on all machines of a fleet."""
 
 import hashlib
 import json
@@ -6,11 +6,11 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from dmlviz import __version__
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
+from dmlviz.version import __version__
 
 MUST_MATCH = {"dmlviz": "dmlviz", "distributed": "Dask distributed", "plugins": "plug-ins"}
 

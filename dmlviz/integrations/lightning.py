@@ -15,18 +15,18 @@ except ImportError:
 class DmlvizCallback(Callback):
     """Records the embeddings of some images while a `Trainer` trains: before, after every so many epochs, at the end.
 
-    Each `fit` is a run of its own. What cannot be recorded is a warning, and the training goes on.
+    Each `fit` is a run of its own. A failure of recording is a warning, and the training goes on.
 
     Args:
-        title: title of the run.
-        images: what the module takes: a tensor (n × …), a list of tensors, or a Dataset; the same ones every time.
-        labels: their classes (n); None for those of the Dataset, or for images without labels.
-        shown: the images as a person should see them; by default `images`.
-        embed: function of the module and a batch of images; by default the module's output.
-        every_n_epochs: epochs between snapshots.
-        every_n_train_steps: batches between further snapshots; None for none.
-        batch_size: images embedded at a time.
-        **options: further arguments of `dmlviz.record`.
+        title: Title of the run.
+        images: Input of the module: a tensor (n × …), a list of tensors, or a Dataset; the same ones every time.
+        labels: Their classes (n); None for those of the Dataset, or for images without labels.
+        shown: The images as a person should see them; by default `images`.
+        embed: Function of the module and a batch of images; by default the module's output.
+        every_n_epochs: Epochs between snapshots.
+        every_n_train_steps: Batches between further snapshots; None for none.
+        batch_size: Images embedded at a time.
+        **options: Further arguments of `dmlviz.record`.
     """
 
     def __init__(

@@ -6,15 +6,78 @@ from contextlib import contextmanager
 from inspect import signature
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dmlviz.errors import UserError
-from dmlviz.integrations.probe_images import to_probe
 from dmlviz.recording.inputs import read_labels
 from dmlviz.recording.recording import Recording, RecordingWarning, record
 from dmlviz.recording.surroundings import end_reason, process_rank
 from dmlviz.storage.text import one_line
+
+FIELDS = ("pixel_values", "image", "images", "input_ids")  # where items that are mappings keep what the net takes
+MAX_BYTES = 4 << 30  # of all images, in memory
+
+
+def to_probe(images: Any, labels: Any) -> tuple[Tensor, Any]:
+    """Return images as one tensor (n × …), and their labels.
+
+    Args:
+        images: Input of the net: a tensor, an array, a list of them of one shape, or a Dataset whose items are one,
+            (image, label) or a mapping.
+        labels: Classes (n); None for those of the Dataset, if it has any.
+
+    Raises:
+        UserError: For anything else.
+    """
+    if isinstance(images, (Tensor, np.ndarray)):
+        return torch.as_tensor(images), labels
+    try:
+        items = [_item(images[i]) for i in _indices(images)]
+    except (TypeError, NotImplementedError):  # no length, or no items by number
+        raise _refused(type(images).__name__) from None
+    if not items or not isinstance(items[0][0], (Tensor, np.ndarray)):
+        raise _refused(f"{type(images).__name__} of {type(items[0][0]).__name__}" if items else "none")
+    shapes = {tuple(image.shape) for image, _ in items}
+    if len(shapes) > 1:
+        raise _refused(f"shapes {' and '.join(map(str, sorted(shapes)[:2]))}")
+    own = [label for _, label in items]
+    if labels is None and all(label is not None for label in own):
+        labels = [label.item() if isinstance(label, (Tensor, np.generic)) else label for label in own]
+    return torch.stack([torch.as_tensor(image) for image, _ in items]), labels
+
+
+def _indices(images: Any) -> range:
+    """Return the numbers of the items; raise UserError where they are too many for memory."""
+    count = len(images)
+    first = _item(images[0])[0] if count else None
+    size = count * getattr(first, "nbytes", 0)
+    if size > MAX_BYTES:
+        raise UserError(
+            f"The recorded images are held in memory, up to {MAX_BYTES >> 30} GB; got {count:,} with "
+            f"{size / (1 << 30):.0f} GB: pass fewer, as with torch.utils.data.Subset."
+        )
+    return range(count)
+
+
+def _item(item: Any) -> tuple[Any, Any]:
+    """Return the image and the label of an item; None where it has no label."""
+    if isinstance(item, (tuple, list)) and item:
+        return item[0], item[1] if len(item) == 2 and np.ndim(item[1]) == 0 else None
+    if hasattr(item, "keys"):
+        name = next((name for name in FIELDS if name in item), None)
+        label = next((item[name] for name in ("labels", "label") if name in item), None)
+        return None if name is None else item[name], label
+    return item, None
+
+
+def _refused(got: str) -> UserError:
+    return UserError(
+        "images are what the net takes, as a tensor (n × …), a list of tensors of one shape, or a Dataset of them; got "
+        f"{got}: apply the transform of the training first."
+    )
+
 
 Embed = Callable[[nn.Module, Tensor], Any]
 OUTPUTS = ("embeddings", "image_embeds", "sentence_embedding", "pooler_output")  # where libraries put embeddings
@@ -24,17 +87,17 @@ class Probe:
     """Embeds images with a net, and records where they are; what fails there is a warning, and the training goes on.
 
     Args:
-        title: title of the run; further trainings are "title 2" and so on.
-        images: what the net takes (n × …): see `to_probe`.
-        labels: their classes (n); None for those of a Dataset, or for images without labels.
-        shown: the images (n) as a person should see them; by default `images`, if they can be seen. None for points.
-        embed: function of the net and a batch of images that returns embeddings (batch × d); by default the net's
+        title: Title of the run; further trainings are "title 2" and so on.
+        images: Input of the net (n × …): see `to_probe`.
+        labels: Their classes (n); None for those of a Dataset, or for images without labels.
+        shown: The images (n) as a person should see them; by default `images`, if they can be seen. None for points.
+        embed: Function of the net and a batch of images that returns embeddings (batch × d); by default the net's
             output, or its embeddings or pooler output where a library wraps it.
-        batch_size: images embedded at a time.
-        **options: further arguments of `dmlviz.record`.
+        batch_size: Images embedded at a time.
+        **options: Further arguments of `dmlviz.record`.
 
     Raises:
-        UserError: for images or labels of a wrong shape or type.
+        UserError: For images or labels of a wrong shape or type.
     """
 
     def __init__(
@@ -156,7 +219,7 @@ def embeddings_of(net: nn.Module, images: Tensor) -> Tensor:
     """Return the net's output; where it is none, the field that holds embeddings.
 
     Raises:
-        UserError: if there is neither.
+        UserError: If there is neither.
     """
     output = net(images)
     if isinstance(output, Tensor):
@@ -179,7 +242,7 @@ def at_least_one(name: str, value: int) -> int:
 
 
 def is_sharded(net: nn.Module) -> bool:
-    """Whether processes hold parts of the weights (FSDP, ZeRO stage 3): one that embeds alone waits for ever."""
+    """Return whether processes hold parts of the weights (FSDP, ZeRO stage 3): one that embeds alone waits for ever."""
     names = {type(part).__name__ for part in (*net.modules(), *net.parameters())}
     spread = bool(names & {"FullyShardedDataParallel", "DTensor"})
     return spread or any(hasattr(weights, "ds_id") for weights in net.parameters())

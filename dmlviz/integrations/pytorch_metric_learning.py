@@ -23,15 +23,15 @@ class DmlvizHooks:
     cannot be recorded is a warning, and the training goes on.
 
     Args:
-        title: title of the run.
-        images: what the trunk takes: a tensor (n × …), a list of tensors, or a Dataset; the same ones every time.
-        labels: their classes (n); None for those of the Dataset, or for images without labels.
-        shown: the images as a person should see them; by default `images`.
-        embed: function of the net (trunk, then embedder) and a batch of images; by default the net's output.
-        every_n_epochs: epochs between snapshots.
-        next_hook: another `end_of_epoch_hook`, as that of a HookContainer, which is called after this one.
-        batch_size: images embedded at a time.
-        **options: further arguments of `dmlviz.record`.
+        title: Title of the run.
+        images: Input of the trunk: a tensor (n × …), a list of tensors, or a Dataset; the same ones every time.
+        labels: Their classes (n); None for those of the Dataset, or for images without labels.
+        shown: The images as a person should see them; by default `images`.
+        embed: Function of the net (trunk, then embedder) and a batch of images; by default the net's output.
+        every_n_epochs: Epochs between snapshots.
+        next_hook: Another `end_of_epoch_hook`, as that of a HookContainer, which is called after this one.
+        batch_size: Images embedded at a time.
+        **options: Further arguments of `dmlviz.record`.
     """
 
     def __init__(

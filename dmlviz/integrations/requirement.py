@@ -13,8 +13,8 @@ def missing(library: str, extra: str) -> MissingLibraryError:
     """Return the error for a missing library.
 
     Args:
-        library: its name.
-        extra: the extra of dmlviz that installs it.
+        library: Its name.
+        extra: The extra of dmlviz that installs it.
     """
     return MissingLibraryError(
         f"To record its trainings, dmlviz needs {library}, which is not installed: pip install 'dmlviz[{extra}]'."

@@ -16,21 +16,21 @@ class DmlvizCallback(TrainerCallback):
     """Records the embeddings of some images while a `Trainer` trains: before, after each epoch, at each evaluation.
 
     The curve of the loss has a point wherever the Trainer logs (`logging_steps`). Each training is a run of its own.
-    What cannot be recorded is a warning, and the training goes on.
+    A failure of recording is a warning, and the training goes on.
 
-    The Trainer tells no callback of an error. As a context manager around `Trainer.train`, it ends the run with the
+    The Trainer informs no callback of an error. As a context manager around `Trainer.train`, it ends the run with the
     reason at once; otherwise the run ends with the program, or with the next training.
 
     Args:
-        title: title of the run.
-        images: what the model takes, as its image processor gives it: a tensor (n × …), a list of tensors, or a
+        title: Title of the run.
+        images: Input of the model, as its image processor gives it: a tensor (n × …), a list of tensors, or a
             Dataset; the same ones every time.
-        labels: their classes (n); None for those of the Dataset, or for images without labels.
-        shown: the images as a person should see them; by default `images`.
-        embed: function of the model and a batch of images that returns embeddings (batch × d); by default the model's
+        labels: Their classes (n); None for those of the Dataset, or for images without labels.
+        shown: The images as a person should see them; by default `images`.
+        embed: Function of the model and a batch of images that returns embeddings (batch × d); by default the model's
             output, or its `pooler_output` or `image_embeds`.
-        batch_size: images embedded at a time.
-        **options: further arguments of `dmlviz.record`.
+        batch_size: Images embedded at a time.
+        **options: Further arguments of `dmlviz.record`.
     """
 
     def __init__(

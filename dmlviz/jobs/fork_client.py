@@ -1,4 +1,7 @@
-"""Starts the processes of workers: the server's side of the fork server, see `fork_server`."""
+"""Starts the processes of workers: the server's side of `dmlviz.workers.fork_server`.
+
+Workers are programs above this package, which knows only the names by which Python starts them.
+"""
 
 import atexit
 import contextlib
@@ -12,14 +15,14 @@ import sys
 import threading
 from typing import IO, Protocol
 
-from dmlviz.jobs.fork_server import MAX_REQUEST_BYTES
 from dmlviz.process_setup import ONE_THREAD_ENV
 
+MAX_REQUEST_BYTES = 1 << 17  # bytes of a request, most of which is the environment
 SERVER_DIED = -signal.SIGKILL  # exit status of the workers of a fork server that was killed
 
 
 class Process(Protocol):
-    """What a worker's process can do, forked or started; a part of `subprocess.Popen`."""
+    """The interface of a worker's process, forked or started; a part of `subprocess.Popen`."""
 
     stdin: IO[bytes] | None
     stdout: IO[bytes] | None
@@ -29,7 +32,7 @@ class Process(Protocol):
         """Its process id."""
 
     def poll(self) -> int | None:
-        """Its exit status; None while it runs."""
+        """Return its exit status; None while it runs."""
 
     def wait(self) -> int:
         """Wait for its end; return its exit status."""
@@ -42,7 +45,7 @@ class Process(Protocol):
 
 
 def start(arguments: list[str], errors: IO[bytes]) -> Process:
-    """Start a process that does what `python -m dmlviz.jobs.worker` does.
+    """Start a process that does what `python -m dmlviz.workers.job_worker` does.
 
     On Linux the fork server forks it; elsewhere a fork is not safe once the system's libraries were used, so that it
     imports everything itself.
@@ -57,7 +60,7 @@ def start(arguments: list[str], errors: IO[bytes]) -> Process:
 def launch(arguments: list[str], errors: IO[bytes]) -> Process:
     """Start the same as a process that imports everything itself, which takes seconds."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "dmlviz.jobs.worker", *arguments],
+        [sys.executable, "-P", "-m", "dmlviz.workers.job_worker", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -81,7 +84,7 @@ class ForkedProcess:
 
     @property
     def started(self) -> bool:
-        """Whether it has been forked."""
+        """Return whether it has been forked."""
         return self._started.is_set()
 
     @property
@@ -91,7 +94,7 @@ class ForkedProcess:
         return self._pid
 
     def poll(self) -> int | None:
-        """How it ended, as `subprocess` has it; None while it lives."""
+        """Return its exit status, as `subprocess` has it; None while it runs."""
         return self._status
 
     def wait(self) -> int:
@@ -139,7 +142,7 @@ class ForkServer:
         self._control, remote_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with remote_end:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dmlviz.jobs.fork_server", str(remote_end.fileno())],
+                [sys.executable, "-P", "-m", "dmlviz.workers.fork_server", str(remote_end.fileno())],
                 stdin=subprocess.PIPE,  # nothing is written; it ends with this process, which holds the other end
                 stdout=subprocess.DEVNULL,
                 env=os.environ
@@ -204,7 +207,7 @@ _lock = threading.Lock()
 
 
 def _fork_server() -> ForkServer:
-    """The fork server of this process; a new one if the last was killed."""
+    """Return the fork server of this process; a new one if the last was killed."""
     global _instance
     with _lock:
         if _instance is None or not _instance.alive:

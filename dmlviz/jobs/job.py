@@ -1,16 +1,20 @@
-"""A job: what it is called, what was asked, and how it stands."""
+"""A job: its order, its record and its state; and the report about it to listeners."""
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeAlias
 
-from dmlviz.jobs.job_report import JobKind
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.job_events import JobEnd
+from dmlviz.jobs.order import JobKind, Order
 from dmlviz.jobs.placement import JobWorker
-from dmlviz.runs.run import EventLogDir, Run
-
-LEISURE = 60  # of a training with unfrozen blocks
+from dmlviz.jobs.worker_process import KILLED
+from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.runs.run import EventLogDir
 
 JobState = Literal[
     "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"
@@ -19,10 +23,10 @@ JobState = Literal[
 
 @dataclass(frozen=True)
 class Status:
-    """How a job stands; `position` counts from 1 in a queue of `of`; `reason` says why it failed or stopped.
+    """The state of a job; `position` counts from 1 in a queue of `of`; `reason` explains a failure or a stop.
 
-    `machine` is the machine of the fleet that it runs on; empty for this one, and before and after. `lost` says which
-    machine was lost, so that the job was begun again.
+    `machine` is the machine of the fleet that it runs on; empty for this one, and before and after. `lost` is the
+    machine that was lost, so that the job was restarted.
     """
 
     phase: JobState
@@ -33,34 +37,44 @@ class Status:
     lost: str = ""
 
 
-class Key(NamedTuple):
-    """A training by the id of its run, a projection of that run by its own id, a trial of a study, or features.
+@dataclass(frozen=True, kw_only=True)
+class JobReport:
+    """A job that begins, begins again, or has ended.
 
-    The last two have no run: their `run` is empty, and `trial` is "STUDY/TRIAL", or `features` names the folder in
-    which they are computed.
+    Attributes:
+        kind: Kind of the job.
+        run: ID of the run that it is about, which is the hash of its config; empty for none.
+        name: Which of the run's projections, or which trial or features: see `Order`.
+        owner: ID of the first person who requested it.
+        state: "starting"; "lost" where its machine was, so that it begins again; or how it ended: "finished",
+            "stopped", "failed" or "interrupted".
+        waited: Seconds in the queue.
+        seconds: Seconds in a worker; 0 where it begins, or ended in the queue.
+        worker: Process id of the worker, or name of the machine; empty where it begins.
+        reason: Why it did not finish.
     """
 
+    kind: JobKind
     run: str
-    projection: str | None = None
-    trial: str | None = None
-    features: str | None = None
+    name: str
+    owner: str
+    state: str
+    waited: float
+    seconds: float = 0.0
+    worker: str = ""
+    reason: str = ""
 
-    @property
-    def kind(self) -> JobKind:
-        """What the job does."""
-        if self.features is not None:
-            return "features"
-        return "trial" if self.trial is not None else "train" if self.projection is None else "project"
+
+JobListener: TypeAlias = Callable[[JobReport], object]
+"""Called when a job begins, begins again, and has ended; must be quick, as the scheduler waits for it."""
 
 
 @dataclass(eq=False)
 class Job:
-    """A training, a projection, a trial or features from the request to the end; `on_end` is called after it."""
+    """An order from the request to the end; `on_end` is called after it."""
 
-    key: Key
+    order: Order[Any]
     record: EventLogDir
-    request: dict[str, Any]
-    dataset: str
     owners: list[str]
     worker: JobWorker | None = None
     stopping: bool = False
@@ -74,9 +88,17 @@ class Job:
     on_end: Callable[[], object] = lambda: None
 
     @property
-    def leisure(self) -> int:
-        """How many times the usual time it has to stop: of a large net on a processor, a step may take a minute."""
-        return LEISURE if isinstance(self.record, Run) and self.record.config.unfrozen_blocks else 1
+    def is_over(self) -> bool:
+        """Return whether its log has an end that can be read."""
+        return self._end is not None
+
+    @property
+    def _end(self) -> JobEnd | None:
+        try:
+            end: JobEnd | None = self.record.end
+            return end
+        except DamagedFileError:
+            return None
 
     def schedule(self, seconds: float, do: Callable[[], object]) -> None:
         """Call `do` after so many seconds, unless `cancel_timers` is called before."""
@@ -90,3 +112,77 @@ class Job:
         for timer in self.timers:
             timer.cancel()
         self.timers.clear()
+
+    def write_end(self, event: str, reason: str) -> None:
+        """Say in its log that it has ended, where its worker did not; its folder may be gone."""
+        step = 0
+        with contextlib.suppress(DamagedFileError):
+            step = next((e["step"] for e in reversed(self.record.events()) if "step" in e), 0)
+        with contextlib.suppress(OSError, UserError), RecordWriter(self.record, time.time) as writer:
+            writer.event({"event": event, "step": step, "metrics": {}, "reason": reason})
+
+    def begin_again(self, lost: str) -> bool:
+        """Take away what a lost machine has done, so that it can begin again; else say in its log that it failed."""
+        try:
+            self.record = self.order.begin(lost)
+        except UserError as error:
+            self.write_end("failed", f"{lost} It could not be begun again: {error}")
+            return False
+        return True
+
+    def why_it_failed(self, why: str) -> str:
+        """Return how its worker ended, with what to do about it where that is known."""
+        advice = "and continue" if self.order.kind == "features" else "or use a smaller net or smaller batches"
+        return f"{why} Close other programs, {advice}." if why == KILLED else why
+
+    def report(self, state: str = "", reason: str = "") -> JobReport:
+        """Return the report about it in this state; by default how it has ended."""
+        end = self._end if not state else None
+        is_begun = self.started is not None and state != "starting"
+        return JobReport(
+            kind=self.order.kind,
+            run=self.order.run,
+            name=self.order.name,
+            owner=self.owners[0] if self.owners else "",
+            state=state or ("interrupted" if end is None else end["event"]),
+            waited=(self.started or time.monotonic()) - self.submitted,
+            seconds=time.monotonic() - (self.started or 0.0) if is_begun else 0.0,
+            worker=self.worker.name if is_begun and self.worker is not None else "",
+            reason=reason or ("" if end is None else end.get("reason", "")),
+        )
+
+
+def status_of(record: EventLogDir, job: Job | None) -> Status:
+    """Return the state of a record, which a job that does not wait any more may be writing."""
+    if job is None and not record.path.is_dir():
+        return Status("unknown", reason=f"There is no folder {record.id}; it may have been deleted.")
+    record = record if job is None else job.record
+    try:
+        end = record.end
+    except DamagedFileError as error:
+        return Status("unknown", reason=str(error))
+    if end is not None:
+        return Status(end["event"], reason=end.get("reason", ""))
+    if job is not None:
+        phase: JobState = "stopping" if job.stopping else "running" if record.log.last() else "starting"
+        return Status(phase, machine=job.worker.machine if job.worker is not None else "", lost=job.lost)
+    state = record.state
+    if state == "damaged":  # since the look above
+        return Status("unknown")
+    return Status(state, reason="The program ended before the run did." if state == "interrupted" else "")
+
+
+def in_turn(waiting_jobs: Sequence[Job], served: Mapping[str, int]) -> list[Job]:
+    """Return what waits, in the order of its turns.
+
+    A job whose machine was lost comes first. Then every owner's first job, of those who were served longest ago
+    before others, then every owner's second job, and so on; among equals first come, first served.
+    """
+    waiting: Counter[str] = Counter()
+    turns = []
+    for number, job in enumerate(waiting_jobs):
+        owner = job.owners[0]
+        turn = -1 if job.lost else waiting[owner] if owner else 0
+        turns.append(((turn, served.get(owner, 0), number), job))
+        waiting[owner] += 1
+    return [job for _, job in sorted(turns, key=lambda pair: pair[0])]

@@ -1,4 +1,4 @@
-"""What the scheduler needs of whoever does a job: a process of this machine, or another machine."""
+"""The scheduler's interface to the executor of a job: a process of this machine, or another machine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.jobs.trial_record import TrialRecord
-from dmlviz.runs.run import Run
+from dmlviz.jobs.order import Order
+from dmlviz.runs.run import EventLogDir
 
 
 class JobWorker(Protocol):
@@ -16,6 +16,10 @@ class JobWorker(Protocol):
     @property
     def machine(self) -> str:
         """The name of the machine; empty for this one."""
+
+    @property
+    def name(self) -> str:
+        """The name of the machine, or the process id on this one."""
 
     def terminate(self) -> None:
         """Ask it to stop between two batches."""
@@ -39,7 +43,7 @@ class WorkerEvent(NamedTuple):
     lost: bool = False
 
 
-EventQueue: TypeAlias = SimpleQueue[WorkerEvent | None]  # None: nobody listens any more
+EventQueue: TypeAlias = SimpleQueue[WorkerEvent | None]  # None: the listener has gone
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class MachineInfo:
     refused: str
 
     def can_train(self, dataset: str) -> bool:
-        """Whether it may train on a data set, which it downloads where it does not have it."""
+        """Return whether it may train on a data set, which it downloads where it does not have it."""
         return not self.refused and (dataset in self.datasets or dataset in DATASETS.builtin)
 
 
@@ -69,21 +73,21 @@ class Fleet(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why the fleet cannot be used now; empty if it can."""
+        """The reason why the fleet cannot be used now; empty if it can."""
 
     def start(self, events: EventQueue, on_room: Callable[[], object]) -> None:
         """Begin to watch the machines.
 
         Args:
-            events: Where each job's worker puts its messages and its end.
+            events: Queue of the messages and the end of each job's worker.
             on_room: Called, without arguments, when a machine has come.
         """
 
     def can_train(self, dataset: str) -> bool:
-        """Whether a machine, now free or not, could train on this data set."""
+        """Return whether a machine, now free or not, could train on this data set."""
 
-    def dispatch(self, record: Run | TrialRecord, only: str = "") -> JobWorker | None:
-        """Give a training or a trial to a machine with a free slot, or to the one named `only`; None without one."""
+    def dispatch(self, order: Order[Any], record: EventLogDir, only: str = "") -> JobWorker | None:
+        """Give a job to a machine with a free slot, or to the one named `only`; None without one."""
 
     def close(self) -> None:
         """Leave the fleet; its machines keep the trainings under way for a while, for when this server is back."""

@@ -3,12 +3,18 @@
 import contextlib
 import queue
 import threading
+from base64 import b64encode
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.placement import EventQueue, JobWorker
 from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
+from dmlviz.runs.answers import EmbeddedImages
+from dmlviz.runs.run import Run
 
 ANSWER_TIMEOUT_S = 30.0  # seconds for an answer of a worker that stays
 
@@ -17,10 +23,10 @@ class WorkerPool:
     """Gives each job to the warm worker, or to a new one where there is none. One thread at a time may use it.
 
     Args:
-        data_root: Where the data sets are.
+        data_root: The folder of the data sets.
         warm: Whether a worker that has imported everything waits for the next job.
         likely: The data set that the first warm worker loads; later ones load that of the job before.
-        events: Where all its workers put their messages and their ends.
+        events: Queue of all its workers' messages and ends.
     """
 
     def __init__(self, data_root: Path | None, warm: bool, likely: str | None, events: EventQueue) -> None:
@@ -31,9 +37,10 @@ class WorkerPool:
         self._events = events
         self.prestart()
 
-    def dispatch(self, request: dict[str, Any], dataset: str) -> WorkerProcess:
-        """Give a job, on that data set, to a worker."""
-        request = request | {"data": str(Path(self._data_root).resolve()) if self._data_root else None}
+    def dispatch(self, folder: Path, dataset: str) -> WorkerProcess:
+        """Give the job of a folder, on that data set, to a worker."""
+        data_root = str(Path(self._data_root).resolve()) if self._data_root else None
+        request = {"folder": str(folder.resolve()), "data": data_root}
         self._likely = dataset
         worker, self.idle_worker = self.idle_worker or self._new(), None
         try:
@@ -89,7 +96,7 @@ class RpcWorker:
                 self._lock.release()
 
     def call(self, question: dict[str, Any], timeout: float = ANSWER_TIMEOUT_S) -> dict[str, Any]:
-        """Its answer; raise UserError when it says what is wrong, ends, or says nothing for `timeout` seconds."""
+        """Return its answer; raise UserError when it reports an error, ends, or is silent for `timeout` seconds."""
         with self._lock:
             worker = self._ensure_started()
             try:
@@ -126,3 +133,38 @@ class RpcWorker:
                 return {"error": f"No answer: {event.why} Try once more."}
             if "ready" not in event.message:
                 return event.message
+
+
+def embed_images(
+    worker: RpcWorker,
+    run: Run,
+    images: np.ndarray,
+    views: Sequence[str] | None = None,
+    trajectory: bool = False,
+    confidence: bool = False,
+) -> EmbeddedImages:
+    """Embed images with a run's net, and place them on its maps.
+
+    Args:
+        worker: The worker that answers.
+        run: The run.
+        images: Images (uint8, n × h × w (× 3)), prepared as those of the data set.
+        views: The maps to place them on: "live" or ids of finished projections; None for all.
+        trajectory: Embed them by every checkpoint too.
+        confidence: Compute the confidence of the answer to each.
+
+    Raises:
+        UserError: Before the run's end, or for images of another size.
+    """
+    images = np.ascontiguousarray(images, np.uint8)
+    question = {
+        "ask": "embed",
+        "run": str(run.path.resolve()),
+        "images": b64encode(images.tobytes()).decode(),
+        "shape": list(images.shape),
+        "views": None if views is None else list(views),
+        "trajectory": trajectory,
+        "confidence": confidence,
+    }
+    slow = len(images) if run.config.unfrozen_blocks else 0  # a second an image, without a GPU
+    return cast(EmbeddedImages, worker.call(question, timeout=ANSWER_TIMEOUT_S + slow))

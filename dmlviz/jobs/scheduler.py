@@ -1,51 +1,109 @@
-"""What jobs there are: trainings, projections, trials of studies and features, each done once for all who ask."""
+"""The queue of jobs: slots, turns, workers, stop; no job done twice at a time."""
 
 import contextlib
+import logging
+import os
+import queue
+import threading
 import time
-from base64 import b64encode
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
 
-import numpy as np
+from dmlviz.errors import UserError
+from dmlviz.jobs.job import Job, JobListener, Status, in_turn, status_of
+from dmlviz.jobs.order import Order, R, training
+from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
+from dmlviz.jobs.pool import RpcWorker, WorkerPool
+from dmlviz.jobs.worker_process import worker_arguments
+from dmlviz.runs.run import EventLogDir, Run
+from dmlviz.runs.store import Runs
 
-from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.jobs.features_record import FeaturesRecord
-from dmlviz.jobs.job import Job, JobState, Key, Status
-from dmlviz.jobs.job_queue import JobQueue
-from dmlviz.jobs.pool import ANSWER_TIMEOUT_S
-from dmlviz.jobs.trial_record import TrialRecord
-from dmlviz.jobs.turns import in_turn
-from dmlviz.projection import check
-from dmlviz.runs.projection_items import projected_embeddings
-from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
-
+MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
+FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
+MAX_ATTEMPTS = 3  # times that a job is begun when the machines that have it are lost
+PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 RESUME_WITHIN_S = 600.0  # seconds after its last sign of life in which a training on the fleet is taken up again
 PATIENCE_S = 30.0  # seconds for its machine to be back
+log = logging.getLogger(__name__)
 
 
-class JobScheduler(JobQueue):
-    """Runs trainings, projections, trials and features in worker processes; its arguments are those of `JobQueue`.
+class JobScheduler:
+    """Hands jobs to worker processes. Safe to use from many threads; close it at the end.
 
-    Equal requests share one job and one result.
+    A job is named by its record: all that have the same folder are one.
+
+    Args:
+        runs: The runs, or the folder that holds them.
+        slots: How many jobs this machine runs at a time; the number of cores less one by default. With 0 it trains
+            only what the fleet cannot, and still projects.
+        data_root: The folder of the data sets.
+        warm: Whether one worker that has imported everything waits for the next job, and another for pictures to place.
+        likely: The data set that the first warm worker loads.
+        inference: Whether a worker is started ahead for pictures to place.
+        fleet: Other machines, which get trainings first.
+        on_job: Called when a job begins and when it has ended.
     """
 
-    def submit(self, config: TrainConfig, owner: str = "") -> str:
-        """The id of the run that this training is, started or queued; one that is under way or finished is shared.
+    def __init__(
+        self,
+        runs: Runs | Path,
+        slots: int | None = None,
+        data_root: Path | None = None,
+        *,
+        warm: bool = True,
+        likely: str | None = None,
+        inference: bool = True,
+        fleet: Fleet | None = None,
+        on_job: JobListener = lambda report: None,
+    ) -> None:
+        self.on_job = on_job
+        self.runs = runs if isinstance(runs, Runs) else Runs(runs)
+        self.runs.folder = self.runs.folder.resolve()
+        self.slots = max(1, (os.cpu_count() or 2) - 1) if slots is None else slots
+        self.fleet = fleet
+        self._inference = inference and warm
+        self._change = threading.Condition(threading.RLock())
+        self._queue: list[Job] = []
+        self._served: dict[str, int] = {}  # by owner: the number of the job that was started last
+        self._started = 0
+        self._active: dict[JobWorker, Job] = {}
+        self._closed = False
+        self._events: EventQueue = queue.SimpleQueue()
+        self.pool = WorkerPool(data_root, warm, likely, self._events)
+        self.inference_worker = RpcWorker(worker_arguments("--serve", data_root))
+        self._thread = threading.Thread(target=self._handle_events, name="scheduler", daemon=True)
+        self._thread.start()
+        if fleet is not None:
+            fleet.start(self._events, self._on_room)
 
-        Raise UserError when `owner` has enough under way and waiting; an empty owner may ask for any number.
+    def submit(self, order: Order[R], owner: str = "", on_end: Callable[[], object] = lambda: None) -> R:
+        """Start or queue a job, and return its record; an equal one under way is shared, and so is its result.
+
+        Args:
+            order: The work of the job.
+            owner: ID of the requesting person; an empty one may ask for any number.
+            on_end: Called, from another thread, when it has ended in any way.
+
+        Raises:
+            UserError: When `owner` has enough under way and waiting.
         """
-        key = Key(config.id)
-
-        def prepare() -> Job | None:
-            with contextlib.suppress(RunNotFoundError):
-                if self.runs.get(key.run).state in ("finished", "running"):  # running: in another process
-                    return None
-            run = self.runs.create(config)
-            return Job(key, run, _training_request(run), config.dataset, [owner])
-
-        self._submit_job(key, owner, prepare)
-        return key.run
+        with self._change:
+            self._wait_until_stopped(order.folder)
+            job = self._find(order.folder)
+            if job is not None:
+                job.owners += [owner] if owner not in job.owners else []
+                return cast(R, job.record)
+            if self._closed:
+                raise UserError("The server is shutting down: try again when it is back.")
+            self._check_limit(owner)
+            record = order.existing()
+            if record is None:
+                record = order.begin()
+                self._queue.append(Job(order, record, [owner], on_end=on_end))
+                self._dispatch()
+            return record
 
     def resume_fleet_jobs(self, owners_of: Callable[[str], list[str]] = lambda run: [""]) -> list[str]:
         """Take up the trainings that the fleet's machines had when the last server of these runs ended.
@@ -53,7 +111,7 @@ class JobScheduler(JobQueue):
         A machine that has gone on with one hands over all of it; otherwise it begins again, anywhere.
 
         Args:
-            owners_of: Who asked for a run.
+            owners_of: Returns the IDs of the people who requested a run.
 
         Returns:
             The ids of their runs.
@@ -61,193 +119,240 @@ class JobScheduler(JobQueue):
         resumed: list[str] = []
         if self.fleet is None:
             return resumed
+        lost = "The server was ended."
         for run in self.runs.list():
             machine = str(run.info.get("machine", ""))
             if not machine or _age(run) > RESUME_WITHIN_S or run.state != "interrupted":
                 continue
             with self._change:
-                record = self.runs.begin_again(run.id, "The server was ended.")
-                job = Job(
-                    Key(run.id), record, _training_request(record), record.config.dataset, owners_of(run.id) or [""]
-                )
-                job.lost, job.machine, job.patience = "The server was ended.", machine, time.monotonic() + PATIENCE_S
+                order = training(self.runs, run.config)
+                job = Job(order, order.begin(lost), owners_of(run.id) or [""])
+                job.lost, job.machine, job.patience = lost, machine, time.monotonic() + PATIENCE_S
                 self._queue.append(job)
                 job.schedule(PATIENCE_S, self._on_room)
             resumed.append(run.id)
         self._on_room()
         return resumed
 
-    def project(self, run: str, config: ProjectionConfig, owner: str = "", *, resume: bool = False) -> str:
-        """Start or queue a projection of a run, shared as in `submit`.
+    def stop(self, record: EventLogDir, owner: str | None = None) -> bool:
+        """Stop a job: between two batches, or at once when asked a second time.
 
         Args:
-            run: Id of the run.
-            config: The projection.
-            owner: Who asks.
-            resume: Continue a projection that was stopped or interrupted; otherwise it starts anew.
+            record: Its record.
+            owner: The person who cancels it; a job that others requested goes on. None stops it for all.
 
         Returns:
-            The id of the projection.
-
-        Raises:
-            UserError: Before the run has embeddings, for parameters that its points do not allow, or as in `submit`.
+            Whether the job stops; False also if there is none.
         """
-        source_run = self.runs.get(run)
-        if source_run.embeddings is None:
-            raise UserError(
-                f"A projection needs the embeddings of all test images; {source_run.title} has none yet: wait until "
-                "its training ends."
-            )
-        step = source_run.embedded_steps[0] if config.all_epochs else config.step
-        embeddings, _ = projected_embeddings(source_run, config, step)
-        check(config, *embeddings.shape)
-        key = Key(run, config.id)
-
-        def prepare() -> Job | None:
-            with contextlib.suppress(RunNotFoundError):
-                drawing = source_run.drawing(config.id)
-                if drawing.state in ("finished", "running"):
-                    return None
-                if resume and (resume_state := drawing.resume_state) is not None:
-                    return self._resumed(key, drawing, resume_state[0], source_run.config.dataset, owner)
-            drawing = self.runs.create_projection(source_run, config)
-            order = {"job": "project", "folder": str(drawing.path)}
-            return Job(key, drawing, order, source_run.config.dataset, [owner])
-
-        self._submit_job(key, owner, prepare)
-        return config.id
-
-    def try_out(
-        self, name: str, record: TrialRecord, dataset: str, owner: str = "", on_end: Callable[[], object] = lambda: None
-    ) -> Key:
-        """Start or queue a trial of a study, whose record has no events yet; what comes out stands in the record.
-
-        Args:
-            name: "STUDY/TRIAL", which is unique among the jobs under way.
-            record: The folder of the trial.
-            dataset: Name of the data set that it reads.
-            owner: Who asks.
-            on_end: Called, from another thread, when it has ended in whatever way.
-
-        Raises:
-            UserError: As in `submit`.
-        """
-        key = Key("", None, name)
-
-        def prepare() -> Job:
-            order = {"job": "trial", "folder": str(record.path)}
-            return Job(key, record, order, dataset, [owner], on_end=on_end)
-
-        self._submit_job(key, owner, prepare)
-        return key
-
-    def compute_features(
-        self, record: FeaturesRecord, owner: str = "", on_end: Callable[[], object] = lambda: None
-    ) -> Key:
-        """Start or queue the features of a data set, whose record has no events yet; what comes out stands in there.
-
-        Args:
-            record: The folder in which they are computed.
-            owner: Who asks.
-            on_end: Called, from another thread, when it has ended in whatever way.
-
-        Raises:
-            UserError: As in `submit`.
-        """
-        key = Key("", features=record.id)
-
-        def prepare() -> Job:
-            order = {"job": "features", "folder": str(record.path.resolve())}
-            return Job(key, record, order, record.order["dataset"], [owner], on_end=on_end)
-
-        self._submit_job(key, owner, prepare)
-        return key
-
-    def features_status(self, record: FeaturesRecord) -> Status:
-        """How the features of a record stand, whoever asked for them and whenever."""
-        return self._status(Key("", features=record.id), record)
-
-    def status(self, run: str, projection: str | None = None) -> Status:
-        """How a training (or a projection of it) stands, whoever asked for it and whenever."""
-        return self._status(Key(run, projection))
-
-    def _status(self, key: Key, record: EventLogDir | None = None) -> Status:
         with self._change:
-            job = self._find(key)
+            job = self._find(record.path)
+            if job is None:
+                return False
+            if owner is not None and {*job.owners} - {owner, ""}:  # "" is no person who could miss it
+                job.owners = [name for name in job.owners if name != owner]
+                return False
+            if job.worker is None:
+                self._queue.remove(job)
+                job.write_end("stopped", "stopped before it began")
+                self._report_end(job)
+                self._change.notify_all()
+            elif job.stopping:
+                job.worker.kill()
+            else:
+                job.stopping = True
+                job.worker.terminate()
+                job.schedule(job.order.timeout_factor * job.order.stop_timeout_s, job.worker.kill)
+            return True
+
+    def status(self, record: EventLogDir) -> Status:
+        """Return the state of the job of a record, for any owner and at any time."""
+        with self._change:
+            job = self._find(record.path)
             if job is not None and job.worker is None:
                 return Status(
                     "queued", in_turn(self._queue, self._served).index(job) + 1, len(self._queue), lost=job.lost
                 )
-        try:
-            record = job.record if job is not None else record or self._on_disk(key)
-        except RunNotFoundError as error:
-            return Status("unknown", reason=str(error))
-        try:
-            end = record.end
-        except DamagedFileError as error:
-            return Status("unknown", reason=str(error))
-        if end is not None:
-            return Status(end["event"], reason=end.get("reason", ""))
-        if job is not None:
-            phase: JobState = "stopping" if job.stopping else "running" if record.log.last() else "starting"
-            return Status(phase, machine=job.worker.machine if job.worker is not None else "", lost=job.lost)
-        state = record.state
-        if state == "damaged":  # since the look above
-            return Status("unknown")
-        return Status(state, reason="The program ended before the run did." if state == "interrupted" else "")
+        return status_of(record, job)
 
-    def running_for(self, owner: str | None = None) -> list[tuple[Key, Status]]:
-        """The jobs that run and wait, in that order; only those that `owner` shares, when given."""
+    def running_for(self, owner: str | None = None) -> list[tuple[Job, Status]]:
+        """Return the running and the waiting jobs, in that order; only those that `owner` shares, when given."""
         with self._change:
             jobs = [*self._active.values(), *in_turn(self._queue, self._served)]
-        return [(job.key, self._status(job.key)) for job in jobs if owner is None or owner in job.owners]
+        return [(job, self.status(job.record)) for job in jobs if owner is None or owner in job.owners]
 
-    def embed(
-        self, run: str, images: np.ndarray, views: Sequence[str] | None = None, trajectory: bool = False
-    ) -> dict[str, Any]:
-        """Embed images with a run's net, and place them on its maps.
+    def owners_of(self, record: EventLogDir) -> tuple[str, ...]:
+        """Return who asked for a job that runs or waits; the first of them is the one whose turn it takes."""
+        with self._change:
+            job = self._find(record.path)
+            return () if job is None else tuple(job.owners)
 
-        Args:
-            run: Id of the run.
-            images: uint8, n × h × w (× 3), prepared as those of the data set.
-            views: The maps to place them on: "live" or ids of finished projections; None for all.
-            trajectory: Embed them by every checkpoint too.
+    def close(self) -> None:
+        """End every worker; runs under way are cut off."""
+        with self._change:
+            self._closed = True
+            self._queue.clear()
+            active = list(self._active)
+            self.pool.close()
+            self._change.notify_all()
+        if self.fleet is not None:
+            self.fleet.close()
+        for worker in active:
+            worker.kill()
+            worker.join(5)
+        self._events.put(None)
+        self._thread.join(5)
+        self.inference_worker.close()
 
-        Returns:
-            {"embeddings": n lists of d numbers, "places": {view: n positions}}, and with `trajectory` also
-            {"trajectory": {"steps", "embeddings", "places"}}.
+    @property
+    def ready(self) -> bool:
+        """Return whether a new job would start at once or wait behind others; a warm worker that died is replaced."""
+        with self._change:
+            if self._closed:
+                return False
+            if self._active or not self.pool.warm:
+                return True
+            self.pool.prestart()
+            worker = self.pool.idle_worker
+            return worker is not None and worker.ready.is_set() and worker.alive
 
-        Raises:
-            UserError: Before the run's end, or for images of another size.
-        """
-        source_run = self.runs.get(run)
-        images = np.ascontiguousarray(images, np.uint8)
-        question = {
-            "job": "embed",
-            "run": str(source_run.path.resolve()),
-            "images": b64encode(images.tobytes()).decode(),
-            "shape": list(images.shape),
-            "views": None if views is None else list(views),
-            "trajectory": trajectory,
-        }
-        slow = len(images) if source_run.config.unfrozen_blocks else 0  # a second an image, without a GPU
-        return self.inference_worker.call(question, timeout=ANSWER_TIMEOUT_S + slow)
+    @property
+    def all_slots(self) -> int:
+        """The number of jobs that may run at a time, on this machine and on the machines of the fleet."""
+        machines = [] if self.fleet is None else self.fleet.machines
+        return max(1, self.slots + sum(machine.slots for machine in machines if not machine.refused))
 
-    def _on_disk(self, key: Key) -> EventLogDir:
-        run = self.runs.get(key.run)
-        return run if key.projection is None else run.drawing(key.projection)
+    def prestart(self) -> None:
+        """Start a warm worker for the next job, unless there is one or none is wanted."""
+        with self._change:
+            self.pool.prestart()
 
-    @staticmethod
-    def _resumed(key: Key, drawing: ProjectionRun, iteration: int, dataset: str, owner: str) -> Job:
-        (drawing.path / "projection.json").touch()  # readers follow its events from the start again
-        iterations = drawing.config.params.get("iterations")
-        drawing.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})
-        return Job(key, drawing, {"job": "project", "folder": str(drawing.path)}, dataset, [owner])
+    def _find(self, folder: Path) -> Job | None:
+        return next((job for job in [*self._active.values(), *self._queue] if job.record.path == folder), None)
 
+    def _wait_until_stopped(self, folder: Path) -> None:
+        """Wait for the process of a job that is stopping or finished to exit: such a job is not shared."""
 
-def _training_request(run: Run) -> dict[str, Any]:
-    """Return what a worker of this machine is told to do."""
-    return {"job": "train", "folder": str(run.path)}
+        def blocked() -> bool:
+            job = self._find(folder)
+            return job is not None and (job.stopping or job.is_over)
+
+        if blocked() and not self._change.wait_for(lambda: not blocked(), timeout=10):
+            raise UserError("The same run is being stopped: try again in a few seconds.")
+
+    def _check_limit(self, owner: str) -> None:
+        jobs = [*self._active.values(), *self._queue]
+        if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
+            raise UserError(
+                f"One person has at most one job running and {MAX_QUEUED_PER_OWNER} waiting, and you have these: stop "
+                "one, or wait until one ends."
+            )
+
+    def _dispatch(self) -> None:
+        """Start what may start: owners take turns, with one job of each at a time."""
+        for job in in_turn(self._queue, self._served):
+            if self._closed:
+                return
+            if job.owners[0] and job.owners[0] in {active.owners[0] for active in self._active.values()}:
+                continue
+            try:
+                job.worker = self._place(job)
+            except OSError as error:  # too many processes or open files
+                self._queue.remove(job)
+                job.write_end("failed", f"No worker could be started: {error.strerror}.")
+                self._report_end(job)
+                continue
+            if job.worker is None:
+                continue
+            self._queue.remove(job)
+            self._active[job.worker] = job
+            job.started = time.monotonic()
+            if job.attempts == 1:
+                self._report(job, "starting")
+            self._started += 1
+            if job.owners[0]:
+                self._served[job.owners[0]] = self._started
+            job.schedule(PRESTART_DELAY_S, self.prestart)
+            self._change.notify_all()
+
+    def _place(self, job: Job) -> JobWorker | None:
+        """Give a job to a machine of the fleet, or else to a worker of this one; None if all slots are busy."""
+        slots = self.slots
+        if self.fleet is not None and job.order.recreate is not None:
+            if job.machine and time.monotonic() < job.patience:
+                return self.fleet.dispatch(job.order, job.record, only=job.machine)
+            worker = self.fleet.dispatch(job.order, job.record)
+            if worker is not None or (slots == 0 and self.fleet.can_train(job.order.dataset)):
+                return worker
+        if sum(not worker.machine for worker in self._active) >= max(1, slots):
+            return None
+        return self.pool.dispatch(job.record.path, job.order.dataset)
+
+    def _on_room(self) -> None:
+        with self._change:
+            self._dispatch()
+
+    def _handle_events(self) -> None:
+        """Take what workers say and how they end, one after another, until `close`."""
+        for event in iter(self._events.get, None):
+            try:
+                if event.message is None:
+                    self._on_exit(event)
+                else:
+                    self._on_message(event.worker, event.message)
+            except Exception:  # of one job, as when no process can be started; the others go on
+                log.exception("a job's worker could not be dealt with")
+
+    def _on_message(self, worker: JobWorker, message: dict[str, Any]) -> None:
+        if message.get("ready") and self._inference:
+            with contextlib.suppress(UserError):  # closing down
+                self.inference_worker.start()  # not before: two that import at once are both late
+        with self._change:
+            job = self._active.get(worker)
+            if message.get("stopping") and job is not None:
+                job.cancel_timers()  # the training has stopped; what is left is to embed all test images
+                job.stopping = True
+                job.schedule(job.order.timeout_factor * FINAL_EVAL_TIMEOUT_S, worker.kill)
+
+    def _on_exit(self, event: WorkerEvent) -> None:
+        with self._change:
+            if self.pool.discard(event.worker):
+                return
+            job = self._active.pop(event.worker, None)
+            if job is not None:
+                job.cancel_timers()
+                if not job.is_over and not self._closed:
+                    self._end(job, event)
+                if job.worker is None:
+                    job = None  # it begins again elsewhere
+            self._dispatch()
+            if not self._active:
+                self.pool.prestart()
+            self._change.notify_all()
+        if job is not None:
+            self._report_end(job)
+
+    def _end(self, job: Job, event: WorkerEvent) -> None:
+        """Say in the log how a job ended whose worker did not; or begin it again where its machine was lost."""
+        if job.stopping:
+            job.write_end("stopped", "stopped by hand")
+        elif not event.lost:
+            job.write_end("failed", job.why_it_failed(event.why))
+        elif job.attempts == MAX_ATTEMPTS:
+            job.write_end("failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
+        elif job.begin_again(event.why):
+            self._report(job, "lost", event.why)
+            job.worker, job.attempts, job.lost, job.machine = None, job.attempts + 1, event.why, ""
+            self._queue.insert(0, job)
+
+    def _report(self, job: Job, state: str = "", reason: str = "") -> None:
+        try:
+            self.on_job(job.report(state, reason))
+        except Exception:  # an error of a listener must not stop the jobs
+            log.exception("a job could not be reported")
+
+    def _report_end(self, job: Job) -> None:
+        self._report(job)
+        job.on_end()
 
 
 def _age(run: Run) -> float:

@@ -16,11 +16,11 @@ KILLED = "The worker was killed (signal 9): most likely out of memory."
 
 
 class WorkerProcess:
-    """One `dmlviz.jobs.worker`; it ends with this process, which holds the other end of its standard input.
+    """One `dmlviz.workers.job_worker`; it ends with this process, which holds the other end of its standard input.
 
     Args:
         arguments: Its command line, for instance that of `worker_arguments`.
-        events: Where to put each message that it prints, and at last its end.
+        events: Queue of its messages and, at last, its end.
     """
 
     machine = ""  # this one
@@ -39,8 +39,13 @@ class WorkerProcess:
         return self._process.pid
 
     @property
+    def name(self) -> str:
+        """Its process id, as text."""
+        return str(self.pid)
+
+    @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """Return whether the process still runs."""
         return self._process.poll() is None
 
     def send(self, message: dict[str, Any]) -> None:

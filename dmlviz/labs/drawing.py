@@ -18,7 +18,7 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
     """Draw a figure from its rows.
 
     Args:
-        spec: How it is drawn.
+        spec: Description of the drawing.
         rows: Rows of this figure; those of others are left out. Printed values (`PrintedRow`) are drawn with hollow
             marks and dashed lines.
         dark: Use the dark theme.

@@ -1,4 +1,4 @@
-"""What the labs on identities have in common: their results by net, and the values of several seeds."""
+"""Common code of the labs on identities: their results by net, and the values of several seeds."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What one takes away from a lab: a script that repeats it, its figures' rows as CSV, a figure as a page."""
+"""Downloads of a lab: a script that repeats it, its figures' rows as CSV, a figure as a page."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, fields
 
 from dmlviz.labs.lab import FigureRow, FigureSpec
+from dmlviz.storage.csv_table import safe_cell
 from dmlviz.studies.trial import Size
 
 
@@ -37,7 +38,7 @@ def as_csv(rows: Sequence[FigureRow]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     names = [field.name for field in fields(FigureRow)]
     writer.writerow(names)
-    writer.writerows(astuple(row)[: len(names)] for row in rows)
+    writer.writerows(map(safe_cell, astuple(row)[: len(names)]) for row in rows)
     return file.getvalue()
 
 

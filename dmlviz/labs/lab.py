@@ -1,8 +1,9 @@
-"""What a lab is: a question, the trials that answer it, and the figures that grow from the results. Loads no torch."""
+"""A lab: a question, the trials that answer it, and the figures that grow from the results. Loads no torch."""
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from dmlviz.data import Dataset
 
 
+# Bounds of what figures show.
+SHARE = (0.0, 1.0)
+PERCENT = (0.0, 100.0)
+ANGLE = (0.0, 180.0)  # degrees
+AMOUNT = (0.0, math.inf)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FigureRow:
     """One point or bar of a figure.
@@ -20,11 +28,11 @@ class FigureRow:
     Attributes:
         figure: Name of the figure.
         series: The line or the color that it belongs to.
-        x: Where it is on the first axis: a number or a category.
+        x: Position on the first axis: a number or a category.
         y: The value.
         low: Lower end of its interval; None where there is none (one run has no interval).
         high: Upper end of its interval.
-        n: How many things the value is the mean of; what they are stands in the caption of the figure.
+        n: Number of things of which the value is the mean; they are named in the caption of the figure.
     """
 
     figure: str
@@ -35,15 +43,22 @@ class FigureRow:
     high: float | None = None
     n: int = 1
 
+    def within(self, bounds: tuple[float, float]) -> Self:
+        """Return the row with its interval, if it has one, ended at what is possible."""
+        if self.low is None or self.high is None:
+            return self
+        least, most = bounds
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
+
 
 @dataclass(frozen=True, kw_only=True)
 class FigureSpec:
-    """How a figure of a lab is drawn.
+    """The form of a lab's figure.
 
     Attributes:
         name: Its name in `FigureRow.figure`.
         title: Title above it.
-        caption: Which images, how many, after which training, what `n` counts, the kind of interval.
+        caption: The images, their number, the training, what `n` counts, the kind of interval.
         kind: "line" joins the points of a series; "bar" groups bars by x; "points" joins nothing; "cells" is a table
             of colored cells with x as columns and series as rows.
         x_title: Title of the first axis.
@@ -51,17 +66,19 @@ class FigureSpec:
         log_x: Whether the first axis is logarithmic.
         log_y: Whether the second axis is logarithmic.
         star_below: Cells below this value get a star; None for no stars.
+        bounds: The lowest and the highest value that is possible, where intervals end; None where any is.
     """
 
     name: str
     title: str
     caption: str
-    kind: Literal["line", "bar", "points", "cells"]
+    kind: Literal["line", "bar", "points", "cells"] = "line"
     x_title: str
     y_title: str
     log_x: bool = False
     log_y: bool = False
     star_below: float | None = None
+    bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +90,12 @@ class PrintedRow(FigureRow):
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
-    """What a visitor is asked before the answer.
+    """A question to a visitor before the answer is shown.
 
     Attributes:
         question: The question.
         options: The answers to choose from.
-        answer: What came out, in one or two sentences, given the finished results; shown after the guess.
+        answer: The outcome in one or two sentences, from the finished results; shown after the guess.
     """
 
     question: str
@@ -92,7 +109,7 @@ class PicturePair:
 
     Attributes:
         images: One or two arrays: uint8, h × w, or h × w × 3, or × 4 with a clear ground.
-        caption: What they are, for instance "two identities, distance 0.31: accepted".
+        caption: Description, for instance "two identities, distance 0.31: accepted".
     """
 
     images: tuple[Any, ...]
@@ -104,9 +121,9 @@ class Plane:
     """A net's plane, as a map of its own beside others of the same images.
 
     Attributes:
-        title: Which net it is.
-        note: How it did, in a few words.
-        points: Where each image is, n × 2.
+        title: Name of the net.
+        note: Its result, in a few words.
+        points: Position of each image, n × 2.
         centers: A template for each class, k × 2, where only directions count; None otherwise.
     """
 
@@ -123,8 +140,8 @@ class LinkedPlanes:
     Attributes:
         planes: The maps; point i is the same image in all of them.
         labels: Class of each image, n, from 0.
-        tests: How many of the images, the first ones, are test images; the others are training images.
-        classes: Which class of the data set each label is.
+        tests: Number of images, the first ones, that are test images; the others are training images.
+        classes: Class of the data set for each label.
     """
 
     planes: tuple[Plane, ...]
@@ -158,18 +175,19 @@ class Lab(Spec):
         plan: The trials wanted, given the size, the data set and the results so far. A lab whose later trials depend
             on earlier results returns more of them when it is asked again. The same arguments give the same trials.
         measure: "module:function", a `dmlviz.studies.trial.Measurement`.
-        rows: The figures' rows from any part of the results, so that a figure grows.
+        rows: The figures' rows from any part of the results, so that a figure grows. Their intervals end at the bounds
+            of the figure, whatever the given function returns.
         figures: The figures, the most important first.
-        guess: What a visitor guesses before the answer.
+        guess: Question to the visitor before the answer.
         literature: Printed values to show beside ours.
-        literature_note: What the literature found and why small data may differ.
-        estimate: How many trials there will be in the end, and their processor seconds on one core; None where the plan
+        literature_note: Findings of the literature, and reasons why small data may differ.
+        estimate: Number of trials in the end, and their processor seconds on one core; None where the plan
             names all of them before there is a result.
         live: Whether a trial reports values while it goes on, so that figures draw them too: some of those at its end,
             or where it stands. `rows` takes what there is.
         strip: Pictures that stand below the figures without a click, in a row, from any part of the results.
         pictures: The pictures behind a point: (results, figure, series, x) to pictures, best first.
-        activity: What a visitor can do with their own hands beside the figure: guess "pairs" of pictures, fill a
+        activity: Activity of the visitor beside the figure: guess "pairs" of pictures, fill a
             "gallery" with drawings, click "places" of a picture, drag a "metric" in the plane, follow a thing through
             a "video", point at an image in all of several "planes", search by a "sketch", compare losses with the
             "tricks" of papers, go through the episodes of an "episode map", choose a "gallery size"; "" for nothing.
@@ -196,6 +214,15 @@ class Lab(Spec):
     planes: Callable[[Sequence[TrialResult]], LinkedPlanes | None] | None = None
     plane_images: "Callable[[Dataset], np.ndarray] | None" = None
     playground: str = ""
+
+    def __post_init__(self) -> None:
+        given = self.rows
+        bounds = {spec.name: spec.bounds for spec in self.figures if spec.bounds is not None}
+
+        def bounded(results: Sequence[TrialResult]) -> list[FigureRow]:
+            return [row.within(bounds[row.figure]) if row.figure in bounds else row for row in given(results)]
+
+        object.__setattr__(self, "rows", bounded)
 
     def total(self, size: Size, dataset: str) -> tuple[int, float]:
         """Return how many trials there will be in the end, and their processor seconds on one core."""

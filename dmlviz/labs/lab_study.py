@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.jobs.trial_record import TrialRecord
+from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.labs.lab import FigureRow, Lab
 from dmlviz.labs.registry import LABS
+from dmlviz.storage.archives import unpacked
 from dmlviz.studies.study import Study, done_seconds
 from dmlviz.studies.trial import Size, Trial, TrialResult
-
-READY_MADE = Path(__file__).parent / "ready_made"
 
 
 def plan_trials(lab: str, size: Size, dataset: str, results: Sequence[TrialResult]) -> Sequence[Trial]:
@@ -30,7 +29,7 @@ def check_dataset(lab: Lab, dataset: str | None) -> str:
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is.
+    """Progress of a study.
 
     Attributes:
         done: Trials that have ended.
@@ -101,8 +100,13 @@ def study_rows(study: Study) -> list[FigureRow]:
 
 def ready_made(lab: str) -> Study | None:
     """Return the finished study of a lab that comes with the program; None where there is none."""
-    study = Study(READY_MADE / lab)
-    return study if study.exists else None
+    archive = results_archive(lab)
+    return Study(unpacked(archive) / archive.stem) if archive.is_file() else None
+
+
+def results_archive(lab: str) -> Path:
+    """Return where the archive of a lab's ready-made study is, or would be."""
+    return Path(__file__).parent / lab.replace("-", "_") / "results.zip"
 
 
 def cost_in_words(lab: Lab, size: Size, dataset: str, slots: int = 1) -> str:

@@ -25,8 +25,8 @@ ORDER = (
 
 
 def _specs() -> list[Lab]:
-    """Return the labs, each of which is `LAB` of the module of its name in `dmlviz.labs.specs`."""
-    modules = [f"dmlviz.labs.specs.{name.replace('-', '_')}" for name in ORDER]
+    """Return the labs, each of which is `LAB` of `spec` in the package of its name."""
+    modules = [f"dmlviz.labs.{name.replace('-', '_')}.spec" for name in ORDER]
     return [import_module(module).LAB for module in modules if find_spec(module) is not None]
 
 

@@ -26,7 +26,7 @@ def run_lab(
         name: Name of the lab.
         size: "quick" or "full".
         dataset: Name of the data set; the lab's usual one by default.
-        folder: Where the trials write their arrays; a new folder for temporary files by default.
+        folder: Folder for the trials' arrays; a new folder for temporary files by default.
         on_result: Called after each trial.
 
     Returns:

@@ -15,7 +15,7 @@ def thumbnail(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -
     """Return an SVG picture of a figure without words.
 
     Args:
-        spec: How the figure is drawn.
+        spec: Description of the drawing.
         rows: Its rows; those of other figures are left out.
         dark: Use the dark theme.
     """

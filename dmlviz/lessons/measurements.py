@@ -1,4 +1,4 @@
-"""What the tasks of a lesson read from their runs."""
+"""Measurements that the tasks of a lesson read from their runs."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -65,14 +65,14 @@ def _value(run: Run, task: Task, name: str) -> float | None:
 
 
 def _active_fraction(run: Run) -> float | None:
-    """The mean share of active terms over the last tenth of a run."""
+    """Return the mean share of active terms over the last tenth of a run."""
     steps = [event for event in run.events() if event["event"] == "step"]
     last = [event["active"] for event in steps if event["step"] > 0.9 * run.config.steps]
-    return float(np.mean(last)) if last else None
+    return float(np.mean(np.array(last, float))) if last else None
 
 
 @lru_cache(maxsize=64)
 def _on_map_values(path: Path) -> Mapping[str, float]:
-    """The retrieval scores of a finished drawing, were it the embedding."""
+    """Return the retrieval scores of a finished map, as if it were the embedding."""
     coordinates, labels = ProjectionRun(path).coordinates, Run(path.parent.parent).labels
     return evaluate(coordinates, labels, clustering=False, full_ranking=False, verification=False)

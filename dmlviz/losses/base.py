@@ -31,7 +31,7 @@ class Loss(nn.Module):
         self._images = 0
 
     def class_centers(self) -> Tensor | None:
-        """Where the loss wants the classes (k × d, one or several each), or in which direction; None mostly."""
+        """Return the points or directions that the loss pulls the classes to (k × d, one or several each), or None."""
         return None
 
     @property
@@ -42,7 +42,7 @@ class Loss(nn.Module):
 
     @property
     def num_terms(self) -> Tensor:
-        """How many terms the last call had, a scalar; counted when asked for."""
+        """The number of terms of the last call, a scalar; counted when it is read."""
         return self._count_terms()[1]
 
     def _count_terms(self) -> tuple[Tensor, Tensor]:

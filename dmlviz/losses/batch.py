@@ -14,7 +14,7 @@ from dmlviz.ops.pairwise import clamp_range
 
 
 class Batch:
-    """What a formula sees: embeddings, labels, and which pairs count: all of the batch, or those of a miner."""
+    """The input of a formula: embeddings, labels, and the pairs that count (all of the batch, or those of a miner)."""
 
     def __init__(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> None:
         self.shared = shared
@@ -32,7 +32,7 @@ class Batch:
 
     @property
     def same_class(self) -> Tensor:
-        """Which images are of one class (n × n), each with itself included."""
+        """The mask of pairs of one class (n × n), each image with itself included."""
         return self.shared.same_class
 
     @property
@@ -58,7 +58,7 @@ class Batch:
 
     @property
     def has_both(self) -> Tensor:
-        """Which anchors have a positive and a negative (n)."""
+        """The mask of anchors that have a positive and a negative (n)."""
         return self.positive.any(dim=1) & self.negative.any(dim=1)
 
     @property

@@ -1,4 +1,4 @@
-"""What losses with class weights have in common: the weights, the check that each label has some, angle margins."""
+"""Base of losses with class weights: the weights, the check that each label has one, angle margins."""
 
 import math
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class ClassWeights(Loss):
 
 
 def _around_the_circle(num_classes: int, per_class: int, generator: torch.Generator) -> Float[Tensor, "k 2"]:
-    """An arc of the same width for each class, in random order, and its vectors evenly on it.
+    """Return vectors evenly spread on an arc of the circle for each class; arcs are of one width, in random order.
 
     On a circle classes cannot pass each other: those that began in one place, as random ones do, would stay there.
     """
@@ -76,7 +76,7 @@ def _around_the_circle(num_classes: int, per_class: int, generator: torch.Genera
 
 
 def per_image(values: Float[Tensor, " n"], numbers: Callable[[], Numbers]) -> Terms:
-    """One smooth term an image, all of which count."""
+    """Return one smooth term for each image, all of which count."""
     return Terms(values, None, smooth=True, numbers=numbers)
 
 

@@ -47,7 +47,7 @@ def hard_cluster(batch: Batch, *, margin: float, reduction: str) -> Terms:
 def _classes(
     batch: Batch,
 ) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"], Bool[Tensor, "n classes"], Float[Tensor, "classes d"]]:
-    """Centered embeddings, the class of each, the members of each class, and the class means."""
+    """Return the centered embeddings, the class of each, the members of each class, and the class means."""
     names, index = batch.labels.unique(return_inverse=True)
     member = index[:, None] == torch.arange(len(names), device=index.device)
     x = batch.x - batch.x.detach().mean(dim=0)  # means of far-off points would lose digits

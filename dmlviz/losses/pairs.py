@@ -231,5 +231,5 @@ class _Decisions(torch.autograd.Function):
 def _each_side(
     values: Tensor, same: Tensor, counts: Tensor, reduction: str, numbers: Callable[[], Numbers]
 ) -> list[Terms]:
-    """Terms of pairs of one class, and terms of all other pairs: each side is reduced by itself."""
+    """Return the terms of pairs of one class, and terms of all other pairs: each side is reduced by itself."""
     return [Terms(values, counts & side, reduction, numbers=numbers) for side in (same, ~same)]

@@ -252,5 +252,5 @@ def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
 
 
 def _own_cosine(loss: ClassWeights, batch: Batch) -> Float[Tensor, " n"]:
-    """The cosine of each image with the weight of its class."""
+    """Return the cosine of each image with the weight of its class."""
     return cross_cosine(batch.embeddings, loss.weight).gather(1, batch.labels[:, None]).squeeze(1)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -13,6 +13,16 @@ from torch.func import functional_call
 
 from dmlviz import losses
 from dmlviz.errors import UserError
+from dmlviz.losses.answers import (
+    CurveAxis,
+    CurveControl,
+    CurveMark,
+    CurveSide,
+    LossAnswer,
+    LossCurve,
+    LossForces,
+    LossGround,
+)
 from dmlviz.losses.base import Loss
 from dmlviz.losses.scenes import ANGLE, DIMENSIONS, Scene, scene_of
 from dmlviz.miners.tuples import Triplets
@@ -26,21 +36,21 @@ MAX_CLASSES = 100
 
 def sample_curve(
     name: str, params: Mapping[str, Any], held: Mapping[str, float] | None = None, samples: int = SAMPLES
-) -> dict[str, Any]:
+) -> LossCurve:
     """Sample a loss and its slope along both curves of its scene.
 
     Args:
-        name: the loss.
-        params: its parameters; defaults stand in for those left out.
-        held: values of the scene's sliders; defaults stand in for those left out.
-        samples: how many steps the axis is divided into.
+        name: The loss.
+        params: Its parameters; defaults stand in for those left out.
+        held: Values of the scene's sliders; defaults stand in for those left out.
+        samples: Number of steps of the axis.
 
     Returns:
         The scene ("axis", "names", "held", "note"), "marks" on the axis, and "low", "high", "x" (samples + 1 values),
         "near" and "far", each {"loss", "slope"}, lists as long as "x".
 
     Raises:
-        UserError: for an unknown loss, parameter or slider, or a value out of range.
+        UserError: For an unknown loss, parameter or slider, or a value out of range.
     """
     loss = _loss(name, params, DIMENSIONS, 2)
     scene = _scene(loss)
@@ -55,18 +65,18 @@ def sample_curve(
     steps = torch.arange(samples + 1, dtype=torch.float64).clamp_min(0.01)
     x = scene.axis.low + (high - scene.axis.low) * steps / samples
     near, far = (_curve(loss, scene, side, x, values) for side in (True, False))
-    return {
-        "axis": asdict(scene.axis),
-        "names": list(scene.names),
-        "held": [asdict(control) for control in scene.held],
-        "note": scene.note,
-        "marks": marks,
-        "low": scene.axis.low,
-        "high": high,
-        "x": x.tolist(),
-        "near": near,
-        "far": far,
-    }
+    return LossCurve(
+        axis=cast(CurveAxis, asdict(scene.axis)),
+        names=list(scene.names),
+        held=[cast(CurveControl, asdict(control)) for control in scene.held],
+        note=scene.note,
+        marks=marks,
+        low=scene.axis.low,
+        high=high,
+        x=x.tolist(),
+        near=near,
+        far=far,
+    )
 
 
 def forces(
@@ -76,22 +86,22 @@ def forces(
     labels: Sequence[int],
     weights: Sequence[Sequence[float]] = (),
     triplet: bool = False,
-) -> dict[str, Any]:
-    """Return the loss of a few points, and where it pushes each of them and each class weight.
+) -> LossForces:
+    """Return the loss of a few points, and the forces on the points and on the class weights.
 
     Args:
-        name: the loss.
-        params: its parameters.
-        points: n × d places.
-        labels: n class numbers, from 0.
-        weights: one class weight a class (k × d), for a loss that has some.
-        triplet: whether the first three points are given as one triplet, where the loss takes triplets only.
+        name: The loss.
+        params: Its parameters.
+        points: Points (n × d) places.
+        labels: Class numbers from 0 (n).
+        weights: One class weight a class (k × d), for a loss that has some.
+        triplet: Whether the first three points are given as one triplet, where the loss takes triplets only.
 
     Returns:
         "loss", "active" (share of its terms, 0 to 1), "forces" (n × d, minus the gradient), "on_weights" (k × d).
 
     Raises:
-        UserError: for an unknown loss or parameter, or points that are no n × d numbers.
+        UserError: For an unknown loss or parameter, or points that are no n × d numbers.
     """
     ask = _Arrangement(name, params, points, labels, weights, triplet)
     movable = [part.requires_grad_() for part in (ask.x, ask.weights) if part is not None]
@@ -100,12 +110,12 @@ def forces(
     pushed = [
         torch.zeros_like(part) if grad is None else 0 - grad for part, grad in zip(movable, gradients, strict=True)
     ]
-    return {
-        "loss": value.item(),
-        "active": float(ask.loss.active),
-        "forces": pushed[0].tolist(),
-        "on_weights": pushed[1].tolist() if len(pushed) > 1 else [],
-    }
+    return LossForces(
+        loss=value.item(),
+        active=float(ask.loss.active),
+        forces=pushed[0].tolist(),
+        on_weights=pushed[1].tolist() if len(pushed) > 1 else [],
+    )
 
 
 def ground(
@@ -118,7 +128,7 @@ def ground(
     *,
     index: int,
     places: Sequence[Sequence[float]],
-) -> dict[str, Any]:
+) -> LossGround:
     """Return the loss with point `index` (weights count on after the points) at each of `places` instead."""
     ask = _Arrangement(name, params, points, labels, weights, triplet)
     part, row = (ask.x, index) if index < len(ask.x) else (ask.weights, index - len(ask.x))
@@ -130,13 +140,17 @@ def ground(
         for place in where:
             part[row] = place
             values.append(ask.loss_of(*(each for each in (ask.x, ask.weights) if each is not None)).item())
-    return {"values": _finite(values)}
+    return LossGround(values=_finite(values))
 
 
-def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer {"loss": "curve" | "forces" | "ground", …arguments}, as the serving worker is asked."""
+def answer(question: Mapping[str, Any]) -> LossAnswer:
+    """Answer {"loss": "curve" | "forces" | "ground", …arguments}, a request to the inference worker."""
     arguments = {key: value for key, value in question.items() if key != "loss"}
-    tasks: dict[str, Callable[..., dict[str, Any]]] = {"curve": sample_curve, "forces": forces, "ground": ground}
+    tasks: dict[str, Callable[..., LossAnswer]] = {
+        "curve": sample_curve,
+        "forces": forces,
+        "ground": ground,
+    }
     return tasks[question["loss"]](**arguments)
 
 
@@ -166,7 +180,7 @@ class _Arrangement:
 def _with_weights(
     loss: Loss, x: Tensor, labels: Tensor, tuples: Triplets | None, weights: Tensor | None, centers: Tensor | None
 ) -> Tensor:
-    """The loss with these class weights and centers (k × d) in place of its own; a class's weights lie together."""
+    """Return the loss with these class weights and centers (k × d) as its own; a class's weights lie together."""
     if weights is None or centers is None:
         return loss(x, labels, tuples)
     own = dict(loss.named_parameters())
@@ -179,7 +193,7 @@ def _with_weights(
     return value
 
 
-def _curve(loss: Loss, scene: Scene, near: bool, x: Tensor, held: Mapping[str, float]) -> dict[str, list[float | None]]:
+def _curve(loss: Loss, scene: Scene, near: bool, x: Tensor, held: Mapping[str, float]) -> CurveSide:
     moving = x.clone().requires_grad_()
     points, weights = scene.place(near, moving, held)
     labels, tuples, length = scene.labels(near), scene.tuples, held.get("length", 1.0)
@@ -200,19 +214,19 @@ def _curve(loss: Loss, scene: Scene, near: bool, x: Tensor, held: Mapping[str, f
         values.append(value)
     sampled = torch.stack(values)
     (slope,) = torch.autograd.grad(sampled.sum(), moving, allow_unused=True)
-    return {
-        "loss": _finite(sampled.tolist()),
-        "slope": _finite((torch.zeros_like(x) if slope is None else slope).tolist()),
-    }
+    return CurveSide(
+        loss=_finite(sampled.tolist()),
+        slope=_finite((torch.zeros_like(x) if slope is None else slope).tolist()),
+    )
 
 
 def _finite(values: list[float]) -> list[float | None]:
-    """The numbers, and None for what JSON has no number for."""
+    """Return the numbers, with None for those that JSON cannot represent."""
     return [value if math.isfinite(value) else None for value in values]
 
 
-def _marks(name: str, params: Mapping[str, Any], scene: Scene) -> list[dict[str, Any]]:
-    """Where a loss on pairs begins to pull and stops to push, as places on the axis."""
+def _marks(name: str, params: Mapping[str, Any], scene: Scene) -> list[CurveMark]:
+    """Return the distances at which a loss on pairs begins to pull and stops pushing, as places on the axis."""
     if scene.kind != "pair":
         return []
     reach = losses.LOSSES[name].thresholds_for(losses.LOSSES[name].with_defaults(params), {})
@@ -226,7 +240,7 @@ def _marks(name: str, params: Mapping[str, Any], scene: Scene) -> list[dict[str,
         if scene.axis is ANGLE:
             at = math.acos(max(-1.0, 1 - value)) if reach.measure == "cosine" else math.pi
         if scene.axis is not ANGLE or at < math.pi:
-            marks.append({"x": at, "label": label})
+            marks.append(CurveMark(x=at, label=label))
     return marks
 
 
@@ -257,7 +271,7 @@ _scene = lru_cache(maxsize=64)(scene_of)
 
 
 def _matrix(rows: Any, width: int | None, most: int) -> Tensor:
-    """A list of places as a tensor (float64); raise UserError for anything else."""
+    """Return a list of places as a tensor (float64); raise UserError for anything else."""
     try:
         places = torch.tensor(rows, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError):

@@ -1,6 +1,6 @@
 """The few points in which Learn shows a loss: what moves, what stands still, and what the two curves are.
 
-Nothing here asks for a loss by name. What a loss looks at is found by asking it: two images alone, images moved
+No function asks for a loss by name. What a loss looks at is found by asking it: two images alone, images moved
 together, images moved apart.
 """
 
@@ -39,7 +39,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Axis:
-    """What moves: its title, its range, and how a value is written (divided by `unit`, followed by `suffix`)."""
+    """The moving quantity: its title, its range, and its number format (divided by `unit`, followed by `suffix`)."""
 
     title: str
     low: float
@@ -54,15 +54,15 @@ ANGLE = Axis("angle", 0.0, torch.pi, DEGREE, "°")
 
 @dataclass(frozen=True)
 class Scene:
-    """How a loss is shown: two curves over one axis.
+    """A drawing of a loss: two curves over one axis.
 
     Args:
-        kind: two images; anchor, positive and negative; or one image and the weights of the classes.
-        axis: what moves.
-        held: what stands still, as sliders.
-        listed: whether the loss is given the one triplet instead of the batch.
-        twice: whether the negative is there twice, as a pair of its class.
-        beside: whether the negative is on the same side of the anchor as the positive.
+        kind: Two images; anchor, positive and negative; or one image and the weights of the classes.
+        axis: The moving quantity.
+        held: The fixed quantities, as sliders.
+        listed: Whether the loss is given the one triplet instead of the batch.
+        twice: Whether the negative is there twice, as a pair of its class.
+        beside: Whether the negative is on the same side of the anchor as the positive.
     """
 
     kind: Kind
@@ -74,7 +74,7 @@ class Scene:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two curves show: the near one, then the far one."""
+        """The names of the two curves, the near one first."""
         return {
             "pair": ("same class", "other class"),
             "triplets": ("positive moves", "negative moves"),
@@ -83,7 +83,7 @@ class Scene:
 
     @property
     def note(self) -> str:
-        """What a reader sees in the plot, in a sentence or two."""
+        """A sentence or two on what the plot shows."""
         on_circle = self.axis is ANGLE
         if self.kind == "pair":
             between = "at an angle" if on_circle else "at a distance"
@@ -116,9 +116,9 @@ class Scene:
         """Return the points for each value of `moving` (T), and the class weights where the loss has some.
 
         Args:
-            near: whether the positive (the own weight) moves, not the negative (another weight).
+            near: Whether the positive (the own weight) moves, not the negative (another weight).
             moving: T values of the axis.
-            held: the value of each slider.
+            held: The value of each slider.
 
         Returns:
             T × n × 4 points, T × k × 4 weights or None.
@@ -145,7 +145,7 @@ class Scene:
         return torch.stack(placed, dim=1), None
 
     def labels(self, near: bool) -> Tensor:
-        """The class of each point."""
+        """Return the class of each point."""
         if self.kind == "pair":
             return torch.tensor([0, 0 if near else 1])
         if self.kind == "weights":
@@ -159,7 +159,7 @@ class Scene:
 
 
 def _at(angle: Tensor, plane: tuple[int, int]) -> Tensor:
-    """Unit vectors (T × 4) at T angles in a plane of the basis."""
+    """Return unit vectors (T × 4) at T angles in a plane of the basis."""
     first, second = (_BASIS[row] for row in plane)
     return angle.cos()[:, None] * first + angle.sin()[:, None] * second
 
@@ -208,7 +208,7 @@ def _length(default: float) -> Control:
 
 
 def _learned(loss: Loss) -> tuple[Control, ...]:
-    """Sliders for the single numbers that a loss learns, except where a parameter says where they start."""
+    """Return sliders for the single numbers that a loss learns, except where a parameter says where they start."""
     known = {parameter.name for parameter in loss.declaration.parameters}
     found = []
     for name, values in loss.named_parameters():
@@ -221,7 +221,7 @@ def _learned(loss: Loss) -> tuple[Control, ...]:
 
 
 def _moves(loss: Loss, scene: Scene, near: bool) -> bool:
-    """Whether the loss changes at all along a curve of the scene."""
+    """Return whether the loss changes at all along a curve of the scene."""
     moving = torch.linspace(scene.axis.low + 0.02, scene.axis.high - 0.02, 9, dtype=torch.float64)
     held = {control.name: control.default for control in scene.held}
     points, _ = scene.place(near, moving, held)
@@ -240,7 +240,7 @@ def _ignores_length(loss: Loss) -> bool:
 
 
 def _unchanged(loss: Loss, change: Any) -> bool:
-    """Whether a loss says the same of a batch of six images once `change` has been made to it."""
+    """Return whether a loss says the same of a batch of six images once `change` has been made to it."""
     random = torch.Generator().manual_seed(0)
     x = torch.randn(6, DIMENSIONS, generator=random, dtype=torch.float64)
     labels = torch.tensor([0, 0, 0, 1, 1, 1])

@@ -171,7 +171,7 @@ def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
 
 
 def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """The log odds log (1 − p)/p of each anchor, and which of them have a positive."""
+    """Return the log odds log (1 − p)/p of each anchor, and the mask of those that have a positive."""
     if batch.tuples is None:
         odds, _ = _Odds.apply(near, batch.positive)
         if odds is not None:
@@ -183,7 +183,7 @@ def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
 class _Odds(torch.autograd.Function):
     """log Σ_N eˣ − log Σ_P eˣ where N and P are all but the diagonal, by one softmax where two are the plain way.
 
-    None where a row lacks one of the two, or a sum is too small a share of the other to be told. The softmax is a
+    None where a row lacks one of the two, or a sum is too small a share of the other to be computed. The softmax is a
     result, too, so that it can be differentiated again.
     """
 

@@ -1,4 +1,4 @@
-"""What a loss computes before it is one number: terms, listed with a mask or only summed."""
+"""The result of a loss before it becomes one number: terms, listed with a mask or only summed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -9,16 +9,16 @@ from dmlviz.errors import UserError
 from dmlviz.ops.reductions import reduce
 
 Numbers = Mapping[str, Tensor | float]
-"""What stands in the formula of a term, by its symbol in LaTeX; tensors can be broadcast to the values of the terms."""
+"""The numbers in the formula of a term, by LaTeX symbol; tensors can be broadcast to the values of the terms."""
 
 
 class Terms(NamedTuple):
-    """Values of any shape, the mask (broadcastable to it; None: all) of those that count, and how they become a number.
+    """Values of any shape, the mask (broadcastable; None: all) of those that count, and their reduction.
 
     A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1 % of its pull
     is left. Other terms are active when they are not 0.
 
-    `numbers` fills the formula of a term (`LossSpec.term`); it is called only when somebody looks at a batch.
+    `numbers` fills the formula of a term (`LossSpec.term`); it is called only when a batch is shown.
     `term_of` (n) says which term an image takes part in, −1 for none, where the shape of the values does not: they are
     n × n for pairs, n for images, as long as the tuples that a miner listed.
     """
@@ -66,4 +66,4 @@ class SummedTerms(NamedTuple):
 
 
 LossParts = Terms | SummedTerms | Sequence[Terms | SummedTerms | Tensor]
-"""What a formula returns: terms, or several terms and scalars (regularizers) that are summed."""
+"""The result of a formula: terms, or several terms and scalars (regularizers) that are summed."""

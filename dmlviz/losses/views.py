@@ -74,5 +74,5 @@ def vicreg(batch: Batch, *, invariance: float, variance: float, covariance: floa
 
 
 def _mean(x: Tensor) -> Tensor:
-    """The mean of each dimension; 0 of no images."""
+    """Return the mean of each dimension; 0 for no images."""
     return x.sum(dim=0) / max(1, len(x))

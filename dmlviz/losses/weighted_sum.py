@@ -22,7 +22,7 @@ class WeightedSum(Loss):
         self.weights = weights
 
     def class_centers(self) -> Tensor | None:
-        """Those of the first of the two that has any."""
+        """Return those of the first of the two that has any."""
         first = self.a.class_centers()
         return self.b.class_centers() if first is None else first
 

@@ -21,7 +21,7 @@ class RecallAtK:
     """Recall@k, also called CMC.
 
     Attributes:
-        recall: recall[k − 1] is the share of queries with an image of their class among the k nearest.
+        recall: Recall[k − 1] is the share of queries with an image of their class among the k nearest.
         queries: Number of queries.
         left_out: Number of images alone in their class, which cannot be queries.
         images: Index of each query, ascending.
@@ -88,8 +88,8 @@ def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAt
     A query is excluded from its own search; among ties, irrelevant images come first.
 
     Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
+        embeddings: Embeddings (n × d), finite.
+        labels: Class IDs (n).
         most: The largest k.
 
     Raises:
@@ -110,8 +110,8 @@ def roc(embeddings: Any, labels: Any, most: int = MAX_PAIRS, seed: int = 0) -> R
     """Compute the ROC of the distance as a same-class classifier.
 
     Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
+        embeddings: Embeddings (n × d), finite.
+        labels: Class IDs (n).
         most: Maximum number of pairs of each kind; beyond it, pairs are sampled.
         seed: Seed of the sample; the default gives the pairs of the metric `roc_auc`.
 
@@ -138,8 +138,8 @@ def false_positives(
     """Return the pairs of two classes that a threshold accepts, the closest first, of those that `roc` samples.
 
     Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
+        embeddings: Embeddings (n × d), finite.
+        labels: Class IDs (n).
         threshold: Distance up to which a pair counts as "same class".
         most: The number of pairs to return at most.
         seed: Seed of the sample.

@@ -36,8 +36,8 @@ def distance_histogram(embeddings: Any, labels: Any, bins: int = BINS) -> Distan
     """Count all pairs of embeddings by distance, in single precision.
 
     Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
+        embeddings: Embeddings (n × d), finite.
+        labels: Class IDs (n).
         bins: Maximum number of bins, from 0 on.
 
     Raises:
@@ -64,8 +64,8 @@ def pairs_per_image(embeddings: Any, labels: Any, low: float, high: float, kind:
     """Count, for each image, its pairs with a distance in [low, high), in single precision.
 
     Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
+        embeddings: Embeddings (n × d), finite.
+        labels: Class IDs (n).
         low: The smallest distance.
         high: The distance that ends the range.
         kind: Pairs of the "same" class or of "different" classes.
@@ -95,8 +95,8 @@ def _fine_histogram(points: np.ndarray, classes: np.ndarray, widest: float) -> n
     """Count pairs by distance up to `widest`: a row of all pairs, a row of same-class pairs (2 × _FINE_BINS).
 
     Args:
-        points: n × d, sorted by class, with no coordinate beyond 1.
-        classes: n, ascending.
+        points: Points (n × d), sorted by class, with no coordinate beyond 1.
+        classes: Class of each item (n), ascending.
         widest: No distance is larger.
     """
     ignored = _FINE_BINS  # the bin for an image with itself, and for pairs counted already

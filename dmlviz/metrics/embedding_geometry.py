@@ -49,7 +49,7 @@ def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
     classes or more lie on one line although there are more dimensions.
 
     Args:
-        points: n × d.
+        points: Points (n × d).
         classes: Number of classes.
     """
     wide = points.astype(np.float64)

@@ -27,7 +27,7 @@ def episodes(labels: np.ndarray, ways: int, shots: int, queries: int, count: int
     """Draw episodes: different classes, and different images of each.
 
     Args:
-        labels: n class ids.
+        labels: Class IDs (n).
         ways: Classes in an episode.
         shots: Examples of each class.
         queries: Images of each class that are to be classified.
@@ -57,7 +57,7 @@ def nearest_prototype(embeddings: np.ndarray, episode: Episode) -> np.ndarray:
     """Classify the queries of an episode by the nearest mean of the examples.
 
     Args:
-        embeddings: n × d.
+        embeddings: Embeddings (n × d).
         episode: The episode.
 
     Returns:

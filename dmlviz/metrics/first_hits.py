@@ -21,9 +21,9 @@ class FirstHits:
     """First hits of the m queries that have a relevant item.
 
     Attributes:
-        queries: m; indices of the queries, ascending.
-        rank: m; rank (from 1) of the nearest relevant item.
-        nearest_class: m; class of the nearest item.
+        queries: Indices of the queries (m), ascending.
+        rank: Rank (from 1) of the nearest relevant item (m).
+        nearest_class: Class of the nearest item (m).
     """
 
     queries: np.ndarray
@@ -89,7 +89,7 @@ def _settle_clear_ones(
         before = _count(squared, nearest_relevant + margin) - _count(relevant, nearest_relevant + margin)
         clear = before == 0
         nearest_class = classes[rows].copy()
-        # Where an irrelevant item may come first, all of them have to be clearly nearer, and one of them nearest.
+        # If an irrelevant item may come first, all of them have to be clearly nearer, and one of them nearest.
         some = np.flatnonzero(~clear)
         if len(some):
             squared, margin = squared[some], margin[some]

@@ -13,10 +13,10 @@ class LabeledEmbeddings:
     """Embeddings with their classes.
 
     Attributes:
-        points: n × d, float32 or float64.
-        classes: n, int64; indices into `class_ids`.
+        points: Points (n × d), float32 or float64.
+        classes: Indices (n, int64) into `class_ids`.
         class_ids: The labels of the classes, ascending.
-        cameras: n, int64; the camera of each point; None where cameras don't matter.
+        cameras: Camera of each point (n, int64); None where cameras don't matter.
         rows: Ascending indices of the points that are scored as queries; None for all.
     """
 
@@ -40,7 +40,7 @@ class LabeledEmbeddings:
 
     @property
     def finite(self) -> bool:
-        """Whether no embedding holds NaN or infinity."""
+        """Return whether no embedding contains NaN or infinity."""
         return bool(np.isfinite(self.points).all())
 
     @property

@@ -1,4 +1,4 @@
-"""Open-set identification: is somebody known, and who? Detection and identification rate against false alarms."""
+"""Open-set identification: detection and identification rate against false alarms."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from dmlviz.errors import UserError
 
 @dataclass(frozen=True)
 class Identification:
-    """How probes were answered at every threshold.
+    """The answers to all probes, at every threshold.
 
     Attributes:
         thresholds: Distances (k, ascending, the first is −infinity): a probe farther from everyone is "unknown".

@@ -37,8 +37,8 @@ def evaluate_per_query(embeddings: Any, labels: Any) -> PerQueryResult:
     """Score each embedding as a query against all others, by Euclidean distance.
 
     Args:
-        embeddings: n × d, finite.
-        labels: n class ids.
+        embeddings: Embeddings (n × d), finite.
+        labels: Class IDs (n).
 
     Returns:
         Scores whose means are the metrics of `evaluate`.

@@ -1,4 +1,4 @@
-"""What simple classifiers make of frozen embeddings: the readout of training without labels. No torch."""
+"""Accuracy of simple classifiers on frozen embeddings: the scores of training without labels. No torch."""
 
 import warnings
 from collections.abc import Sequence

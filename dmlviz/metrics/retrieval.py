@@ -18,13 +18,13 @@ class RetrievalResult:
     """Retrieval results of the m queries that have a relevant item.
 
     Attributes:
-        queries: m; indices of the queries, ascending.
-        relevant: m; R, the number of relevant items.
-        first_hit: m; rank (from 1) of the nearest relevant item.
-        hits_in_r: m; number of relevant items among the first R.
-        average_precision_at_r: m.
-        average_precision: m; None unless the full ranking was requested.
-        nearest: m × 5; gallery indices of the nearest items (fewer columns where a query has fewer to search).
+        queries: Indices of the queries (m), ascending.
+        relevant: Number R of relevant items (m).
+        first_hit: Rank (from 1) of the nearest relevant item (m).
+        hits_in_r: Number of relevant items among the first R (m).
+        average_precision_at_r: AP@R of each query (m).
+        average_precision: Average precision of each query (m); None unless the full ranking was requested.
+        nearest: Gallery indices of the nearest items (m × 5; fewer columns where a query has fewer to search).
     """
 
     queries: np.ndarray
@@ -41,9 +41,9 @@ class Ranker:
 
     Distance and relevance are packed into one integer: the bits of a non-negative float sort as integers do, and the
     lowest bit holds the relevance. So one plain, fast sort ranks relevance, and among ties irrelevant items come first:
-    a collapsed space scores 0, whatever the order of the images.
+    a collapsed space scores 0 for any order of the images.
 
-    Where the images have cameras, those of the query's class and camera are not searched.
+    If the images have cameras, those of the query's class and camera are not searched.
     """
 
     def __init__(self, queries: LabeledEmbeddings, gallery: LabeledEmbeddings | None, full: bool = False) -> None:

@@ -79,7 +79,7 @@ def pairs(classes: np.ndarray, most: int, seed: int = 0) -> tuple[np.ndarray, np
     """Select equally many same-class and different-class pairs of distinct points.
 
     Args:
-        classes: n class indices.
+        classes: Class indices (n).
         most: Maximum number of each kind; if there are more, they are sampled uniformly.
         seed: Seed of the sample.
 

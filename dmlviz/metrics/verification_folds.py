@@ -44,7 +44,7 @@ def fold_pairs(labels: np.ndarray, same: int, different: int, seed: int = 0, fol
     """Draw pairs of distinct images in folds that share no identity.
 
     Args:
-        labels: n identities.
+        labels: Identities (n).
         same: Pairs of one identity in each fold, at most as many as there are.
         different: Pairs of two identities in each fold, drawn with replacement.
         seed: Seed of folds and pairs.
@@ -143,7 +143,7 @@ def weighted_operating_points(
     Args:
         distances: Ascending distances (m), as after a sort; a group of equal ones is one threshold.
         same: Whether each pair is of one identity.
-        weights: How often each pair counts.
+        weights: Number of times that each pair counts.
     """
     ends = np.flatnonzero(np.concatenate([distances[1:] > distances[:-1], [True]]))
     rates = []

@@ -82,7 +82,7 @@ class Miner:
 
         Args:
             embeddings: n × d.
-            labels: n class numbers.
+            labels: Class numbers (n).
 
         Raises:
             UserError: For another shape or type.

@@ -1,6 +1,9 @@
 """Pretrained backbones: nets of torchvision and timm with weights of a file, from images to features."""
 
 import hashlib
+import pickle
+import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,6 @@ from torch.nn.functional import interpolate
 
 from dmlviz.catalog.backbones import BackboneSpec
 from dmlviz.errors import UserError
-from dmlviz.nets.weights_reader import read_content
 from dmlviz.storage.files import atomic_write
 
 Weights = dict[str, Tensor]
@@ -50,7 +52,7 @@ class Backbone(nn.Module):
 
     @property
     def chunk(self) -> int:
-        """How many images are best done at once, where the net is."""
+        """Return the batch size that is fastest on the net's device."""
         return GPU_CHUNK if self.mean.is_cuda else CHUNK
 
     @torch.inference_mode()
@@ -89,7 +91,7 @@ def read_weights(spec: BackboneSpec, path: Path) -> Weights:
     """
     if not path.is_file():
         raise UserError(f"There is no file {path}: check the path of the weights.")
-    return _checked(spec, read_content(path), path.name)
+    return _checked(spec, _read_content(path), path.name)
 
 
 def download_weights(spec: BackboneSpec) -> Weights:
@@ -194,3 +196,62 @@ def _register_operators() -> None:
         register_missing()
     except ImportError:
         raise UserError("Backbones need torchvision, which is not installed: pip install torchvision.") from None
+
+
+ZIP, PICKLE = b"PK", b"\x80"  # how files of torch.save begin, today and before PyTorch 1.6
+
+
+def _read_content(path: Path) -> Any:
+    """Return what a file of safetensors or torch.save holds; nothing of it is executed.
+
+    Raises:
+        UserError: If it is cut off or damaged, of another kind, or holds more than tensors.
+    """
+    head = _head(path)
+    try:
+        if path.suffix == ".safetensors" or head[8:9] == b"{":  # its length is before
+            from safetensors.torch import load_file
+
+            return load_file(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's words on files that it then refuses
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises many types of errors for a damaged file
+        raise UserError(_reason(path, head, isinstance(error, pickle.UnpicklingError))) from None
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(9)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): check whether you may read it.") from None
+
+
+def _reason(path: Path, head: bytes, is_refused: bool) -> str:
+    """Return why a file was not read; torch refused it, or failed."""
+    if head.startswith(ZIP) and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = {name.rpartition("/")[2] for name in archive.namelist()}
+        if "constants.pkl" in names or any(name.startswith("torch.nn.modules.") for name in _classes(path)):
+            return f"Weights are a state dict; {path.name} holds a whole model: save model.state_dict()."
+        is_refused &= "data.pkl" in names
+    if head.startswith((ZIP, PICKLE)) and is_refused:
+        return (
+            f"Weights are tensors by name; {path.name} holds more than tensors, which is never executed: save "
+            "model.state_dict() with torch.save."
+        )
+    if head and not head.startswith((ZIP, PICKLE)) and path.suffix != ".safetensors":
+        return (
+            f"Weights are a file of safetensors, or one that torch.save wrote of a state dict; {path.name} is neither: "
+            "choose another file."
+        )
+    return f"{path.name} is cut off or damaged: get it again."
+
+
+def _classes(path: Path) -> list[str]:
+    """Return the classes and functions that a zip of torch.save asks for, besides tensors."""
+    try:
+        return torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    except Exception:  # it cannot be read that far
+        return []

@@ -1,7 +1,7 @@
-"""Data sets of features: a pretrained backbone sees each image once, and a head learns from what it made of it.
+"""Data sets of features: a pretrained backbone computes features of each image once, and a head learns from them.
 
 `add_features` keeps images, labels and features as a data set of its own, and the weights of the backbone beside it in
-the data folder, so that a picture that somebody brings later can go the same way (`features_of`).
+the data folder, so that a picture added later can be processed alike (`features_of`).
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from dmlviz.ops.device import default_device
 from dmlviz.storage.arrays import read_array
 from dmlviz.storage.files import FileLock, ensure_dir, write_array
 
-BLOCK = 16  # images whose features are written together, so that little is lost when somebody stops
+BLOCK = 16  # images whose features are written together, so that little is lost when it is stopped
 VERSION = 1  # raised when the same images and weights give other features
 _LARGEST = float(np.finfo(np.float16).max)
 
@@ -43,22 +43,22 @@ def add_features(
 ) -> str:
     """Compute what a pretrained backbone makes of each image of a data set, as a data set to train heads on.
 
-    What was computed before an interruption is not computed again, nor is a data set that is there already.
+    Features that were computed before an interruption are not computed again, nor is a data set that is there already.
 
     Args:
-        dataset: name of a data set of images.
-        backbone: name in `dmlviz.catalog.backbones.BACKBONES`.
-        weights: file of the backbone's weights, of safetensors or torch.save; by default its library downloads them.
-        title: title; by default that of the data set and of the backbone.
-        data: the data folder; by default that of the app.
-        unfinished: folder for the features until all are computed; by default one in the data folder.
-        progress: called before images are computed and at the end, with the number of images done, and of all.
+        dataset: Name of a data set of images.
+        backbone: Name in `dmlviz.catalog.backbones.BACKBONES`.
+        weights: File of the backbone's weights, of safetensors or torch.save; by default its library downloads them.
+        title: Title; by default that of the data set and of the backbone.
+        data: The data folder; by default that of the app.
+        unfinished: Folder for the features until all are computed; by default one in the data folder.
+        progress: Called before images are computed and at the end, with the number of images done, and of all.
 
     Returns:
         The name of the new data set, for `TrainConfig(dataset=…)`.
 
     Raises:
-        UserError: for an unknown name, a data set without images, weights of another net, or while another process
+        UserError: For an unknown name, a data set without images, weights of another net, or while another process
             computes the same.
     """
     root = data_root(data)
@@ -77,9 +77,9 @@ def add_features(
     if custom_datasets.load_description(root, name) is None:
         blocks = ensure_dir(unfinished or kept.parent) / f".{name}"
         with _alone_in(blocks, declared.title):
-            if custom_datasets.load_description(root, name) is None:  # nobody was faster
+            if custom_datasets.load_description(root, name) is None:  # no other process was faster
                 features = _compute(Backbone(spec, content).to(default_device()), source, blocks, progress)
-                _keep(content, kept)  # late: of a computation that somebody gives up nothing large stays behind
+                _keep(content, kept)  # last, so that an abandoned computation leaves nothing large
                 of_training = features["train"].astype(np.float32)
                 about = replace(about, mean=float(of_training.mean()), std=max(float(of_training.std()), 1e-6))
                 _save(root, name, source, features, about, title)
@@ -140,8 +140,8 @@ def backbone_of(dataset: str, purpose: str) -> Backbone:
     """Return the backbone of a data set of features, anew, with the weights that made the features.
 
     Args:
-        dataset: name of the data set.
-        purpose: what needs it, as the error begins.
+        dataset: Name of the data set.
+        purpose: Subject of the error message.
 
     Raises:
         UserError: If its weights are not on this machine.
@@ -154,8 +154,8 @@ def check_weights(dataset: str, purpose: str) -> None:
     """Refuse a data set of features whose backbone's weights are missing or damaged; any other passes.
 
     Args:
-        dataset: name of the data set.
-        purpose: what needs them, as the error begins.
+        dataset: Name of the data set.
+        purpose: Subject of the error message.
 
     Raises:
         UserError: If they are not on this machine.
@@ -165,7 +165,7 @@ def check_weights(dataset: str, purpose: str) -> None:
 
 
 def _found(dataset: str, purpose: str) -> tuple[str, Path]:
-    """Return the name of a data set's backbone and the file of its weights; raise UserError if that is not here."""
+    """Return the name of a data set's backbone and the file of its weights; raise UserError if that is not on disk."""
     declared, folder = DATASETS[dataset], DATASETS.folder(dataset)
     assert declared.features is not None
     of = declared.features

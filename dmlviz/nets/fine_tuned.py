@@ -28,7 +28,7 @@ class FineTunedNet(nn.Module):
     Args:
         backbone: The backbone.
         head: The net on top of it.
-        unfrozen_blocks: How many of its last blocks are trained.
+        unfrozen_blocks: Number of its last blocks that are trained.
         mean: Mean of the features, as the head expects them.
         std: Their standard deviation.
     """

@@ -1,4 +1,4 @@
-"""What a net of one matrix has learned: the matrix of its distance, and its rows as pictures."""
+"""The weights of a net of one matrix: the matrix of its distance, and its rows as pictures."""
 
 import numpy as np
 import torch

@@ -149,3 +149,24 @@ def _resnet18(channels: int, size: int, embedding_dim: int) -> nn.Module:
 def _num_features(features: nn.Module, channels: int, size: int) -> int:
     with torch.no_grad():
         return int(features(torch.zeros(1, channels, size, size)).shape[1])
+
+
+def projection_head(embedding_dim: int, projection_dim: int, seed: int) -> nn.Module:
+    """Return a hidden layer and a linear one, from embeddings (n × embedding_dim) to n × projection_dim.
+
+    Args:
+        embedding_dim: Dimensions of the embedding.
+        projection_dim: Dimensions of the output, and units of the hidden layer.
+        seed: Seed of the weights; torch's global random state stays untouched.
+
+    Reference:
+        Chen, Kornblith, Norouzi, Hinton: A simple framework for contrastive learning (SimCLR), ICML 2020, section 4.2
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        return nn.Sequential(
+            nn.Linear(embedding_dim, projection_dim),
+            nn.BatchNorm1d(projection_dim),
+            nn.ReLU(),
+            nn.Linear(projection_dim, projection_dim),
+        )

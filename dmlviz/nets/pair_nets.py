@@ -23,7 +23,7 @@ class PairNet(nn.Module):
     Args:
         a: Tower of the first image.
         b: Tower of the second, built as the first; None for a copy of it. With `shared="all"` it is not used.
-        shared: Which weights the towers have in common.
+        shared: Weights that the towers have in common.
 
     Raises:
         UserError: For an unknown `shared`, or towers that are built differently.
@@ -185,7 +185,7 @@ def _share_half(a: nn.Module, b: nn.Module, *, first: bool) -> None:
 
 
 def _weighted(net: nn.Module) -> Iterator[tuple[nn.Module, str, nn.Module]]:
-    """Each layer that holds weights itself: (its owner, its name there, the layer), in order."""
+    """Return each layer that holds weights itself: (its owner, its name there, the layer), in order."""
     for owner in net.modules():
         for name, layer in owner.named_children():
             if any(True for _ in layer.parameters(recurse=False)):

@@ -54,7 +54,7 @@ def net_program(net: EmbeddingNet) -> NetProgram:
 
 
 class _Tracer(fx.Tracer):
-    """Takes a module without parts for one operation, whoever wrote it."""
+    """A tracer that treats a module without parts as one operation, no matter who wrote it."""
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return not any(True for _ in m.children())

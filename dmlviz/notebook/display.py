@@ -39,21 +39,21 @@ def show(
     """Show a map in a notebook: of embeddings, of a run, or of a training while it goes on.
 
     Args:
-        thing: embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
+        thing: Embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
             the background and kept as a run.
-        labels: class of each embedding (n): whole numbers or texts; None for a map without classes. Only with
+        labels: Class of each embedding (n): whole numbers or texts; None for a map without classes. Only with
             embeddings.
-        images: the images (n), as `dmlviz.record` takes them. Only with embeddings.
-        classes: class names, by label. Only with embeddings.
-        height: height of the map in pixels.
-        runs: the runs folder, for a training; by default that of the app.
-        data: the data folder, for the images of a run; by default that of the app.
+        images: The images (n), as `dmlviz.record` takes them. Only with embeddings.
+        classes: Class names, by label. Only with embeddings.
+        height: Height of the map in pixels.
+        runs: The runs folder, for a training; by default that of the app.
+        data: The data folder, for the images of a run; by default that of the app.
 
     Returns:
         The widget, which a notebook shows at the end of a cell. Its `pinned` and `selected` can be read and set.
 
     Raises:
-        UserError: for embeddings of a wrong shape, a run without embeddings, or a training that has begun.
+        UserError: For embeddings of a wrong shape, a run without embeddings, or a training that has begun.
     """
     folder = None if data is None else Path(data)
     if isinstance(thing, Training):
@@ -114,7 +114,8 @@ def _show_embeddings(
             writer.last = 0, points
             writer.end("", 0.0, 0.0, scored=False)
         export = RunExport(Run(writer.run.path), None, None if pictures is None else _sheets(pictures))
-        contents = page_contents(export) | {"plain": True}
+        contents = page_contents(export)
+        contents["plain"] = True
     return MapWidget(contents, None, height)
 
 

@@ -2,9 +2,9 @@
 
 import html
 import json
-from typing import Any
 
 from dmlviz.export.page import BUILT
+from dmlviz.export.page_contents import RunContents
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -16,19 +16,14 @@ PAGE = """<!doctype html>
 <script>{theme}</script>
 </head>
 <body>
-<main{plain}>
-<section id="map"></section>
-<section id="inspector"></section>
-<section id="scores"></section>
-<section id="loss_curve"></section>
-</main>
+<main><div id="workbench"></div></main>
 <script type="application/json" id="kept">{kept}</script>
 <script type="module">{script}</script>
 </body>
 </html>
 """
 
-# The page is told whether the notebook around it is light or dark; where nothing is said, it is as the system is.
+# The page receives whether the notebook around it is light or dark; without that, it follows the system.
 THEME = """
 const { colors } = document.documentElement.dataset;
 if (colors) {
@@ -64,20 +59,19 @@ FRAME = (
 BESIDE, BESIDE_PLAIN = 180, 50  # pixels that the rest of a run, and of bare embeddings, takes besides the map
 
 
-def page_in_frame(contents: dict[str, Any], height: int, page_id: str) -> str:
+def page_in_frame(contents: RunContents, height: int, page_id: str) -> str:
     """Return HTML that plays a finished run without a kernel, a server or a network.
 
     Args:
-        contents: as `dmlviz.export.page_contents.page_contents` returns them.
-        height: height of the map in pixels.
-        page_id: by which the widget finds its page.
+        contents: As `dmlviz.export.page_contents.page_contents` returns them.
+        height: Height of the map in pixels.
+        page_id: By which the widget finds its page.
     """
     page = PAGE.format(
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
         script=(BUILT / "standalone.js").read_text(encoding="utf-8"),
         theme=THEME,
         kept=json.dumps(contents | {"height": height}, separators=(",", ":")).replace("<", "\\u003c"),
-        plain=' class="plain"' if contents["plain"] else "",
     )
     pixels = height + (BESIDE_PLAIN if contents["plain"] else BESIDE)
     return FRAME.format(

@@ -2,16 +2,18 @@
 
 import threading
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from dmlviz.export.page_contents import RunContents
 from dmlviz.integrations.requirement import missing
 from dmlviz.notebook.page import page_in_frame
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import LogFollower
+from dmlviz.storage.run_schema.events import EndEvent, RunEvent, frames_of
 
 try:
     import anywidget
@@ -28,22 +30,22 @@ class MapWidget(anywidget.AnyWidget):
     """A run in a notebook: map, replay, neighbors, scores, loss curve.
 
     Attributes:
-        pinned: index of the image whose neighbors are shown; None for none. Set it, or observe it.
-        selected: indices of the selected images, ascending. Set it, or observe it.
-        height: height of the map in pixels.
-        page_id: by which it finds the page that a notebook shows in its place without a kernel.
-        run: the run; None where embeddings were given without one.
-        error: what ended the work in the background, if anything did.
+        pinned: Index of the image whose neighbors are shown; None for none. Set it, or observe it.
+        selected: Indices of the selected images, ascending. Set it, or observe it.
+        height: Height of the map in pixels.
+        page_id: By which it finds the page that a notebook shows in its place without a kernel.
+        run: The run; None where embeddings were given without one.
+        error: Error that ended the work in the background, if any.
     """
 
     _esm = Path(str(files("dmlviz") / "_frontend" / "notebook.js"))
-    contents = traitlets.Dict().tag(sync=True)
+    contents: Any = traitlets.Dict().tag(sync=True)
     pinned = traitlets.Int(None, allow_none=True).tag(sync=True)
     selected = traitlets.List(traitlets.Int()).tag(sync=True)
     height = traitlets.Int(HEIGHT).tag(sync=True)
     page_id = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, contents: dict[str, Any], run: Run | None = None, height: int = HEIGHT) -> None:
+    def __init__(self, contents: RunContents, run: Run | None = None, height: int = HEIGHT) -> None:
         super().__init__(contents=contents, height=height, page_id=uuid4().hex)
         self.run = run
         self.error: Exception | None = None
@@ -76,7 +78,7 @@ class MapWidget(anywidget.AnyWidget):
     def _ipython_display_(self) -> None:
         """Show the widget, and below it a page that plays what is over where no kernel brings the widget to life.
 
-        One output with both would not do: whoever knows widgets shows the widget, even if it stays empty.
+        One output with both would not do: a front end that knows widgets shows the widget, even if it stays empty.
         """
         bundle = self._repr_mimebundle_()
         if bundle is None:
@@ -89,12 +91,12 @@ class MapWidget(anywidget.AnyWidget):
         is_over = self.contents["near"] is not None
         return {"text/html": page_in_frame(self.contents, self.height, self.page_id) if is_over else ""}
 
-    def follow(self, finished: Callable[[Run], dict[str, Any]], work: Callable[[], object] | None = None) -> None:
+    def follow(self, finished: Callable[[Run], RunContents], work: Callable[[], object] | None = None) -> None:
         """Send what a run that is on writes, until it ends; then keep all of it in the state.
 
         Args:
-            finished: makes the contents of the finished run.
-            work: trains the run, if it is trained here.
+            finished: Makes the contents of the finished run.
+            work: Trains the run, if this process trains it.
         """
         if work is not None:
             self._work = threading.Thread(target=self._guard, args=(work,), name="training", daemon=True)
@@ -109,21 +111,21 @@ class MapWidget(anywidget.AnyWidget):
         return self
 
     def stop(self) -> None:
-        """Stop a training that runs here, between two batches."""
+        """Stop a training of this process, between two batches."""
         self._stopping.set()
 
     @property
     def stopping(self) -> bool:
-        """Whether somebody asked the training to stop."""
+        """Return whether the training was asked to stop."""
         return self._stopping.is_set()
 
     def _guard(self, work: Callable[[], object]) -> None:
         try:
             work()
-        except Exception as error:  # there is nobody to catch it in a thread
+        except Exception as error:  # in a thread, no caller can catch it
             self.error = error
 
-    def _follow(self, finished: Callable[[Run], dict[str, Any]]) -> None:
+    def _follow(self, finished: Callable[[Run], RunContents]) -> None:
         assert self.run is not None
         run, follower, count = self.run, LogFollower(self.run.log.path), 0
         while True:
@@ -135,20 +137,20 @@ class MapWidget(anywidget.AnyWidget):
             if is_over:
                 break
             threading.Event().wait(POLL_S)
-        self._send_events(run, count, [{"event": "end", "state": run.state}])
+        self._send_events(run, count, [EndEvent(event="end", state=run.state)])
         self.run = Run(run.path)
         if self.run.embedded:
             self.contents = finished(self.run)
             for page in self._pages:
                 page.update(self._page(), raw=True)
 
-    def _send_events(self, run: Run, first: int, events: list[dict[str, Any]]) -> None:
-        frames = [frame for event in events for frame in (event.get("frames") or [event.get("frame")]) if frame]
+    def _send_events(self, run: Run, first: int, events: Sequence[RunEvent]) -> None:
+        frames = [frame for event in events for frame in frames_of(event)]
         packed = {frame["id"]: b64encode(run.frame(frame["id"])).decode() for frame in frames}
-        self._sent.append({"run": run.id, "from": first, "events": events, "frames": packed})
+        self._sent.append({"run": run.id, "from": first, "events": [*events], "frames": packed})
         self.send(self._sent[-1])
 
     def _on_ready(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Tell a page that has just come what has been sent before it came."""
+        """Send a new page all messages that were sent before it opened."""
         for message in list(self._sent):
             self.send(message)

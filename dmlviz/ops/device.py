@@ -1,4 +1,4 @@
-"""Where nets are computed if nobody says otherwise."""
+"""The default device for nets."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A gallery of known identities that grows and shrinks without training: who is this, or is it somebody unknown?"""
+"""A gallery of known identities that grows and shrinks without training: it names a query's identity or "unknown"."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Rule = Literal["nearest", "mean"]
 
 @dataclass(frozen=True)
 class Answers:
-    """Who the queries are; every attribute has m entries.
+    """The identity found for each query; every attribute has m entries.
 
     Attributes:
         names: Name of the identity that is nearest to each query.
@@ -31,7 +31,7 @@ class Gallery:
     """Known identities, each with the embeddings of its pictures.
 
     Args:
-        rule: What a query is compared with: the "nearest" picture of each identity, or the "mean" of its pictures.
+        rule: Reference of the comparison: the "nearest" picture of each identity, or the "mean" of its pictures.
 
     Example:
         >>> gallery = Gallery()
@@ -54,7 +54,7 @@ class Gallery:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many pictures each identity has, in the order in which they were added."""
+        """The number of pictures of each identity, in the order in which they were added."""
         return {name: len(embeddings) for name, embeddings in self._embeddings.items()}
 
     def add(self, name: str, embeddings: Any) -> None:
@@ -87,14 +87,14 @@ class Gallery:
         self._search = None
 
     def ask(self, queries: Any, threshold: float = np.inf) -> Answers:
-        """Say who the queries are.
+        """Identify each query.
 
         Args:
             queries: m × d.
-            threshold: A query farther than this from everybody is unknown.
+            threshold: A query farther than this from every identity is unknown.
 
         Raises:
-            UserError: If nobody is in the gallery.
+            UserError: If the gallery is empty.
         """
         if not self._embeddings:
             raise UserError("The gallery is empty: add an identity first.")

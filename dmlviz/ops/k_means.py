@@ -18,7 +18,7 @@ def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
 
     Args:
         points: Finite vectors (n × d).
-        clusters: How many clusters; there are fewer if fewer points are distinct.
+        clusters: Number of clusters; there are fewer if fewer points are distinct.
         seed: Of the random choices.
 
     Returns:

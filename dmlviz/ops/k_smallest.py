@@ -7,7 +7,7 @@ def k_smallest(rows: np.ndarray, k: int, *, limit: np.ndarray | None = None) -> 
     """Return the columns of the k smallest values of each row, smallest first, ties by column.
 
     Args:
-        rows: m × n, without NaN.
+        rows: Rows (m × n), without NaN.
         k: From 1 to n.
         limit: The k-th smallest value of each row (m), where it is known.
 

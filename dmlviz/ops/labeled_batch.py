@@ -19,8 +19,8 @@ class LabeledBatch:
     detached. All users share one graph, so call backward once.
 
     Args:
-        embeddings: n × d, a tensor of floats.
-        labels: n whole numbers.
+        embeddings: Embeddings (n × d), a tensor of floats.
+        labels: Whole numbers (n).
 
     Raises:
         UserError: For another shape or type.
@@ -81,8 +81,8 @@ def _check(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tens
     """Validate a batch.
 
     Args:
-        embeddings: n × d, a tensor of floats.
-        labels: n whole numbers.
+        embeddings: Embeddings (n × d), a tensor of floats.
+        labels: Whole numbers (n).
 
     Returns:
         The embeddings unchanged, and the labels as int64 on the same device.

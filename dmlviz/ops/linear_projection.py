@@ -21,8 +21,8 @@ class LinearProjection:
 
     Attributes:
         mean: d.
-        components: dims × d, orthonormal rows.
-        explained_variance_ratio: dims; each axis's share of the variance.
+        components: Dims × d, orthonormal rows.
+        explained_variance_ratio: Dims; each axis's share of the variance.
         kind: "plane" (identity), "pca" or "fan".
 
     Example:
@@ -93,7 +93,7 @@ class LinearProjection:
 
         Args:
             embeddings: n × d; rows that are not finite are skipped.
-            labels: n class ids.
+            labels: Class IDs (n).
             dims: 2 or 3.
 
         Raises:

@@ -137,7 +137,7 @@ class NearestNeighbors:
     """Exact k-NN among embeddings, by Euclidean or by cosine distance (1 − cosine).
 
     Args:
-        embeddings: n × d, finite; NumPy or torch.
+        embeddings: Embeddings (n × d), finite; NumPy or torch.
         metric: "euclidean" or "cosine". The cosine distance of a zero vector from any other vector is 1.
 
     Raises:
@@ -168,7 +168,7 @@ class NearestNeighbors:
         """Return the k nearest embeddings of each query.
 
         Args:
-            queries: q × d, or one vector (d).
+            queries: Q × d, or one vector (d).
             k: Number of neighbors; all embeddings if there are fewer.
 
         Returns:

@@ -159,7 +159,7 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
     """Return the pairwise distances of the rows.
 
     Args:
-        x: n × d.
+        x: Points (n × d).
         kind: "euclidean", "sqeuclidean" or "cosine" (1 − cosine).
 
     Returns:

@@ -12,8 +12,8 @@ class RoughDistances:
     Points are used as they are; `rescale` prepares points with a large offset or scale.
 
     Args:
-        queries: m × d, finite, with no coordinate beyond 1.
-        gallery: n × d, likewise.
+        queries: Queries (m × d), finite, with no coordinate beyond 1.
+        gallery: Gallery (n × d), likewise.
 
     Attributes:
         error: m; a bound on the error of each query's distances, in the worst order of summation.

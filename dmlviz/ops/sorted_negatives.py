@@ -15,7 +15,7 @@ class SortedNegatives:
     Attributes:
         distance: n × n; row a holds the distances of anchor a's negatives, ascending, padded with infinity.
         index: n × n; their indices in the batch.
-        count: n; the number of negatives.
+        count: Number n of negatives.
     """
 
     distance: Float[Tensor, "n n"]

@@ -31,8 +31,8 @@ class SquaredDistances:
     distances. Points are used as they are; `rescale` prepares points with a large offset or scale.
 
     Args:
-        queries: m × d, finite.
-        gallery: n × d, finite.
+        queries: Queries (m × d), finite.
+        gallery: Gallery (n × d), finite.
         kind: Type of the results.
 
     Example:
@@ -74,8 +74,8 @@ def for_each_distance_chunk(
     """Call `visit` for every chunk of the distance matrix, in any order, from several threads.
 
     Args:
-        queries: m × d, finite.
-        gallery: n × d, finite.
+        queries: Queries (m × d), finite.
+        gallery: Gallery (n × d), finite.
         kind: Type of the distances.
         visit: Called as `visit(rows, squared)`, with a slice of the queries and their squared distances (rows × n).
         threads: Number of threads; by default that of torch if it is loaded, else one per core.
@@ -154,8 +154,8 @@ def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.nd
     distances stay equal.
 
     Args:
-        queries: m × d.
-        gallery: n × d.
+        queries: Queries (m × d).
+        gallery: Gallery (n × d).
 
     Returns:
         Queries and gallery in float64, and the unit by which to multiply their distances.
@@ -182,7 +182,7 @@ _threads: ContextVar[int | None] = ContextVar("threads", default=None)
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Let `available_threads` return `count` inside, whatever torch's number of threads is."""
+    """Let `available_threads` return `count` inside, regardless of torch's number of threads."""
     token = _threads.set(count)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A way out of long computations: between two chunks they look whether somebody has asked them to stop."""
+"""Cooperative cancellation of long computations, checked between chunks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

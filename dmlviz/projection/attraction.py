@@ -21,7 +21,7 @@ class Attraction:
 
     Args:
         affinities: p_ij (n × n), symmetric, of sum 1.
-        device: torch device.
+        device: Torch device.
     """
 
     def __init__(self, affinities: csr_matrix, device: torch.device | str = "cpu") -> None:

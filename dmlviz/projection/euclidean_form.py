@@ -11,7 +11,7 @@ def prepare(embeddings: np.ndarray, metric: str, center: np.ndarray | None = Non
     leave them unchanged.
 
     Args:
-        embeddings: n × d, float32.
+        embeddings: Embeddings (n × d), float32.
         metric: Name of the metric.
         center: Center for "euclidean" (d); the mean by default.
     """

@@ -23,7 +23,7 @@ class Projection:
 
     Attributes:
         config: Its settings.
-        embeddings: n × d.
+        embeddings: Embeddings (n × d).
         coordinates: Positions, n × 2 or n × 3, float32.
         explained: Each axis's share of the variance, for a linear map.
         error: KL divergence, for t-SNE.
@@ -93,17 +93,17 @@ def project(
     cannot resume. `config.step`, `all_epochs` and `subset` are ignored here: they need a run.
 
     Args:
-        embeddings: n × d, finite; NumPy or torch.
+        embeddings: Embeddings (n × d), finite; NumPy or torch.
         config: Method and parameters; PCA by default.
         on_frame: Called as `on_frame(iteration, of, error, coordinates)` several times a second, from iteration 0 on;
             a true result stops the layout.
-        labels: n class ids, for the class fan and supervised UMAP.
+        labels: Class IDs (n), for the class fan and supervised UMAP.
         fitted_to: Epochs (each m × d) to fit a PCA to; the embeddings by default.
         start: Initial positions, n × dims: another map's, or with `begun` those of the same layout.
         begun: Iterations already done by the layout that `start` comes from.
         stop: Polled often; a true result stops the layout.
         on_phase: Called as `on_phase(words, iteration, of)` by the engine "reference", to describe its progress.
-        device: torch device, for t-SNE.
+        device: Torch device, for t-SNE.
 
     Returns:
         The map; unfinished if it was stopped.

@@ -9,14 +9,14 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.catalog.registry import Registry
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities
 from dmlviz.projection.euclidean_form import mean_vector, prepare
-from dmlviz.projection.far_field import FarFieldSummary
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, membership_strengths
 from dmlviz.projection.other_metrics import near
 from dmlviz.projection.validation import check_embeddings
 
-# Surrounding positions (m × k × dims), and how many points each stands for (m × k); see far_field.py.
+# Surrounding positions (m × k × dims), and how many points each stands for (m × k).
 NearAndFar = tuple[np.ndarray, np.ndarray]
 # objective(positions m × dims, rows, surroundings): loss (m) and gradient (m × dims) of the new points `rows`.
 Objective = Callable[[np.ndarray, slice, NearAndFar], tuple[np.ndarray, np.ndarray]]
@@ -79,7 +79,7 @@ def alike(new: Any, dimension: int) -> np.ndarray:
 
 
 class Model(Protocol):
-    """How a projection that is not linear places new points, with these parameters of the map."""
+    """A nonlinear projection's placement of new points, with these parameters of the map."""
 
     num_neighbors: int
 
@@ -133,7 +133,7 @@ class _NeighborMean:
 
 
 def _linear(high_dim: np.ndarray, low_dim: np.ndarray, new_points: np.ndarray) -> np.ndarray:
-    # Whatever the projection was fitted on, it is linear, so that least squares recover it.
+    # The projection is linear for any data it was fitted on, so that least squares recover it.
     mean, low_mean = high_dim.mean(axis=0, dtype=np.float64), low_dim.mean(axis=0, dtype=np.float64)
     centered = high_dim - mean
     variances, directions = np.linalg.eigh(centered.T @ centered)
@@ -160,7 +160,7 @@ def _tsne_objective(low_dim: np.ndarray, neighbors: np.ndarray, p: np.ndarray) -
 
 
 def _umap_objective(low_dim: np.ndarray, neighbors: np.ndarray, strengths: np.ndarray, a: float, b: float) -> Objective:
-    """UMAP's cross-entropy of one point: every attraction counts twice, for five negative samples (see umap.py)."""
+    """Return UMAP's cross-entropy of a point: each attraction counts twice, for five negative samples (see umap.py)."""
     rate = 5 / len(low_dim) * strengths.sum(axis=1, keepdims=True)
 
     def objective(y: np.ndarray, rows: slice, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
@@ -221,3 +221,42 @@ def _gradient_steps(
         y, gradient = np.where(better[:, None], candidate, y), np.where(better[:, None], new_gradient, gradient)
         value, step = np.where(better, new_value, value), np.where(better, 1.2 * step, 0.4 * step)
     return y
+
+
+NUM_NEAR = 256
+GRID_CELLS = {2: 40, 3: 11}  # along each axis
+
+
+class FarFieldSummary:
+    """Summarizes the points of a map (n × dims) for any position on it, in time that hardly grows with n."""
+
+    def __init__(self, positions: np.ndarray) -> None:
+        self._positions = np.ascontiguousarray(positions, np.float32)
+        n, dims = positions.shape
+        low, high = positions.min(axis=0), positions.max(axis=0)
+        cells = GRID_CELLS[dims]
+        step = np.clip(((positions - low) / np.where(high > low, high - low, 1) * cells).astype(int), 0, cells - 1)
+        _, self._cell = np.unique(step @ cells ** np.arange(dims), return_inverse=True)
+        self._count = np.bincount(self._cell).astype(np.float64)
+        self._sum = np.stack([np.bincount(self._cell, axis) for axis in positions.T.astype(np.float64)], axis=1)
+        self._num_near = min(NUM_NEAR, n)
+
+    def near_and_far(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Summarize the map around some positions.
+
+        Args:
+            queries: m × dims.
+
+        Returns:
+            Positions (m × k × dims): near points, then means of cells; and how many points each stands for (m × k).
+        """
+        _, near = EuclideanSearch(self._positions).search(np.ascontiguousarray(queries, np.float32), self._num_near)
+        m, cells = len(queries), len(self._count)
+        slot = (self._cell[near] + cells * np.arange(m)[:, None]).ravel()
+        count = self._count - np.bincount(slot, minlength=m * cells).reshape(m, cells)
+        near_positions = self._positions[near].astype(np.float64)
+        near_sums = [
+            np.bincount(slot, axis.ravel(), m * cells).reshape(m, cells) for axis in np.moveaxis(near_positions, 2, 0)
+        ]
+        means = (self._sum - np.stack(near_sums, axis=2)) / np.maximum(count, 1)[:, :, None]
+        return np.concatenate([near_positions, means], axis=1), np.concatenate([np.ones(near.shape), count], axis=1)

@@ -46,7 +46,7 @@ class ProjectionQuality:
 
     @property
     def sampled(self) -> bool:
-        """Whether only a sample of the points was measured."""
+        """Return whether only a sample of the points was measured."""
         return self.measured < self.n
 
     @property
@@ -61,7 +61,7 @@ def projection_quality(
     """Measure the quality of a map.
 
     Args:
-        embeddings: n × d, finite; NumPy or torch.
+        embeddings: Embeddings (n × d), finite; NumPy or torch.
         coordinates: Positions, n × dims.
         k: Number of neighbors; limited to below n / 2.
         metric: Metric of the embeddings.

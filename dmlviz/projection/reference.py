@@ -40,7 +40,7 @@ class ReferenceMethod(Method):
 
     @abstractmethod
     def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
-        """Return the library's layout, and tell of its progress; called in a thread."""
+        """Return the library's layout and report its progress; called in a thread."""
 
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
         """Return the library's layout.
@@ -72,7 +72,7 @@ class ScikitLearnTSNE(ReferenceMethod):
     """sklearn.manifold.TSNE."""
 
     def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
-        """Return the layout; scikit-learn tells nothing on the way."""
+        """Return the layout; scikit-learn reports no progress."""
         return _tsne(rows, request)
 
 
@@ -81,7 +81,7 @@ class UMAPLearn(ReferenceMethod):
     """umap.UMAP."""
 
     def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
-        """Return the layout; umap-learn tells the number of iterations done."""
+        """Return the layout; umap-learn reports the number of iterations done."""
         return _umap(rows, request, progress)
 
 

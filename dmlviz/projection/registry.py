@@ -16,7 +16,7 @@ Place = Callable[[np.ndarray], np.ndarray]  # new embeddings (m × d) to positio
 
 @dataclass(frozen=True)
 class Layout:
-    """What an implementation computes.
+    """The result of an implementation.
 
     Attributes:
         coordinates: n × dims, float32.
@@ -35,16 +35,16 @@ class Layout:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of an implementation, beside the embeddings.
+    """The input of an implementation, beside the embeddings.
 
     Attributes:
         config: Settings, parameters included.
         frames: Progress callbacks.
-        labels: n class numbers, for a projection that uses them.
+        labels: Class numbers (n), for a projection that uses them.
         fitted_to: Epochs (each m × d) to fit a linear map to; the embeddings themselves if None.
         start: Initial positions, n × dims.
         begun: Iterations already done by the layout that `start` comes from.
-        device: torch device.
+        device: Torch device.
     """
 
     config: ProjectionConfig

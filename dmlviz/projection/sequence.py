@@ -39,7 +39,7 @@ def project_sequence(
         epochs: Embeddings of the same n points, each n × d.
         config: Method and parameters.
         on_frame: Called as `on_frame(epoch, iteration, of, error, coordinates)`; a true result stops.
-        labels: n class ids, as for `project`.
+        labels: Class IDs (n), as for `project`.
         chosen: The epoch that PCA is fitted to, if `fitted` asks for one.
         stop: Polled often; a true result stops.
         on_phase: Called as `on_phase(words, epoch, iteration)`.

@@ -42,7 +42,7 @@ def fit(
     """Fit a t-SNE layout; a stop keeps the positions reached.
 
     Args:
-        embeddings: n × d, float32.
+        embeddings: Embeddings (n × d), float32.
         perplexity: Effective number of neighbors.
         iterations: Number of iterations.
         exaggeration: Factor of the early affinities.
@@ -52,7 +52,7 @@ def fit(
         frames: Progress callbacks, from the first iteration on.
         start: Initial positions, n × dims, without early exaggeration; PCA by default.
         begun: Iterations already done by the layout that `start` comes from, to resume it.
-        device: torch device.
+        device: Torch device.
 
     Raises:
         CancelledError: If it is stopped before the first iteration.

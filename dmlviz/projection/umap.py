@@ -43,7 +43,7 @@ def fit(
     """Fit a UMAP layout; a stop keeps the positions reached.
 
     Args:
-        embeddings: n × d, float32.
+        embeddings: Embeddings (n × d), float32.
         neighbors: Number of neighbors, each point itself included.
         min_dist: Distance of near neighbors on the map.
         iterations: Number of iterations.
@@ -51,7 +51,7 @@ def fit(
         dims: 2 or 3.
         seed: Seed of all random choices.
         frames: Progress callbacks, from the first iteration on, without an error value.
-        labels: n class numbers, for a supervised map.
+        labels: Class numbers (n), for a supervised map.
         start: Initial positions, n × dims; PCA by default.
         begun: Iterations already done by the layout that `start` comes from, to resume it.
 

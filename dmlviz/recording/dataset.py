@@ -12,13 +12,13 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 def recorded_dataset(
     title: str, images: np.ndarray | None, labels: np.ndarray, classes: tuple[str, ...]
 ) -> DatasetSpec:
-    """Return the catalog entry; equal images and labels are one data set, whatever trains on them.
+    """Return the catalog entry; equal images and labels are one data set for every training.
 
     Args:
-        title: title of the data set.
+        title: Title of the data set.
         images: uint8, n × s × s or n × s × s × 3; None without any.
-        labels: class IDs (n).
-        classes: class names, by label.
+        labels: Class IDs (n).
+        classes: Class names, by label.
     """
     digest = hashlib.sha256("\0".join(("recorded", *classes)).encode())
     digest.update(np.ascontiguousarray(labels, np.int64).data)

@@ -1,4 +1,4 @@
-"""What a person hands to `dmlviz.record`, as NumPy arrays; what breaks a rule is refused in one sentence."""
+"""Arguments of `dmlviz.record` as NumPy arrays; invalid ones are refused in one sentence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,10 +20,10 @@ class NotFiniteError(UserError):
 
 
 def to_numpy(values: Any) -> np.ndarray:
-    """Return a PyTorch tensor, on any device and of any type, or whatever NumPy takes, as an array.
+    """Return a PyTorch tensor, on any device and of any type, or anything that NumPy accepts, as an array.
 
     Raises:
-        UserError: for a list whose items have different shapes.
+        UserError: For a list whose items have different shapes.
     """
     if hasattr(values, "detach"):
         values = values.detach()
@@ -52,15 +52,15 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
     """Return class IDs from 0 and the names of the classes.
 
     Args:
-        labels: n whole numbers or texts; None for images without labels, which are of one class, `UNLABELED`.
-        classes: the class names, by label; by default the labels that occur, in ascending order.
-        count: the number of images, n, where there are no labels.
+        labels: Whole numbers (n) or texts; None for images without labels, which are of one class, `UNLABELED`.
+        classes: The class names, by label; by default the labels that occur, in ascending order.
+        count: The number of images, n, where there are no labels.
 
     Returns:
         Class IDs (n, int64) and names.
 
     Raises:
-        UserError: for anything else, or labels of fewer than 2 classes.
+        UserError: For anything else, or labels of fewer than 2 classes.
     """
     if labels is None:
         return _unlabeled(classes, count)
@@ -119,13 +119,13 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
     """Return a float32 copy of the embeddings of a snapshot.
 
     Args:
-        embeddings: n × d.
-        step: the step, for the message.
-        count: the number of images, n.
-        dimensions: the d of the snapshots before; None in the first.
+        embeddings: Embeddings (n × d).
+        step: The step, for the message.
+        count: The number of images, n.
+        dimensions: The d of the snapshots before; None in the first.
 
     Raises:
-        UserError: if the shape is another, or a value is not finite.
+        UserError: If the shape is another, or a value is not finite.
     """
     array = to_numpy(embeddings)
     if array.ndim != 2 or len(array) != count:

@@ -1,4 +1,4 @@
-"""What the training process sends to the process that writes: a JSON object, then the bytes of an array, if any."""
+"""Messages from the training process to the process that writes: a JSON object, then an array's bytes, if any."""
 
 import json
 import struct

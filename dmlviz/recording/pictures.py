@@ -25,14 +25,14 @@ def to_pictures(images: Any, count: int, side: int | None = None) -> np.ndarray:
     Args:
         images: uint8, bool or floats, a PyTorch tensor or an array: see LAYOUTS; or a list of Pillow's images, of any
             sizes. Transparent parts, also of uint8 N × H × W × 4, are white.
-        count: the number of labels, or of embeddings without labels.
-        side: the largest side, 8 to 224; by default 64.
+        count: The number of labels, or of embeddings without labels.
+        side: The largest side, 8 to 224; by default 64.
 
     Returns:
         n × s × s or n × s × s × 3.
 
     Raises:
-        UserError: for any other shape or type, values that are not finite, or more than 6 GB in all.
+        UserError: For any other shape or type, values that are not finite, or more than 6 GB in all.
     """
     most = DEFAULT_SIDE if side is None else side
     if not LEAST_SIDE <= most <= MOST_SIDE:

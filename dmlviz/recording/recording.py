@@ -39,8 +39,8 @@ class Recording:
     """A training that dmlviz follows: see `record`, which takes the same arguments.
 
     Attributes:
-        recording_id: what tells this recording from others, 16 hexadecimal digits.
-        rank: the rank of this process in a distributed training; only that of rank 0 records.
+        recording_id: A unique ID, 16 hexadecimal digits.
+        rank: The rank of this process in a distributed training; only that of rank 0 records.
     """
 
     def __init__(
@@ -96,14 +96,14 @@ class Recording:
         """Record where the images are after so many steps; returns as soon as they are copied.
 
         Args:
-            step: the number of batches, or epochs, so far; rises from call to call.
+            step: The number of batches, or epochs, so far; rises from call to call.
             embeddings: n × d, PyTorch or NumPy, in the order of the labels; d is the same every time.
-            loss: the loss at this step, for the curve.
+            loss: The loss at this step, for the curve.
 
         Embeddings that are not finite are left out with a warning, since a training may recover from them.
 
         Raises:
-            UserError: for embeddings of another shape, or a step that does not rise.
+            UserError: For embeddings of another shape, or a step that does not rise.
         """
         if self.rank:
             return
@@ -123,12 +123,12 @@ class Recording:
         """Record the loss of a batch, as often as you like; long curves are averaged.
 
         Args:
-            step: the number of batches so far; rises from call to call.
-            loss: the loss.
-            active: the fraction of loss terms that are active, if known; 0 for a while raises an alarm.
+            step: The number of batches so far; rises from call to call.
+            loss: The loss.
+            active: The fraction of loss terms that are active, if known; 0 for a while raises an alarm.
 
         Raises:
-            UserError: for a step that does not rise, or a loss that is not one number.
+            UserError: For a step that does not rise, or a loss that is not one number.
         """
         if self.rank:
             return
@@ -142,7 +142,7 @@ class Recording:
         The scores of the end follow: `run` waits for them, and so does the program before it ends.
 
         Args:
-            reason: why the training ends early; empty when it is finished.
+            reason: Reason for an early end; empty when it is finished.
         """
         if self._closed or self._writer is None or os.getpid() != self._process_id:  # a forked child does not train
             return
@@ -152,7 +152,7 @@ class Recording:
 
     @property
     def closed(self) -> bool:
-        """Whether the recording has ended."""
+        """Return whether the recording has ended."""
         return self._closed
 
     @property
@@ -218,23 +218,23 @@ def record(
     one warning. Of the processes of a distributed training, that of rank 0 records, and calls of the others do nothing.
 
     Args:
-        title: title of the run.
-        labels: class of each image (n): whole numbers or texts. None for images without labels: a map without classes,
+        title: Title of the run.
+        labels: Class of each image (n): whole numbers or texts. None for images without labels: a map without classes,
             with neighbors and quality, and without scores.
-        images: the images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
+        images: The images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
             PyTorch or NumPy, or a list of Pillow's images. None for points only, which need labels.
-        classes: class names, by label; by default the labels themselves.
-        steps: steps of the whole training, for the progress bar; None if unknown.
-        side: largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
-        dataset: title of the images. Runs of the same images and labels can be compared.
-        runs: the runs folder; by default that of the app.
-        data: the data folder, for the images; by default that of the app.
+        classes: Class names, by label; by default the labels themselves.
+        steps: Steps of the whole training, for the progress bar; None if unknown.
+        side: Largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
+        dataset: Title of the images. Runs of the same images and labels can be compared.
+        runs: The runs folder; by default that of the app.
+        data: The data folder, for the images; by default that of the app.
 
     Returns:
         The recording, a context manager.
 
     Raises:
-        UserError: for labels or images of a wrong shape or type.
+        UserError: For labels or images of a wrong shape or type.
 
     Example:
         >>> import numpy as np, tempfile

@@ -23,14 +23,14 @@ NORM_TOLERANCE = 1e-3  # of embeddings that count as normalized
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What is known of a run before its first snapshot.
+    """The description of a run before its first snapshot.
 
     Attributes:
-        runs: the runs folder.
-        title: title of the run.
-        recording: its own ID, 16 hexadecimal digits.
-        dataset: the data set, as in `DatasetSpec.to_dict`.
-        steps: steps of the whole training; None if unknown.
+        runs: The runs folder.
+        title: Title of the run.
+        recording: Its own ID, 16 hexadecimal digits.
+        dataset: The data set, as in `DatasetSpec.to_dict`.
+        steps: Steps of the whole training; None if unknown.
     """
 
     runs: Path
@@ -44,13 +44,13 @@ class RunWriter:
     """Writes one run, and holds its lock, from its first snapshot to its end.
 
     Args:
-        plan: what is known before.
-        labels: class IDs of all images (n); all 0 without labels, where nothing is scored.
-        first: embeddings of the first snapshot (n × d), from which dimensions and norms are known.
+        plan: Description of the run before it begins.
+        labels: Class IDs of all images (n); all 0 without labels, where nothing is scored.
+        first: Embeddings of the first snapshot (n × d), from which dimensions and norms are known.
 
     Raises:
-        UserError: if the folder cannot be made.
-        OSError: if a file cannot be written.
+        UserError: If the folder cannot be made.
+        OSError: If a file cannot be written.
     """
 
     def __init__(self, plan: RunPlan, labels: np.ndarray, first: np.ndarray) -> None:
@@ -99,7 +99,7 @@ class RunWriter:
             Step(
                 step=step,
                 loss=UNKNOWN if loss is None else loss,
-                active_fraction=UNKNOWN if active is None else active,
+                active=UNKNOWN if active is None else active,
                 positive_distance=UNKNOWN,
                 negative_distance=UNKNOWN,
                 images_per_second=UNKNOWN,

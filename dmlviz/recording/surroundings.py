@@ -1,4 +1,4 @@
-"""What a recording is told by the program around it: the rank of its process, and why the program ends."""
+"""Information from the program around a recording: the rank of its process, and the reason of its end."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ def end_reason(error: BaseException | None) -> str:
 
 
 def exit_reason() -> str:
-    """Return why the program ends while its recording is open: the error that nobody caught, or that it was left so."""
+    """Return why the program ends while its recording is open: an uncaught error, or a missing call of `finish`."""
     is_interactive = hasattr(sys, "ps1")  # where the last error may be of any line before
     error = None if is_interactive else getattr(sys, "last_value", None)
     return end_reason(error) or NOT_CLOSED

@@ -25,11 +25,11 @@ class WriterHandle:
     """Starts the process that writes, and sends it messages.
 
     Args:
-        plan: what is known of the run.
-        labels: class IDs (n).
+        plan: Description of the run.
+        labels: Class IDs (n).
 
     Attributes:
-        trouble: why something could not be written; empty while all is well.
+        trouble: Reason why something could not be written; empty while all is well.
     """
 
     def __init__(self, plan: RunPlan, labels: np.ndarray) -> None:
@@ -98,7 +98,7 @@ class WriterHandle:
                     with self._change:
                         self._waiting.pop(0)
                         self._change.notify()
-        with contextlib.suppress(OSError):  # it was full of what nobody reads
+        with contextlib.suppress(OSError):  # it was full of unread messages
             file.close()
 
     def _listen(self) -> None:

@@ -45,7 +45,7 @@ class Session:
                 self._step(message)
             elif array is not None:
                 self._snapshot(message, array)
-        except Exception as error:  # whatever it is, the training goes on, and the next message may succeed
+        except Exception as error:  # the training goes on, and the next message may succeed
             answer(trouble=error_message(error))
 
     def end(self, reason: str) -> None:
@@ -76,7 +76,7 @@ class Session:
 
 
 def answer(**fields: Any) -> None:
-    """Tell the training process, if it is still there."""
+    """Answer the training process, if it is still there."""
     with contextlib.suppress(OSError):
         print(json.dumps(fields), flush=True)
 

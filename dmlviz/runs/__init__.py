@@ -2,10 +2,9 @@
 
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, State
-from dmlviz.runs.store import BUNDLED_RUNS, Runs, default_title, runs_folder
+from dmlviz.runs.store import Runs, bundled_runs, default_title, runs_folder
 
 __all__ = [
-    "BUNDLED_RUNS",
     "EventLogDir",
     "Neighbor",
     "ProjectionRun",
@@ -13,6 +12,7 @@ __all__ = [
     "RunNotFoundError",
     "Runs",
     "State",
+    "bundled_runs",
     "default_title",
     "runs_folder",
 ]

@@ -39,23 +39,23 @@ def add_data(
     """Add your own data, as `dmlviz data add` does: images to train on, or embeddings that the app shows as a run.
 
     Args:
-        source: path of a folder, zip, table or file of embeddings; or a table: of Arrow, of pandas, or a Hugging Face
+        source: Path of a folder, zip, table or file of embeddings; or a table: of Arrow, of pandas, or a Hugging Face
             `Dataset` or `DatasetDict`, whose splits become a column.
-        title: title; the name of the file by default.
-        label: column of the class; by default the one of that name. Embeddings need none.
-        image: column of images, as bytes or paths.
-        vector: column of lists, or one column for each dimension: a sequence, or names with commas.
-        side: side of the square images in pixels, 8 to 224.
+        title: Title; the name of the file by default.
+        label: Column of the class; by default the one of that name. Embeddings need none.
+        image: Column of images, as bytes or paths.
+        vector: Column of lists, or one column for each dimension: a sequence, or names with commas.
+        side: Side of the square images in pixels, 8 to 224.
         color: "gray", "color", or "auto": gray if all images are.
-        data: the data folder; by default that of the app.
-        runs: the runs folder; by default that of the app.
-        report: called with each sentence of the report: which columns were taken, what was left out.
+        data: The data folder; by default that of the app.
+        runs: The runs folder; by default that of the app.
+        report: Called with each sentence of the report: which columns were taken, what was left out.
 
     Returns:
         The run of embeddings; or the name of a data set of images, for `TrainConfig(dataset=…)`.
 
     Raises:
-        UserError: if it cannot be read; in one sentence that names column and row.
+        UserError: If it cannot be read; in one sentence that names column and row.
 
     Example:
         >>> import pyarrow, tempfile

@@ -2,11 +2,11 @@
 
 import json
 import lzma
+import os
 import re
 import shutil
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,19 +18,32 @@ from pydantic import TypeAdapter
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.data.columns import FILE
+from dmlviz.data.zip_directory import entries_in
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs, run_id
+from dmlviz.storage.archives import CHUNK, unpack_entry
+from dmlviz.storage.disk_space import disk_full, is_disk_full, new_folder
 from dmlviz.storage.files import ensure_dir, write_json
+from dmlviz.storage.regular_file import open_regular
 from dmlviz.storage.run_schema.descriptions import METRICS, PROJECTION, RUN
+from dmlviz.storage.run_schema.events import frames_of
 from dmlviz.storage.run_schema.validation import OBJECT, read
 from dmlviz.storage.text import one_line
 
 MAX_FILES = 20_000
 MAX_BYTES = 1_500_000_000  # unpacked; 10,000 images in 256 dimensions with 60 snapshots of 2,000 are 150 million
 MAX_FILE_BYTES = 400_000_000  # per file, unpacked
-CHUNK = 1 << 20
+# An archive of a few bytes unpacks to no more than this; what training writes is packed to two thirds.
+FREE_BYTES, MAX_RATIO = 60_000_000, 10
+MAX_LOG_BYTES = 4_000_000  # of a run's events.jsonl; that of 1,500 points of a curve and 60 snapshots has 0.3 million
+MAX_LOGS_BYTES = 8_000_000  # of those of the run and of its projections
+MAX_LINES = 20_000  # of one of them
+MAX_JSON_BYTES = 4_000_000  # of any other JSON file
+STAGED_REQUEST = "request.json"  # beside an archive that a process of its own unpacks
+TOO_MUCH = "Not a valid dmlviz export: checking it takes too much time or memory."
 
 _ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"
 _NAME = re.compile(
@@ -49,9 +62,11 @@ def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
         for path in sorted(run.path.rglob("*")):
             name = path.relative_to(run.path).as_posix()
             if name == "run.json":
-                archive.writestr(name, json.dumps(run.info, indent=1))  # with the title of whoever exports it
-            elif path.is_file() and is_run_file(name):
-                archive.write(path, name)
+                with archive.open(name, "w") as part:  # not writestr: equal runs make equal archives, without a date
+                    part.write(json.dumps(run.info, indent=1).encode())  # with the title that its exporter gave it
+            elif is_run_file(name) and not path.is_dir():
+                with open_regular(path) as stored, archive.open(name, "w") as part:
+                    shutil.copyfileobj(stored, part, CHUNK)
 
 
 def is_run_file(name: str) -> bool:
@@ -59,59 +74,97 @@ def is_run_file(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+Unpack = Callable[[IO[bytes], Path, str, int], str]
+
+
 def import_run(
-    file: IO[bytes], runs: Runs, holder: str = "", allow: Callable[[TrainConfig], object] = lambda config: None
+    file: IO[bytes],
+    runs: Runs,
+    holder: str = "",
+    allow: Callable[[TrainConfig], object] = lambda config: None,
+    room: int = MAX_BYTES,
+    unpack: "Unpack | None" = None,
 ) -> Run:
     """Import a run from a zip file.
 
     Args:
-        file: the zip file.
-        runs: where to import it.
+        file: The zip file.
+        runs: The runs to which it is added.
         holder: ID of the person whose run it is to be. It gets an ID of its own then, since others who train with the
             same settings must not be given what this person's file claims.
-        allow: called with the settings before the run is kept; raises UserError to refuse it.
+        allow: Called with the settings before the run is kept; raises UserError to refuse it.
+        room: Bytes that the run may take.
+        unpack: Function that unpacks and checks it; by default `unpack_run`.
 
     Returns:
         The run.
 
     Raises:
-        UserError: if the archive is not a valid run, or the run exists already; nothing is left on disk then.
+        UserError: If the archive is not a valid run, or the run exists already; nothing is left on disk or in memory
+            then.
+        DiskFullError: If there is no room for it.
     """
-    with unpacked_run(file, ensure_dir(runs.folder), holder) as run:
+    with unpacked_run(file, ensure_dir(runs.folder), holder, room, unpack) as run:
         allow(run.config)
         target = runs.folder / run.id
         if target.exists():
             raise UserError(f"This run is already imported as {_title(target)!r}; delete it first.")
         run.path.rename(target)
-        return Run(target)
+    accepted = Run(target)
+    _ = accepted.config  # only now is known what it says of its data set
+    return accepted
 
 
 @contextmanager
-def unpacked_run(file: IO[bytes], folder: Path, holder: str = "") -> Iterator[Run]:
+def unpacked_run(
+    file: IO[bytes], folder: Path, holder: str = "", room: int = MAX_BYTES, unpack: "Unpack | None" = None
+) -> Iterator[Run]:
     """Unpack a run into a temporary folder inside `folder`, validated, for as long as the block lasts.
 
+    Its description of the data set is known inside the block only.
+
     Raises:
-        UserError: if the archive is not a valid run.
+        UserError: If the archive is not a valid run.
     """
-    temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
-    staged = temporary / "run"
+    with new_folder(folder) as temporary, DATASETS.apart():
+        yield Run(temporary / (unpack or unpack_run)(file, temporary, holder, room))
+
+
+def unpack_run(file: IO[bytes], folder: Path, holder: str = "", room: int = MAX_BYTES) -> str:
+    """Unpack a run into a folder of its own inside `folder` and check all of it.
+
+    Args:
+        file: The zip file.
+        folder: An empty folder.
+        holder: See `import_run`.
+        room: Bytes that it may take.
+
+    Returns:
+        The ID that follows from its settings and the holder, which is the name of its folder.
+
+    Raises:
+        UserError: If the archive is not a valid run.
+        DiskFullError: If there is no room for it.
+    """
+    staged = folder / "run"
     try:
-        try:
-            staged.mkdir()
-            with zipfile.ZipFile(file) as archive:
-                _extract(archive, staged)
-        except UserError:  # a ValueError too
+        staged.mkdir()
+        if entries_in(file, 2 * MAX_FILES) > 2 * MAX_FILES:  # folders have entries, too
+            raise _invalid(f"a run has at most {MAX_FILES:,} files; got more than {2 * MAX_FILES:,}")
+        packed = file.seek(0, os.SEEK_END)
+        with zipfile.ZipFile(file) as archive:
+            _extract(archive, staged, min(room, MAX_BYTES, FREE_BYTES + MAX_RATIO * packed))
+    except UserError:  # a ValueError too
+        raise
+    except _NO_ZIP as error:
+        if is_disk_full(error):
             raise
-        except _NO_ZIP as error:
-            reason = one_line(str(error), 80) or type(error).__name__
-            raise _invalid(f"it is no readable zip file ({reason})") from None
-        try:
-            validated = _validate(staged, holder)
-        except DamagedFileError as error:
-            raise _invalid(f"{error.file}: {error.reason}") from None
-        yield Run(validated)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        reason = one_line(str(error), 80) or type(error).__name__
+        raise _invalid(f"it is no readable zip file ({reason})") from None
+    try:
+        return _validate(staged, holder).name
+    except DamagedFileError as error:
+        raise _invalid(f"{error.file}: {error.reason}") from None
 
 
 _NO_ZIP = (
@@ -131,11 +184,17 @@ def _title(folder: Path) -> str:
         return folder.name
 
 
-def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
+def _extract(archive: zipfile.ZipFile, folder: Path, most: int) -> None:
+    """Unpack every file, at most `most` bytes in all: what the archive declares is checked first, and not believed."""
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_FILES:
         raise _invalid(f"a run has at most {MAX_FILES:,} files; got {len(entries):,}")
-    budget, seen = MAX_BYTES, set()
+    seen, left = set(), {"": most, "events.jsonl": MAX_LOGS_BYTES}  # bytes, of all files and of all logs
+    declared = sum(entry.file_size for entry in entries)
+    if declared > most:
+        raise _too_large(most, declared)
+    if declared > shutil.disk_usage(folder).free:
+        raise disk_full(folder, declared)
     for entry in entries:
         name = entry.filename
         if not is_run_file(name) or stat.S_ISLNK(entry.external_attr >> 16):
@@ -143,20 +202,29 @@ def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
         if name in seen:
             raise _invalid(f"duplicate file {name}")
         seen.add(name)
-        budget -= _copy(archive, entry, folder / name, min(budget, MAX_FILE_BYTES))
+        kind = name.rpartition("/")[2]
+        limit = min(_max_size(name), left.get(kind, most))
+        size = unpack_entry(archive, entry, folder / name, min(limit, left[""]))
+        if size is None:
+            raise (
+                _too_large(most)
+                if left[""] < limit
+                else _invalid(f"{name} is too large: it may have {limit / 1e6:g} MB")
+            )
+        for part in ("", kind):
+            if part in left:
+                left[part] -= size
 
 
-def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, max_bytes: int) -> int:
-    """Unpack one file, ignoring the size in its header; return the number of bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    size = 0
-    with archive.open(entry) as source, open(path, "wb") as target:
-        while part := source.read(CHUNK):
-            size += len(part)
-            if size > max_bytes:
-                raise _invalid(f"{entry.filename} is too large")
-            target.write(part)
-    return size
+def _max_size(name: str) -> int:
+    if name.endswith("events.jsonl"):
+        return MAX_LOG_BYTES
+    return MAX_JSON_BYTES if name.endswith(".json") else MAX_FILE_BYTES
+
+
+def _too_large(most: int, declared: int = 0) -> UserError:
+    got = f"; got {declared / 1e6:,.1f} MB" if declared else ""
+    return _invalid(f"it is too large: unpacked, it may take {most / 1e6:,.1f} MB here{got}")
 
 
 def _validate(folder: Path, holder: str) -> Path:
@@ -164,9 +232,10 @@ def _validate(folder: Path, holder: str) -> Path:
     if not (folder / "run.json").is_file():
         raise _invalid("run.json is missing")
     _check_version(folder / "run.json")
+    _check_texts(folder / "run.json", read(OBJECT, folder / "run.json"))
     info = _validate_config(folder / "run.json", RUN)
     config = TrainConfig(**info["config"])
-    # The ID follows from the settings, whatever the file says: equal settings are one run.
+    # The ID follows from the settings, not from the file: equal settings are one run.
     new_id = run_id(config, info.get("recording", ""), holder)
     tags = [one_line(tag, 30) for tag in info.get("tags", [])]
     overrides = {
@@ -181,7 +250,7 @@ def _validate(folder: Path, holder: str) -> Path:
     run = Run(renamed)
     for described in sorted(renamed.glob("projections/*")):
         _check_projection(described)
-    for record in (run, *run.projections()):
+    for record in run.records():
         _rewrite(record)
     if (renamed / "metrics.json").is_file():
         write_json(renamed / "metrics.json", read(METRICS, renamed / "metrics.json"))
@@ -189,8 +258,52 @@ def _validate(folder: Path, holder: str) -> Path:
         raise _invalid("embeddings without labels")
     for damage in check(run, thorough=True):
         raise damage
+    _check_columns(run)
     _check_frames(run)
     return renamed
+
+
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_ESCAPED = re.compile(rb"\\u|\x7f|\xef\xbf[\xbe\xbf]")  # what a line of JSON with such a character holds
+
+
+def _check_texts(path: Path, value: object) -> None:
+    """Raise DamagedFileError for a text that XML or a browser cannot hold, anywhere in a JSON document."""
+    if isinstance(value, str):
+        if unfit := _UNFIT.search(value):
+            raise DamagedFileError(path, f"a text holds the character U+{ord(unfit[0]):04X}, which no page can show")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _check_texts(path, name)
+            _check_texts(path, inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_texts(path, inner)
+
+
+def _check_columns(run: Run) -> None:
+    """Raise DamagedFileError for such a text in a table of columns."""
+    import pyarrow
+    from pyarrow import compute
+
+    table, path = run.columns, run.path / FILE
+    if table is None:
+        return
+    try:
+        table.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        raise DamagedFileError(path, "a text is not in UTF-8") from None
+    _check_texts(path, table.column_names)
+    for column in table.columns:
+        values = column
+        if pyarrow.types.is_dictionary(column.type):
+            values = pyarrow.chunked_array([chunk.dictionary for chunk in column.chunks] or [[]])
+        if pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type):
+            found = values.filter(compute.match_substring_regex(values, _UNFIT_IN_COLUMNS))
+            _check_texts(path, found.slice(0, 1).to_pylist())
+
+
+_UNFIT_IN_COLUMNS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]"
 
 
 def _check_version(path: Path) -> None:
@@ -230,9 +343,15 @@ def _rewrite(record: EventLogDir) -> None:
     if not path.is_file():
         raise _invalid("events.jsonl is missing")
     lines: list[bytes] = []
-    for line in record.log.lines():
+    stored = record.log.lines()
+    if len(stored) > MAX_LINES:
+        raise DamagedFileError(path, f"it has {len(stored):,} lines, and may have {MAX_LINES:,}")
+    for line in stored:
         event = record.log.event(line, len(lines))
-        unchanged = json.loads(line) == event
+        content = json.loads(line)
+        if _ESCAPED.search(line):
+            _check_texts(path, content)
+        unchanged = content == event
         lines.append(line if unchanged else json.dumps(event, separators=(",", ":"), allow_nan=False).encode())
     path.write_bytes(b"".join(line + b"\n" for line in lines))
 
@@ -241,10 +360,10 @@ def _check_frames(run: Run) -> None:
     """Check that every frame has the number of items and the hash that it claims."""
     labels, tracked = run.labels, run.tracked_indices
     counts = {"all": 0 if labels is None else len(labels), "tracked": 0 if tracked is None else len(tracked)}
-    for record in (run, *run.projections()):
+    for record in run.records():
         for event in record.events():
-            for frame in event.get("frames") or [event.get("frame")]:
-                if frame is not None and frame["n"] != counts[frame["items"]]:
+            for frame in frames_of(event):
+                if frame["n"] != counts[frame["items"]]:
                     raise DamagedFileError(record.log.path, f"a frame has {frame['n']:,} of {counts[frame['items']]:,}")
         for path in (record.path / "frames").glob("*.i16"):
             record.frame(path.stem)

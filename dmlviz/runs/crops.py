@@ -24,11 +24,11 @@ def offsets(count: int, shift: int = 1) -> list[tuple[int, int]]:
     """Return how far each of `count` crops is shifted, in pixels down and right, the unshifted one first.
 
     Args:
-        count: number of crops, a square of an odd number: 1, 9 or 25.
-        shift: pixels between neighboring crops.
+        count: Number of crops, a square of an odd number: 1, 9 or 25.
+        shift: Pixels between neighboring crops.
 
     Raises:
-        UserError: for another count.
+        UserError: For another count.
 
     Example:
         >>> offsets(9)[:4]
@@ -58,15 +58,15 @@ def embed_crops(run: Run, images: np.ndarray, count: int) -> np.ndarray:
     """Embed images in `count` shifted copies each.
 
     Args:
-        run: a run with weights.
+        run: A run with weights.
         images: uint8 images (n × h × w or n × h × w × 3), prepared as the run's data set.
-        count: crops of each image: 1, 9 or 25, one pixel apart.
+        count: Crops of each image: 1, 9 or 25, one pixel apart.
 
     Returns:
         Embeddings (n × count × d, float32).
 
     Raises:
-        UserError: for another count, or a run without weights.
+        UserError: For another count, or a run without weights.
     """
     parts = -(-len(images) // CHUNK)
     crops = (np.array_split(shifted(images, *place), parts) for place in offsets(count))
@@ -77,11 +77,11 @@ def combine(crops: np.ndarray, combination: Combination, config: TrainConfig, fi
     """Put the embeddings of each image's crops together.
 
     Args:
-        crops: embeddings (n × count × d).
+        crops: Embeddings (n × count × d).
         combination: "mean", on the sphere again if the config's embeddings are; or "concatenation", reduced to d
             dimensions by PCA.
-        config: the run's.
-        fitted: embeddings of other images (m × count × d) that the PCA is fitted to: training images, so that it
+        config: The run's.
+        fitted: Embeddings of other images (m × count × d) that the PCA is fitted to: training images, so that it
             knows nothing of the test.
 
     Returns:

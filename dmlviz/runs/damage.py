@@ -1,7 +1,7 @@
 """Finds damaged files of a run, and the parts that stay usable."""
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.runs.run import LOSS_WEIGHTS, EventLogDir, ProjectionRun, Run
 from dmlviz.storage.arrays import read_shape, reading
+from dmlviz.storage.regular_file import open_regular, regular_path
+from dmlviz.storage.run_schema.events import KeptEvent, TrainingEvent, frames_of
 
 Damage = tuple[DamagedFileError, ...]
 CHECKS = 2  # raise it when `check` finds more or less than before: what was found earlier is then forgotten
@@ -92,7 +94,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
         except DamagedFileError as error:
             parts[name] = error
             yield error
-    events: list[dict[str, Any]] = []
+    events: list[TrainingEvent] = []
     try:
         events = run.events()
     except DamagedFileError as error:
@@ -107,7 +109,7 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
         yield from _projection(ProjectionRun(folder), thorough)
 
 
-def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> Iterator[DamagedFileError]:
+def _missing(run: Run, events: list[TrainingEvent], parts: dict[str, Any]) -> Iterator[DamagedFileError]:
     """Yield the files that the log mentions and that are missing."""
     kinds = {event["event"] for event in events}
     expected = ["labels", "tracked"] if "started" in kinds else []
@@ -116,7 +118,7 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
     complete = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
     if complete:
         expected += ["embeddings", "basis"]
-        if not (run.path / "metrics.json").exists():  # it holds no scores where there are no classes to tell apart
+        if not (run.path / "metrics.json").exists():  # it holds no scores if there are no two classes
             yield DamagedFileError(run.path / "metrics.json", MISSING)
     for name in expected:
         if parts[name] is None:
@@ -130,9 +132,7 @@ def _missing(run: Run, events: list[dict[str, Any]], parts: dict[str, Any]) -> I
         yield DamagedFileError(weights, MISSING)
 
 
-def _series(
-    run: Run, events: list[dict[str, Any]], parts: dict[str, Any], thorough: bool
-) -> Iterator[DamagedFileError]:
+def _series(run: Run, events: list[TrainingEvent], parts: dict[str, Any], thorough: bool) -> Iterator[DamagedFileError]:
     """Yield damage to snapshots, batches and checkpoints."""
     shape = (len(parts["tracked"]) if isinstance(parts["tracked"], np.ndarray) else None, run.config.embedding_dim)
     readers: dict[str, tuple[str, Callable[[int], object]]] = {
@@ -143,7 +143,7 @@ def _series(
         ),
     }
     for event in events:
-        if event["event"] in readers:
+        if event["event"] == "snapshot" or event["event"] == "batch":
             name, read = readers[event["event"]]
             path = run.path / name.format(event["step"])
             if path.exists():
@@ -154,12 +154,11 @@ def _series(
         yield from _damage_of(_check_safetensors, run.path / "nets" / f"{step}.safetensors")
 
 
-def _frames(record: EventLogDir, events: list[dict[str, Any]], thorough: bool) -> Iterator[DamagedFileError]:
+def _frames(record: EventLogDir, events: Sequence[KeptEvent], thorough: bool) -> Iterator[DamagedFileError]:
     """Yield damage to the frames in the log."""
     for event in events:
-        for frame in event.get("frames") or [event.get("frame")]:
-            if frame is not None:
-                yield from _damage_of(record.positions if thorough else record.check_frame, frame)
+        for frame in frames_of(event):
+            yield from _damage_of(record.positions if thorough else record.check_frame, frame)
 
 
 def _projection(projection: ProjectionRun, thorough: bool) -> Iterator[DamagedFileError]:
@@ -180,6 +179,8 @@ def _damage_of(read: Callable[..., object], *arguments: Any) -> Iterator[Damaged
         read(*arguments)
     except DamagedFileError as error:
         yield error
+    except FileNotFoundError as error:  # removed since the folder was listed
+        yield DamagedFileError(Path(error.filename), MISSING)
 
 
 def _check_snapshot(run: Run, expected: tuple[int | None, int], step: int) -> None:
@@ -190,7 +191,7 @@ def _check_snapshot(run: Run, expected: tuple[int | None, int], step: int) -> No
 
 
 def _check_zip(path: Path) -> None:
-    with reading(path), zipfile.ZipFile(path):
+    with reading(path), open_regular(path) as file, zipfile.ZipFile(file):
         pass
 
 
@@ -199,7 +200,7 @@ def _check_safetensors(path: Path) -> None:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with reading(path), safe_open(path, "numpy") as tensors:
+        with reading(path), regular_path(path) as name, safe_open(name, "numpy") as tensors:
             tensors.keys()
     except SafetensorError:
         raise DamagedFileError(path, "it is cut off or changed") from None

@@ -15,7 +15,7 @@ from dmlviz.runs.store import package_version
 from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.files import read_json, write_json
 
-# Whatever writes a run changes the size or the time of one of these.
+# Every write to a run changes the size or the time of one of these.
 _WRITTEN = (
     *("run.json", "events.jsonl", "labels.npy", "tracked.npy", "scored.npy", "embeddings.npy", "metrics.json"),
     *("basis.npz", "weights.safetensors", "loss.safetensors", "frames", "snapshots", "batches", "nets", "projections"),

@@ -16,14 +16,16 @@ from torch import Tensor
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.nets.features import check_weights, features_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
 from dmlviz.ops.device import default_device
 from dmlviz.projection import place_on
-from dmlviz.runs.projection_items import projected_items
+from dmlviz.runs.answers import EmbeddedImages, Trajectory
+from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import Run
+from dmlviz.storage.regular_file import regular_path
 
 if TYPE_CHECKING:
     from dmlviz.nets.models import EmbeddingNet
@@ -32,51 +34,56 @@ MAX_IMAGES = 1000
 CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
 
 
-def handle_request(question: dict[str, Any]) -> dict[str, Any]:
+def handle_request(question: dict[str, Any]) -> EmbeddedImages:
     """Answer a request of the inference worker.
 
     Args:
         question: {"run": folder, "images": base64 of uint8 (n × h × w or n × h × w × 3), "shape": its shape},
             optionally "views": projection IDs, and "trajectory": True for the trajectory over the checkpoints.
 
-    Returns:
-        {"embeddings": n × d, "places": {view: n × dims}}, with "trajectory" also {"trajectory": {"steps": […],
-        "embeddings": steps × n × d, "places": steps × n × dims}}.
-
     Raises:
-        UserError: if the images do not fit the net, or the run has not finished.
+        UserError: If the images do not fit the net, or the run has not finished.
     """
-    run, shape = Run(question["run"]), tuple(question["shape"])
-    pixels = b64decode(question["images"])
+    run, images = Run(question["run"]), decode_images(question)
+    embeddings = embed(run, images)
+    places = project_onto_maps(run, embeddings, question.get("views"))
+    reply = EmbeddedImages(embeddings=embeddings.tolist(), places=places)
+    if question.get("trajectory"):
+        reply["trajectory"] = trajectory(run, images)
+    return reply
+
+
+def decode_images(question: dict[str, Any]) -> np.ndarray:
+    """Return the images of a request (uint8); raise UserError unless bytes and shape agree."""
+    shape, pixels = tuple(question["shape"]), b64decode(question["images"])
     if len(shape) not in (3, 4) or len(pixels) != np.prod(shape) or not 1 <= shape[0] <= MAX_IMAGES:
         raise UserError(f"Images are n × height × width bytes; got {len(pixels)} bytes for shape {shape}.")
-    images = np.frombuffer(pixels, np.uint8).reshape(shape)
-    embeddings = embed(run, images)
-    reply = {"embeddings": embeddings.tolist(), "places": project_onto_maps(run, embeddings, question.get("views"))}
-    return reply | ({"trajectory": trajectory(run, images)} if question.get("trajectory") else {})
+    return np.frombuffer(pixels, np.uint8).reshape(shape)
 
 
-def trajectory(run: Run, images: np.ndarray) -> dict[str, Any]:
-    """Embed images with every checkpoint and project them on the final basis; empty without checkpoints."""
+def trajectory(run: Run, images: np.ndarray) -> Trajectory:
+    """Embed images with every checkpoint and project them on the final basis; empty without one or the other."""
     steps, basis = run.checkpoint_steps, run.linear_projection
+    if basis is None:  # before the end, or basis.npz is gone, which the run's card says
+        return Trajectory(steps=[], embeddings=[], places=[])
     by_step = [embed(run, images, step) for step in steps]
-    positions = [basis.project(embeddings).tolist() for embeddings in by_step] if basis is not None else []
-    return {"steps": steps, "embeddings": [embeddings.tolist() for embeddings in by_step], "places": positions}
+    positions = [basis.project(embeddings).tolist() for embeddings in by_step]
+    return Trajectory(steps=steps, embeddings=[embeddings.tolist() for embeddings in by_step], places=positions)
 
 
 def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     """Embed images with a run's net.
 
     Args:
-        run: a run with weights.
+        run: A run with weights.
         images: uint8 images (n × h × w or n × h × w × 3), prepared as the run's data set.
-        step: use the checkpoint of this step instead of the final net.
+        step: Use the checkpoint of this step instead of the final net.
 
     Returns:
         Embeddings (n × d, float32).
 
     Raises:
-        UserError: if the image size is wrong, or the run has no such weights yet.
+        UserError: If the image size is wrong, or the run has no such weights yet.
     """
     declared = DATASETS[run.config.dataset]
     size = f"{declared.size} × {declared.size}"
@@ -87,7 +94,7 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     if isinstance(net, FineTunedNet):
         return net.embed(images)
     with torch.inference_mode():
-        embeddings: np.ndarray = net(_net_input(declared, images)).numpy()
+        embeddings: np.ndarray = net(net_input(declared, images)).numpy()
     return embeddings
 
 
@@ -95,13 +102,13 @@ def load_for_pictures(run: Run) -> None:
     """Load what `embed` needs for new pictures, so that what is missing is known before the first of them.
 
     Raises:
-        UserError: if the run has no weights yet, or those of its backbone are not on this machine.
+        UserError: If the run has no weights yet, or those of its backbone are not on this machine.
     """
     trained_net(run)
     check_weights(run.config.dataset, "A new picture")
 
 
-def _net_input(declared: DatasetSpec, images: np.ndarray) -> Tensor:
+def net_input(declared: DatasetSpec, images: np.ndarray) -> Tensor:
     """Return images (uint8, n × h × w or n × h × w × 3) as a net takes them; n × d × 1 × 1 for features."""
     if declared.features is not None:
         features = (features_of(declared.name, images) - declared.features.mean) / declared.features.std
@@ -114,7 +121,7 @@ def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedN
     """Return a run's net with its final weights or those of a checkpoint, in evaluation mode; it may be shared.
 
     Raises:
-        UserError: if there are no such weights, or those of the backbone are not on this machine.
+        UserError: If there are no such weights, or those of the backbone are not on this machine.
     """
     path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
     if not path.exists() and step is not None:
@@ -140,7 +147,7 @@ def embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
     parts = []
     with torch.inference_mode():
         for at in range(0, len(images), CHUNK):
-            parts.append(net(_net_input(declared, images[at : at + CHUNK])).float())
+            parts.append(net(net_input(declared, images[at : at + CHUNK])).float())
     embeddings: np.ndarray = torch.cat(parts).numpy()
     return embeddings
 
@@ -164,23 +171,26 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
 @lru_cache(maxsize=40)  # checkpoints of a few runs included
 def _net(run: Path, weights: Path, stamp: int) -> "EmbeddingNet":
     net = _new_net(Run(run).config)
-    with _reading_weights(weights):
-        net.load_state_dict(load_file(weights))
+    with _reading_weights(weights) as name:
+        net.load_state_dict(load_file(name))
     return net.eval()
 
 
 @lru_cache(maxsize=2)  # each holds a whole backbone
 def _fine_tuned_net(run: Path, weights: Path, stamp: int) -> FineTunedNet:
     net = fine_tuned(Run(run).config)
-    with _reading_weights(weights):
-        net.load_trained(load_file(weights))
+    with _reading_weights(weights) as name:
+        net.load_trained(load_file(name))
     return net.to(default_device())
 
 
 @contextmanager
-def _reading_weights(path: Path) -> Iterator[None]:
+def _reading_weights(path: Path) -> Iterator[str]:
     try:
-        yield
+        with regular_path(path) as name:
+            yield name
+    except FileNotFoundError:  # removed since the caller looked
+        raise DamagedFileError(path, MISSING) from None
     except (SafetensorError, RuntimeError, OSError):  # truncated, changed, or of another net
         raise DamagedFileError(path, "it does not hold the weights of this run's net") from None
 

@@ -1,23 +1,30 @@
 """A folder with an event log and frames: what runs and projections have in common."""
 
 import hashlib
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Generic, Literal, cast
 
 import numpy as np
 from pydantic import TypeAdapter
+from typing_extensions import TypeVar
 
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.storage.arrays import reading
-from dmlviz.storage.files import EventLog, FileLock, LogFollower, is_run_id
-from dmlviz.storage.run_schema.run_events import RUN_EVENT
+from dmlviz.storage.files import Event, EventLog, FileLock, LogFollower, is_run_id
+from dmlviz.storage.regular_file import open_regular
+from dmlviz.storage.run_schema.events import FrameMeta
+from dmlviz.storage.run_schema.fields import Scores
+from dmlviz.storage.run_schema.validation import OBJECT
 
 State = Literal["running", "finished", "stopped", "failed", "interrupted", "damaged"]
 FINAL_STATES = ("finished", "stopped", "failed")
 
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+End = TypeVar("End", bound=Mapping[str, Any], default=Any)
 
 
 class RunNotFoundError(UserError):
@@ -28,14 +35,14 @@ class UnreadableRunError(DamagedFileError, RunNotFoundError):
     """A run or projection whose settings cannot be read."""
 
 
-class EventLogDir:
+class EventLogDir(Generic[Event, End]):
     """A folder with an event log, frames, and a lock held by the writer; one process writes, any process reads."""
 
-    kinds: TypeAdapter[Any] = RUN_EVENT
+    kinds: ClassVar[TypeAdapter[Any]] = OBJECT
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.log = EventLog(self.path / "events.jsonl", self.kinds)
+        self.log: EventLog[Event] = EventLog(self.path / "events.jsonl", self.kinds)
         self.lock = FileLock(self.path / "lock")
 
     @property
@@ -53,15 +60,21 @@ class EventLogDir:
             end = end or self.end  # the writer may have finished in between
         except DamagedFileError:
             return "damaged"
-        return end["event"] if end else "interrupted"
+        return cast(State, end["event"]) if end else "interrupted"
 
     @property
-    def end(self) -> dict[str, Any] | None:
+    def end(self) -> End | None:
         """The final event: finished, stopped (with scores) or failed (with a reason); None before that."""
         last = self.log.last()
-        return last if last and last["event"] in FINAL_STATES else None
+        return cast(End, last) if last and last["event"] in FINAL_STATES else None
 
-    def events(self, after: int = 0) -> list[dict[str, Any]]:
+    @property
+    def faithfulness(self) -> Scores:
+        """Quality of the map at the end, by measure; empty where it was not measured."""
+        end = self.end
+        return (end and end.get("faithfulness")) or {}
+
+    def events(self, after: int = 0) -> list[Event]:
         """Return the events from number `after` (from 0) on."""
         return self.log.events(after)
 
@@ -72,25 +85,26 @@ class EventLogDir:
     def frame(self, frame: str) -> bytes:
         """Return the int16 positions of a frame by its hash; raise RunNotFoundError if it does not exist."""
         path = self.path / "frames" / f"{frame}.i16"
-        if not is_run_id(frame) or not path.is_file():
+        if not is_run_id(frame) or not os.path.lexists(path):
             raise RunNotFoundError(f"Run {self.id} has no frame {str(frame)[:40]!r}.")
-        with reading(path):
-            content = path.read_bytes()
+        with reading(path), open_regular(path) as file:
+            content = file.read()
         if hashlib.sha256(content).hexdigest()[:16] != frame:
             raise DamagedFileError(path, "it was changed, or is cut off")
         return content
 
-    def positions(self, frame: dict[str, Any]) -> np.ndarray:
+    def positions(self, frame: FrameMeta) -> np.ndarray:
         """Return the positions of a frame (n × dims, float32), described as in an event."""
         self.check_frame(frame)
         return dequantize(self.frame(frame["id"]), frame["dims"], Box(tuple(frame["center"]), frame["scale"]))
 
-    def check_frame(self, frame: dict[str, Any]) -> None:
+    def check_frame(self, frame: FrameMeta) -> None:
         """Raise DamagedFileError if the file of a frame is missing, or of a size other than in its event."""
         path, expected = self.path / "frames" / f"{frame['id']}.i16", 2 * frame["n"] * frame["dims"]
         try:
-            size = path.stat().st_size
-        except OSError:
+            with reading(path), open_regular(path) as file:
+                size = os.fstat(file.fileno()).st_size
+        except FileNotFoundError:
             raise DamagedFileError(path, MISSING) from None
         if size != expected:
             raise DamagedFileError(path, f"it should have {expected:,} bytes; it has {size:,}")

@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from dmlviz.ops.linear_projection import LinearProjection, default_projection
+from dmlviz.storage.run_schema.events import FrameMeta
 
 INT16_MAX = 32767
 MISSING = -32768  # a point without a finite position, which is not drawn
@@ -60,10 +61,10 @@ class Frame:
         """Hash of the bytes, 16 hexadecimal digits."""
         return hashlib.sha256(self.data).hexdigest()[:16]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> FrameMeta:
         """Return everything but the bytes, as JSON types."""
-        box = {"center": list(self.box.center), "scale": self.box.scale}
-        return {"id": self.id, "n": self.n, "dims": self.dims, **box, "items": self.items}
+        center, scale = list(self.box.center), self.box.scale
+        return FrameMeta(id=self.id, n=self.n, dims=self.dims, center=center, scale=scale, items=self.items)
 
 
 def quantize(coordinates: np.ndarray, box: Box) -> bytes:
@@ -89,7 +90,7 @@ class LiveProjector:
     """Projects each snapshot on its own basis, rotated onto the previous frame so that points do not jump.
 
     Args:
-        labels: classes of the tracked images (n); without them, wide embeddings are projected by PCA.
+        labels: Classes of the tracked images (n); without them, wide embeddings are projected by PCA.
     """
 
     def __init__(self, labels: np.ndarray | None = None) -> None:
@@ -128,7 +129,7 @@ def render_replay(
     """Project all snapshots and the end on one basis and in one box.
 
     Args:
-        basis: the linear projection.
+        basis: The linear projection.
         snapshots: (step, tracked embeddings) of each snapshot.
         last: (step, all test embeddings) at the end.
 

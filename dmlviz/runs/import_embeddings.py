@@ -30,10 +30,10 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
     """Save embeddings as a run, with scores and further columns; equal embeddings are one run.
 
     Args:
-        runs: the runs.
-        vectors: embeddings (n × d) with labels (n) and class names.
-        title: title of the run.
-        data: folder of the data sets, where the pictures of the rows go, if there are any.
+        runs: The runs.
+        vectors: Embeddings (n × d) with labels (n) and class names.
+        title: Title of the run.
+        data: Folder of the data sets, where the pictures of the rows go, if there are any.
 
     Returns:
         The finished run.
@@ -75,7 +75,7 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
 
 
 def is_scored(vectors: LabeledEmbeddings) -> bool:
-    """Whether scores are computed at the import: all pairs of very many rows take too long for that."""
+    """Return whether scores are computed at the import: all pairs of very many rows take too long for that."""
     return vectors.comparable and len(vectors.embeddings) <= MAX_SCORED
 
 

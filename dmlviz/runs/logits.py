@@ -1,6 +1,4 @@
-"""What a loss with class weights says of a test image at the end of a run: a score of each class, with its margin."""
-
-from typing import Any
+"""Class scores of a test image at the end of a run, with margins, for losses with class weights."""
 
 import numpy as np
 import torch
@@ -9,20 +7,17 @@ from torch import Tensor
 from dmlviz import losses
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.losses.class_weights import ClassWeights
+from dmlviz.runs.answers import Logits
 from dmlviz.runs.run import LOSS_WEIGHTS, Run
+from dmlviz.storage.regular_file import regular_path
 
 
-def logits(run: Run, item: int) -> dict[str, Any]:
+def logits(run: Run, item: int) -> Logits:
     """Return the scores of a test image with each training class, before and after the margin of the loss.
 
     Args:
         run: A finished run whose loss has class weights.
         item: Index of the test image.
-
-    Returns:
-        {"classes": ids of the training classes (k), "own": the row of the image's class, or None for a held-out one,
-        "before": scores without a margin (k), "after": scores as the loss sees them, where the image's own class
-        bears the margin (k), "norm": length of the embedding}.
 
     Raises:
         UserError: If the run has no class weights, or no such image.
@@ -39,13 +34,7 @@ def logits(run: Run, item: int) -> dict[str, Any]:
         before[0] = _scores(loss, x, 1)[0]  # the first class's own score bears the margin where it is the label
     own = classes.index(int(labels[item])) if int(labels[item]) in classes else None
     after = before if own is None else _scores(loss, x, own)
-    return {
-        "classes": classes,
-        "own": own,
-        "before": before.tolist(),
-        "after": after.tolist(),
-        "norm": float(x.norm()),
-    }
+    return Logits(classes=classes, own=own, before=before.tolist(), after=after.tolist(), norm=float(x.norm()))
 
 
 def _scores(loss: ClassWeights, x: Tensor, label: int) -> Tensor:
@@ -68,7 +57,8 @@ def _class_weights(run: Run) -> ClassWeights:
     )
     path = run.path / LOSS_WEIGHTS
     try:
-        loss.load_state_dict(load_file(path))
+        with regular_path(path) as name:
+            loss.load_state_dict(load_file(name))
     except (SafetensorError, RuntimeError, OSError):
         raise DamagedFileError(path, "it does not hold the weights of this run's loss") from None
     for part in loss.modules():

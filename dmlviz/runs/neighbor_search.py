@@ -11,6 +11,7 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.event_log_dir import EventLogDir, RunNotFoundError
+from dmlviz.storage.run_schema.events import TRAINING_EVENT, TrainingEnd, TrainingEvent
 
 if TYPE_CHECKING:
     from dmlviz.ops.nearest_neighbors import Metric, NearestNeighbors
@@ -24,8 +25,10 @@ class Neighbor(NamedTuple):
     label: int
 
 
-class NeighborSearch(EventLogDir):
+class NeighborSearch(EventLogDir[TrainingEvent, TrainingEnd]):
     """A run whose embeddings can be searched, exactly."""
+
+    kinds = TRAINING_EVENT
 
     @property
     @abstractmethod
@@ -55,14 +58,14 @@ class NeighborSearch(EventLogDir):
         """Return the k nearest neighbors of a test image, nearest first, excluding the image itself.
 
         Args:
-            item: index of the test image.
-            k: number of neighbors.
-            step: search the tracked images at this snapshot; by default all test images at the end, or the last
+            item: Index of the test image.
+            k: Number of neighbors.
+            step: Search the tracked images at this snapshot; by default all test images at the end, or the last
                 snapshot while the run trains.
-            metric: distance metric.
+            metric: Distance metric.
 
         Raises:
-            UserError: if the image is not among those searched.
+            UserError: If the image is not among those searched.
         """
         search, items = self._search(step, metric)
         row = int(np.searchsorted(items, item))

@@ -21,7 +21,7 @@ _KEPT = "kept"  # in this file: the share of each image's neighbors that are nei
 
 
 def by_index(run: "Run") -> bool:
-    """Whether the run has so many test images that an index finds the neighbors of all."""
+    """Return whether the run has so many test images that an index finds the neighbors of all."""
     labels = run.labels
     return labels is not None and len(labels) > MAX_EXACT
 

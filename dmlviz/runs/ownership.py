@@ -1,7 +1,7 @@
-"""Who holds a run or a data set, and who else may see it: one small file for each, beside the runs.
+"""Owners and readers of runs and data sets: one small file for each, beside the runs.
 
 Equal configs are one run, so several people can hold the same folder. Each of them has an entry of their own: title,
-tags, pin and visibility. Deleting removes one entry; the folder may go when nobody holds it any more.
+tags, pin and visibility. Deleting removes one entry; the folder may be deleted once it has no holder.
 """
 
 import secrets
@@ -22,7 +22,7 @@ from dmlviz.storage.files import FileLock, ensure_dir, write_json
 from dmlviz.storage.run_schema.validation import read
 
 Visibility = Literal["private", "link", "shelf"]
-"""Who sees it besides its holder: nobody, everyone who opened its link, or everyone."""
+"""The people besides its holder who see it: none, everyone who opened its link, or everyone."""
 
 VISIBILITIES: tuple[Visibility, ...] = ("private", "link", "shelf")
 MAX_READERS = 2000  # people who opened the link of one entry
@@ -32,7 +32,7 @@ PersonId = Annotated[str, Field(min_length=1, max_length=250)]
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What one holder has of a run or a data set.
+    """A holder's record of a run or a data set.
 
     Attributes:
         holder: ID of the person.
@@ -40,12 +40,12 @@ class Entry:
         title: Title that the holder gave it.
         tags: The holder's tags.
         pinned: Whether it is never deleted to make room.
-        visibility: Who else sees it.
+        visibility: The other people who see it.
         key: The secret part of its link; empty if it has none.
         readers: IDs of the people who opened the link.
-        added: When the holder got it, in seconds since 1970.
+        added: Time when the holder got it, in seconds since 1970.
         temporary: Whether it is deleted after a day, as the runs of guests are.
-        deleted: When the holder deleted it, in seconds since 1970; None if not.
+        deleted: Time when the holder deleted it, in seconds since 1970; None if not.
     """
 
     holder: PersonId
@@ -76,7 +76,7 @@ class Ownership:
         self._thread_lock = threading.Lock()
 
     def all_entries(self, item: str) -> tuple[Entry, ...]:
-        """Return every entry, deleted ones too; none where the file is missing or damaged, so that nobody sees it."""
+        """Return every entry, deleted ones too; none if the file is missing or damaged, which hides the item."""
         try:
             return self._read(item)
         except DamagedFileError:
@@ -104,22 +104,16 @@ class Ownership:
         """Return what a person holds."""
         return [item for item in self.items() if self.entry(item, person) is not None]
 
-    def add(self, item: str, *, holder: str, name: str, title: str, temporary: bool = False) -> None:
-        """Give a person an entry; one that they hold already stays as it is.
-
-        Args:
-            item: The run or data set.
-            holder: ID of the person.
-            name: Name of the person.
-            title: Title of the entry.
-            temporary: Whether it is deleted after a day.
-        """
+    def add(
+        self, item: str, *, holder: str, name: str, title: str, tags: tuple[str, ...] = (), temporary: bool = False
+    ) -> None:
+        """Give a person an entry, with the fields of `Entry`; one that they hold already stays as it is."""
 
         def change(entries: list[Entry]) -> list[Entry]:
             if any(entry.holder == holder and entry.deleted is None for entry in entries):
                 return entries
             others = [entry for entry in entries if entry.holder != holder]
-            new = Entry(holder=holder, name=name, title=title, added=time.time(), temporary=temporary)
+            new = Entry(holder=holder, name=name, title=title, tags=tags, temporary=temporary, added=time.time())
             return [*others, new]
 
         self._change(item, change)
@@ -169,7 +163,7 @@ class Ownership:
         )
 
     def remove(self, item: str, holder: str) -> bool:
-        """Delete a holder's entry, restorable; return whether nobody holds the item any more."""
+        """Delete a holder's entry, restorable; return whether the item has no holder any more."""
         self.change(item, holder, deleted=time.time(), visibility="private", key="", readers=())
         return not self.entries(item)
 
@@ -231,7 +225,7 @@ class Ownership:
 
     def _change(self, item: str, change: Callable[[list[Entry]], list[Entry]]) -> None:
         with self._locked():
-            before = self._read(item)  # damaged: raises, so that nobody's entry is overwritten
+            before = self._read(item)  # damaged: raises, so that no entry is overwritten
             after = change([*before])
             if tuple(after) != before:
                 write_json(self._path(item), _ENTRIES.dump_python(tuple(after), mode="json"))

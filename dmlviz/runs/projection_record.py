@@ -9,12 +9,12 @@ from dmlviz.runs.event_log_dir import EventLogDir
 from dmlviz.runs.run_info import read_config
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, read_shape, take
 from dmlviz.storage.run_schema.descriptions import PROJECTION
-from dmlviz.storage.run_schema.projection_events import PROJECTION_EVENT
+from dmlviz.storage.run_schema.events import PROJECTION_EVENT, ProjectionEnd, ProjectionEvent
 
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # per-image quality of a finished map
 
 
-class ProjectionRun(EventLogDir):
+class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
     """A projection of a run: frames while it is computed, `coordinates` at the end."""
 
     kinds = PROJECTION_EVENT
@@ -52,9 +52,10 @@ class ProjectionRun(EventLogDir):
         if not self.config.resumable or self.coordinates is not None:
             return None
         for event in reversed(self.events()):
-            frame = event.get("frame")
-            if frame and event.get("iteration"):
-                return event["iteration"], self.positions(frame)
+            if event["event"] in ("frame", "finished", "stopped"):
+                frame, iteration = event.get("frame"), event.get("iteration")
+                if frame and iteration:
+                    return iteration, self.positions(frame)
         return None
 
     @property

@@ -1,23 +1,37 @@
-"""Computes a projection of a run and writes it into its folder: of the end, of one step, or of all snapshots."""
+"""Computes a projection of a run, or of some images of it, into its folder: of one step, the end, or all snapshots."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
-from dmlviz.runs.projection_items import projected_embeddings
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.files import atomic_write, write_array
+from dmlviz.storage.run_schema.events import (
+    FrameMeta,
+    LayoutEvent,
+    PhaseEvent,
+    ProjectionEndedEvent,
+    ProjectionEvent,
+    ProjectionStartedEvent,
+    ReplayEvent,
+    ReplayFrame,
+)
 
 FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates
 MAX_EPOCH_MAPS = 20  # of iterative layouts, which take seconds each
 
+if TYPE_CHECKING:
+    from dmlviz.projection import Projection
+
 Stop = Callable[[], bool] | None
+Writer = RecordWriter[ProjectionEvent]
 
 
 def run_projection(folder: Path, *, stop: Stop = None) -> None:
@@ -26,24 +40,25 @@ def run_projection(folder: Path, *, stop: Stop = None) -> None:
     Errors during the computation end as a "failed" event.
 
     Args:
-        folder: the folder of the projection, inside its run's.
-        stop: called between iterations; True stops.
+        folder: The folder of the projection, inside its run's.
+        stop: Called between iterations; True stops.
 
     Raises:
-        UserError: if the folder has no valid projection, or another process is writing it.
+        UserError: If the folder has no valid projection, or another process is writing it.
     """
     record, run = ProjectionRun(folder), Run(folder.parent.parent)
     config = record.config
     with RecordWriter(record) as writer:
         try:
             if not record.events():
-                writer.event("started", method=config.method, iterations=config.params.get("iterations"))
+                iterations = config.params.get("iterations")
+                writer.event(ProjectionStartedEvent(event="started", method=config.method, iterations=iterations))
             (_project_all_epochs if config.all_epochs else _project_once)(writer, record, run, stop)
         except Exception as error:
             writer.failed(error)
 
 
-def _project_once(writer: RecordWriter, record: ProjectionRun, run: Run, stop: Stop) -> None:
+def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:
     from dmlviz.projection import project
 
     began, config = time.perf_counter(), record.config
@@ -74,17 +89,19 @@ def _project_once(writer: RecordWriter, record: ProjectionRun, run: Run, stop: S
         np.savez(file, **quality.per_point)  # type: ignore[arg-type]
     write_array(record.path / "coordinates.npy", projection.coordinates)  # last: it marks the map as complete
     writer.event(
-        "finished",
-        frame=frame_writer.write(projection.coordinates),
-        iteration=projection.iterations,
-        seconds=time.perf_counter() - began,
-        explained=projection.explained,
-        error=projection.error,
-        faithfulness=quality.summary,
+        ProjectionEndedEvent(
+            event="finished",
+            frame=frame_writer.write(projection.coordinates),
+            iteration=projection.iterations,
+            seconds=time.perf_counter() - began,
+            explained=_explained(projection),
+            error=projection.error,
+            faithfulness={**quality.summary},
+        )
     )
 
 
-def _project_all_epochs(writer: RecordWriter, record: ProjectionRun, run: Run, stop: Stop) -> None:
+def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:
     from dmlviz.projection import num_iterations, project_sequence
 
     began, config = time.perf_counter(), record.config
@@ -113,14 +130,17 @@ def _project_all_epochs(writer: RecordWriter, record: ProjectionRun, run: Run, s
     write_array(record.path / "coordinates.npy", positions)
     box = Box.around(positions.reshape(-1, config.dims), room=1.02)
     frames = [
-        {"step": step, "explained": projection.explained, "faithfulness": projection.quality.summary}
-        | writer.frame(Frame.quantized(projection.coordinates, "tracked", box))
+        ReplayFrame(
+            step=step,
+            explained=_explained(projection),
+            faithfulness={**projection.quality.summary},
+            **writer.frame(Frame.quantized(projection.coordinates, "tracked", box)),
+        )
         for step, projection in zip(steps, projections, strict=True)
     ]
-    writer.event("replay", view=config.method, epochs=len(run.embedded_steps), frames=frames)
-    writer.event(
-        "finished", iteration=reached, seconds=time.perf_counter() - began, faithfulness=frames[-1]["faithfulness"]
-    )
+    writer.event(ReplayEvent(event="replay", view=config.method, epochs=len(run.embedded_steps), frames=frames))
+    seconds, faithfulness = time.perf_counter() - began, frames[-1]["faithfulness"]
+    writer.event(ProjectionEndedEvent(event="finished", iteration=reached, seconds=seconds, faithfulness=faithfulness))
 
 
 def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
@@ -132,32 +152,84 @@ def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
     return [steps[number] for number in subset]
 
 
-def _stopped(writer: RecordWriter, frame: dict[str, Any] | None, iteration: int, began: float) -> None:
+def _stopped(writer: Writer, frame: FrameMeta | None, iteration: int, began: float) -> None:
     seconds = time.perf_counter() - began
-    writer.event("stopped", frame=frame, iteration=iteration, seconds=seconds, reason="paused")
+    writer.event(
+        ProjectionEndedEvent(event="stopped", frame=frame, iteration=iteration, seconds=seconds, reason="paused")
+    )
+
+
+def _explained(projection: "Projection") -> list[float] | None:
+    return None if projection.explained is None else list(projection.explained)
 
 
 class _FrameWriter:
     """Writes intermediate layouts as frames and events, at most five per second."""
 
-    def __init__(self, writer: RecordWriter, items: Items) -> None:
+    def __init__(self, writer: Writer, items: Items) -> None:
         self.writer = writer
         self.items = items
         self.box = HysteresisBounds()
-        self.latest: dict[str, Any] | None = None
+        self.latest: FrameMeta | None = None
         self._due = -np.inf
 
     def show(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
         """Write a layout, unless the last one is recent."""
         if time.monotonic() >= self._due:
             self.latest = self.write(coordinates)
-            self.writer.event("frame", iteration=iteration, of=of, error=error, frame=self.latest)
+            self.writer.event(LayoutEvent(event="frame", iteration=iteration, of=of, error=error, frame=self.latest))
             self._due = time.monotonic() + FRAME_INTERVAL_S
 
     def tell(self, phase: str, iteration: int, of: int) -> None:
         """Log a phase that has no layout to show."""
-        self.writer.event("phase", words=phase, iteration=iteration, of=of)
+        self.writer.event(PhaseEvent(event="phase", words=phase, iteration=iteration, of=of))
 
-    def write(self, coordinates: np.ndarray) -> dict[str, Any]:
+    def write(self, coordinates: np.ndarray) -> FrameMeta:
         """Write a frame; return its description for an event."""
         return self.writer.frame(Frame.quantized(coordinates, self.items, self.box.around(coordinates)))
+
+
+def projected_items(run: Run, config: ProjectionConfig) -> np.ndarray:
+    """Return the test images on the map of a projection.
+
+    Args:
+        run: A run with embeddings.
+        config: The projection.
+
+    Returns:
+        Their indices, ascending: all test images, the tracked ones for earlier steps, or those of them in `subset`.
+
+    Raises:
+        UserError: If none of the subset is among them.
+    """
+    labels, tracked = run.labels, run.tracked_indices
+    whole = np.arange(0 if labels is None else len(labels)) if config.whole or tracked is None else tracked
+    if config.items is None:
+        return np.asarray(whole)
+    items = np.intersect1d(whole, config.items)
+    if not len(items):
+        raise UserError(
+            f"None of the selected images is among the {len(whole):,} of {run.title} at this step: select others, "
+            "or project the last step."
+        )
+    return items
+
+
+def projected_embeddings(run: Run, config: ProjectionConfig, step: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return embeddings (n × d) and labels (n) of the images on the map of a projection, at a step.
+
+    Args:
+        run: A run with embeddings.
+        config: The projection; only its subset counts here.
+        step: As in `Run.embeddings_at`.
+
+    Raises:
+        UserError: If there are no embeddings at this step, or none of the subset.
+    """
+    embeddings, labels = run.embeddings_at(step)
+    if config.items is None:
+        return embeddings, labels
+    tracked = run.tracked_indices
+    shown = np.arange(len(labels)) if step is None or tracked is None else tracked
+    rows = np.isin(shown, projected_items(run, config.replace(step=step, all_epochs=False)))
+    return embeddings[rows], labels[rows]

@@ -52,9 +52,9 @@ def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run |
     """Permanently remove runs until they fit: first deleted runs, then the oldest unpinned ones.
 
     Args:
-        runs: the runs.
-        limit: the limit in bytes.
-        in_use: whether a run of this ID must stay; a run that trains stays too.
+        runs: The runs.
+        limit: The limit in bytes.
+        in_use: Whether a run of this ID must stay; a run that trains stays too.
 
     Returns:
         The evicted runs.

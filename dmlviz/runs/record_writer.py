@@ -1,24 +1,29 @@
 """Writes the events and frames of a training or projection into its folder."""
 
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any, Self
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Generic, Self
 
-from dmlviz.errors import UserError
+from dmlviz.errors import DiskFullError, UserError
 from dmlviz.runs.frames import Frame
 from dmlviz.runs.run import EventLogDir
-from dmlviz.storage.files import atomic_write
+from dmlviz.storage.disk_space import disk_full, is_disk_full
+from dmlviz.storage.files import Event, atomic_write
+from dmlviz.storage.run_schema.events import FailedEvent, FrameMeta
 
 
-class RecordWriter:
+class RecordWriter(Generic[Event]):
     """Writes events and frames while it holds the lock of the folder, as a context manager.
 
     Raises:
-        UserError: on entry, if another process holds the lock.
+        UserError: On entry, if another process holds the lock.
     """
 
-    def __init__(self, record: EventLogDir, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, record: EventLogDir[Event, Any], clock: Callable[[], float] = time.time) -> None:
         self.record = record
         self.clock = clock
 
@@ -30,11 +35,11 @@ class RecordWriter:
     def __exit__(self, *exception: object) -> None:
         self.record.lock.release()
 
-    def event(self, name: str, **fields: Any) -> None:
-        """Append one event."""
-        self.record.log.append({"event": name, **fields, "time": round(self.clock(), 3)})
+    def event(self, event: Event | FailedEvent) -> None:
+        """Append one event, with the time."""
+        self.record.log.append({**event, "time": round(self.clock(), 3)})
 
-    def frame(self, frame: Frame) -> dict[str, Any]:
+    def frame(self, frame: Frame) -> FrameMeta:
         """Write a frame; return its description for an event."""
         description = frame.describe()
         path = self.record.path / "frames" / f"{description['id']}.i16"
@@ -46,10 +51,11 @@ class RecordWriter:
     def failed(self, error: BaseException) -> str:
         """Log a "failed" event and return its reason; the traceback of an internal error goes to error.txt."""
         reason = error_message(error)
-        if not isinstance(error, UserError):
-            with atomic_write(self.record.path / "error.txt") as file:
-                file.write("".join(traceback.format_exception(error)).encode())
-        self.event("failed", reason=reason)
+        with suppress(DiskFullError):  # then it is the reason, too, and there may be no room to say so
+            if not isinstance(error, UserError):
+                with atomic_write(self.record.path / "error.txt") as file:
+                    file.write("".join(traceback.format_exception(error)).encode())
+            self.event(FailedEvent(event="failed", reason=reason))
         return reason
 
 
@@ -60,6 +66,8 @@ def error_message(error: BaseException) -> str:
         return text
     if isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text:
         return "Out of memory; use smaller batches, a smaller net or fewer test images."
+    if isinstance(error, OSError) and is_disk_full(error):
+        return str(disk_full(Path(error.filename or tempfile.gettempdir())))
     if isinstance(error, OSError) and error.strerror:
         return f"Cannot read or write {error.filename or 'the run folder'}: {error.strerror}."
     return f"Internal error ({type(error).__name__}: {text[:200]})."

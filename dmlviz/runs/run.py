@@ -3,7 +3,6 @@
 import contextlib
 from datetime import datetime
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
 from dmlviz.data.columns import FILE, read_columns
+from dmlviz.displays import DISPLAYS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
 from dmlviz.runs import neighbor_table
@@ -85,12 +85,12 @@ class Run(NeighborSearch):
 
     @property
     def pinned(self) -> bool:
-        """Whether the run is never evicted."""
+        """Return whether the run is never evicted."""
         return bool(self.info.get("pinned"))
 
     @property
     def recorded(self) -> bool:
-        """Whether another program trained, and `dmlviz.record` followed it."""
+        """Return whether another program trained, and `dmlviz.record` followed it."""
         return "recording" in self.info
 
     @property
@@ -98,8 +98,8 @@ class Run(NeighborSearch):
         """Steps of the whole training; of a recorded one those so far."""
         if not self.recorded:
             return self.config.steps
-        end = self.end
-        return int(end["step"]) if end and "step" in end else max(self.snapshot_steps, default=0)
+        end = self.end_step
+        return max(self.snapshot_steps, default=0) if end is None else end
 
     @property
     def created(self) -> datetime:
@@ -114,7 +114,7 @@ class Run(NeighborSearch):
     @property
     @kept_while_unchanged("run.json", "labels.npy", "tracked.npy", "embeddings.npy")
     def embedded(self) -> bool:
-        """Whether the final embeddings exist and can be read."""
+        """Return whether the final embeddings exist and can be read."""
         try:
             return self.embeddings is not None and self.labels is not None and self.tracked_indices is not None
         except DamagedFileError:
@@ -128,10 +128,12 @@ class Run(NeighborSearch):
     @property
     def tracked_indices(self) -> np.ndarray | None:
         """Indices of the test images in snapshots, ascending; None before the start."""
+        if not (self.path / "tracked.npy").exists():  # it is written after labels.npy, maybe just now
+            return None
         images = self._count("labels.npy")
-        if images is None and (self.path / "tracked.npy").exists():  # tracked.npy is written later
+        if images is None:
             raise DamagedFileError(self.path / "labels.npy", MISSING)
-        tracked = self._indices("tracked.npy", images or 0)
+        tracked = self._indices("tracked.npy", images)
         if tracked is not None and (np.diff(tracked.astype(np.int64)) <= 0).any():
             raise DamagedFileError(self.path / "tracked.npy", "its indices do not rise")
         return tracked
@@ -230,40 +232,45 @@ class Run(NeighborSearch):
             raise DamagedFileError(path, "it holds classes that the run was not trained on")
         return batch
 
+    @property
+    def end_step(self) -> int | None:
+        """The step at the end; None before that."""
+        end = self.end
+        return end.get("step") if end else None
+
     def figure(self, name: str, **options: Any) -> "Figure":
         """Draw a figure of the run, as in the drawer Curves.
 
         Args:
-            name: name of the figure, as listed in `dmlviz.catalog.figures.FIGURES`: "roc", "recall_at_k", …; upper case
+            name: Name of the figure, as listed in `dmlviz.catalog.figures.FIGURES`: "roc", "recall_at_k", …; upper case
                 and lower case are the same.
-            **options: options of that function of `dmlviz.figures`, as step=100 or dark=True.
+            **options: Options of that function of `dmlviz.figures`, as step=100 or dark=True.
 
         Raises:
-            UserError: for an unknown figure or option, or if there is no data yet.
+            UserError: For an unknown figure or option, or if there is no data yet.
         """
         spec = FIGURES[name.lower() if isinstance(name, str) else name]
-        # By its name: figures are a room above runs, and Plotly is not loaded before it is asked for.
-        figure: Figure = import_module("dmlviz.figures.drawing").draw_run(spec.name, self, options)
+        figure: Figure = DISPLAYS["figure"](spec.name, self, options)
         return figure
 
     def all_neighbors(self) -> "NeighborTable":
-        """Return the 10 nearest neighbors of every test image; above 50,000 images by an index, whose recall it tells.
+        """Return the 10 nearest neighbors of every test image; above 50,000 images by an index, with its recall.
 
-        What an index finds is kept in the folder of the run, for the next time and for the app.
+        The result of an index is kept in the folder of the run, for the next time and for the app.
 
         Returns:
             `indices` and `distances` (n × 10, nearest first), `recall` (the share of them that is right, 1 for an
             exact search) and `measured` (the number of images on which that was measured).
 
         Raises:
-            UserError: before the end of the run.
+            UserError: Before the end of the run.
         """
         table = neighbor_table.stored_table(self)
         return neighbor_table.compute_table(self) if table is None else table
 
     def show(self, **options: Any) -> "MapWidget":
         """Return the map of the run for a notebook, live while the run is on: see `dmlviz.show`."""
-        widget: MapWidget = import_module("dmlviz.notebook").show(self, **options)  # a room above runs
+        widget: MapWidget = DISPLAYS["map"](self, **options)
         return widget
 
     def _count(self, name: str) -> int | None:
@@ -286,17 +293,17 @@ class Run(NeighborSearch):
     @property
     def embedded_steps(self) -> list[int]:
         """Steps with embeddings of the tracked images: snapshots and the end."""
-        end = (self.end or {}).get("step")
+        end = self.end_step
         return sorted({*self.snapshot_steps, *([end] if self.embedded and end is not None else [])})
 
     def embeddings_at(self, step: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return embeddings (n × d) and labels (n).
 
         Args:
-            step: a step in `embedded_steps`, for the tracked images; None for all test images at the end.
+            step: A step in `embedded_steps`, for the tracked images; None for all test images at the end.
 
         Raises:
-            RunNotFoundError: if there are none.
+            RunNotFoundError: If there are none.
         """
         embeddings, labels, tracked, steps = self.embeddings, self.labels, self.tracked_indices, self.embedded_steps
         if labels is None or tracked is None or (step is None and embeddings is None):
@@ -309,7 +316,7 @@ class Run(NeighborSearch):
         if step not in steps:
             nearest = min(steps, key=lambda other: abs(other - step), default=0)
             raise RunNotFoundError(f"{self.title} has no snapshot at step {step}; the nearest is at step {nearest}.")
-        if embeddings is not None and step == (self.end or {}).get("step"):
+        if embeddings is not None and step == self.end_step:
             return embeddings[tracked], labels[tracked]
         return self.snapshot(step), labels[tracked]
 
@@ -323,6 +330,10 @@ class Run(NeighborSearch):
                     _ = projection.config
                     projections.append(projection)
         return projections
+
+    def records(self) -> list[EventLogDir]:
+        """Return the run and its projections."""
+        return [self, *self.projections()]
 
     def drawing(self, projection: str) -> ProjectionRun:
         """Return the projection with this ID; raise RunNotFoundError if there is none."""

@@ -19,7 +19,8 @@ C = TypeVar("C", bound=Config)
 
 def read_info(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
     """Return a copy of the parsed file, cached until the file changes."""
-    return dict(_parsed(path, schema, _stamp(path)))
+    parse = _parsed.__wrapped__ if DATASETS.is_apart else _parsed
+    return dict(parse(path, schema, _stamp(path)))
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -46,13 +47,14 @@ def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -
 
 def read_config(path: Path, kind: type[C], schema: TypeAdapter[Any]) -> C:
     """Return the config in run.json or projection.json, cached until the file changes."""
-    config: C = _validated(path, kind, schema, _stamp(path))
+    validate = _validated.__wrapped__ if DATASETS.is_apart else _validated  # nothing is kept of a run that is refused
+    config: C = validate(path, kind, schema, _stamp(path))
     return config
 
 
 @lru_cache(maxsize=4096)
 def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> C:
-    info = _parsed(path, schema, stamp)
+    info = read_info(path, schema)
     if "dataset" in info:
         DATASETS.register(info["dataset"])
     try:

@@ -1,10 +1,9 @@
 """Writes the files of a run from the events of its training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +14,22 @@ from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
+from dmlviz.storage.run_schema.events import (
+    AlarmEvent,
+    AlarmOverEvent,
+    BatchEvent,
+    Centered,
+    EndedEvent,
+    FailedEvent,
+    ReplayEvent,
+    ReplayFrame,
+    SnapshotEvent,
+    StartedEvent,
+    StepEvent,
+    StoppingEvent,
+    TrainingEvent,
+)
+from dmlviz.storage.run_schema.fields import Scores
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
@@ -30,7 +45,7 @@ class RunRecorder:
 
     def __init__(
         self,
-        writer: RecordWriter,
+        writer: RecordWriter[TrainingEvent],
         run: Run,
         labels: np.ndarray,
         save_checkpoints: bool = True,
@@ -45,9 +60,9 @@ class RunRecorder:
         self.monitor = TrainingMonitor(run.config)
         self.save_checkpoints = save_checkpoints
         self.stop = stop  # what takes long is left out when this returns True
-        self.scored_on = "test"  # which images snapshots score
+        self.scored_on: Literal["validation", "test"] = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
-        self.centers: dict[int, dict[str, Any]] = {}
+        self.centers: dict[int, Centered] = {}
         self.is_embedded = False  # the test images are, after the last batch
 
     def write(self, event: Event) -> None:
@@ -59,28 +74,29 @@ class RunRecorder:
             case Step():
                 mean = self.means.add(event)
                 if mean is not None:
-                    self.writer.event("step", **mean)
+                    self.writer.event(mean)
             case BatchRecord():
                 self._write_batch(event)
             case Snapshot():
                 self._snapshot(event)
             case Stopping():
-                self.writer.event("stopping", step=event.step)
+                self.writer.event(StoppingEvent(event="stopping", step=event.step))
             case Finished():  # Stopped too
                 self._ended(event)
             case Embedded():
                 self._embedded(event)
             case Failed():
-                self.writer.event("failed", step=event.step, reason=event.reason)
+                self.writer.event(FailedEvent(event="failed", step=event.step, reason=event.reason))
 
     def _alarm(self, event: Event) -> None:
         raised, cleared = self.monitor.update(event)
         step = getattr(event, "step", 0)
         for alarm in raised:
             remedies = [suggestion.label for suggestion in suggestions(alarm.name, self.run.config)]
-            self.writer.event("alarm", step=step, alarm=alarm.name, sentence=alarm.message, remedies=remedies)
+            name, sentence = alarm.name, alarm.message
+            self.writer.event(AlarmEvent(event="alarm", step=step, alarm=name, sentence=sentence, remedies=remedies))
         for name in cleared:
-            self.writer.event("alarm_over", step=step, alarm=name)
+            self.writer.event(AlarmOverEvent(event="alarm_over", step=step, alarm=name))
 
     def _started(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
@@ -95,24 +111,29 @@ class RunRecorder:
         ensure_dir(path / "nets")
         self._update_info(device=event.device, threads=event.threads, precision=event.precision)
         self.writer.event(
-            "started",
-            steps=event.steps,
-            train_images=event.train_images,
-            validation_images=event.validation_images,
-            test_images=event.test_images,
-            scored_images=len(event.scored_indices) if event.validation_images else len(event.tracked_indices),
-            device=event.device,
-            precision=event.precision,
-            view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
-            dims=display_dims(config.embedding_dim),
-            tracked=len(event.tracked_indices),
-            unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
+            StartedEvent(
+                event="started",
+                steps=event.steps,
+                train_images=event.train_images,
+                validation_images=event.validation_images,
+                test_images=event.test_images,
+                scored_images=len(event.scored_indices) if event.validation_images else len(event.tracked_indices),
+                device=event.device,
+                precision=event.precision,
+                view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
+                dims=display_dims(config.embedding_dim),
+                tracked=len(event.tracked_indices),
+                unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
+            )
         )
 
     def _write_batch(self, event: BatchRecord) -> None:
         with atomic_write(self.run.path / "batches" / f"{event.step}.npz") as file:
             event.save(file)
-        self.writer.event("batch", step=event.step, images=len(event.images), loss=event.loss, active=event.active)
+        images = len(event.images)
+        self.writer.event(
+            BatchEvent(event="batch", step=event.step, images=images, loss=event.loss, active=event.active)
+        )
 
     def _snapshot(self, event: Snapshot) -> None:
         write_array(self.run.path / "snapshots" / f"{event.step}.npy", event.embeddings.astype(np.float32))
@@ -120,16 +141,18 @@ class RunRecorder:
             write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.net_weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.last_snapshot = (event.step, event.embeddings)
-        self.centers[event.step] = _centers(event.class_centers)
-        self.writer.event(
-            "snapshot",
+        self.centers[event.step] = _centers(event.centers)
+        snapshot = SnapshotEvent(
+            event="snapshot",
             step=event.step,
             frame=frame,
-            metrics=event.metrics,
+            metrics={**event.metrics},
             scored_on=self.scored_on,
-            **({"train_metrics": event.train_metrics} if event.train_metrics else {}),
             **self.centers[event.step],
         )
+        if event.train_metrics:
+            snapshot["train_metrics"] = {**event.train_metrics}
+        self.writer.event(snapshot)
 
     def _ended(self, event: Finished) -> None:
         path = self.run.path
@@ -141,20 +164,22 @@ class RunRecorder:
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in scores.items()})
         self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         self.writer.event(
-            "stopped" if isinstance(event, Stopped) else "finished",
-            step=event.step,
-            metrics=metrics,
-            validation_metrics=validation,
-            train_metrics=event.train_metrics,
-            test_images=len(event.embeddings),
-            usual_distance=_distance_p99(event.embeddings),
-            faithfulness=self._faithfulness(event),
-            seconds=event.seconds,
-            cpu_seconds=event.cpu_seconds,
-            reason=event.reason,
+            EndedEvent(
+                event="stopped" if isinstance(event, Stopped) else "finished",
+                step=event.step,
+                metrics={**metrics},
+                validation_metrics={**validation},
+                train_metrics={**event.train_metrics},
+                test_images=len(event.embeddings),
+                usual_distance=_distance_p99(event.embeddings),
+                faithfulness=self._faithfulness(event),
+                seconds=event.seconds,
+                cpu_seconds=event.cpu_seconds,
+                reason=event.reason,
+            )
         )
 
-    def _faithfulness(self, event: Finished) -> dict[str, float] | None:
+    def _faithfulness(self, event: Finished) -> Scores | None:
         """Measure the final map; None where the training is stopped only now, with all scores there."""
         basis = self.run.linear_projection
         if isinstance(event, Stopped):
@@ -182,14 +207,19 @@ class RunRecorder:
             basis.save(file)
         steps = [step for step in self.run.snapshot_steps if step < event.step]
         snapshots = ((step, self.run.snapshot(step)) for step in steps)
-        self.centers[event.step] = _centers(event.class_centers)
+        self.centers[event.step] = _centers(event.centers)
         frames = render_replay(basis, snapshots, (event.step, event.embeddings))
         self.writer.event(
-            "replay",
-            view=basis.kind,
-            basis="last",
-            explained=[float(share) for share in basis.explained_variance_ratio],
-            frames=[{"step": step, **self.writer.frame(frame), **self.centers.get(step, {})} for step, frame in frames],
+            ReplayEvent(
+                event="replay",
+                view=basis.kind,
+                basis="last",
+                explained=[float(share) for share in basis.explained_variance_ratio],
+                frames=[
+                    ReplayFrame(step=step, **self.writer.frame(frame), **self.centers.get(step, {}))
+                    for step, frame in frames
+                ],
+            )
         )
 
     def _update_info(self, **fields: Any) -> None:
@@ -197,7 +227,7 @@ class RunRecorder:
         write_json(self.run.path / "run.json", self.run.info)
 
 
-def _centers(centers: np.ndarray | None) -> dict[str, Any]:
+def _centers(centers: np.ndarray | None) -> Centered:
     """Return the event field of class centers (k × d) in at most 3 dimensions; empty for wider embeddings."""
     if centers is None or centers.shape[1] > 3 or not np.isfinite(centers).all():
         return {}
@@ -210,24 +240,34 @@ class StepAverager:
     def __init__(self, steps: int) -> None:
         self.every = -(-steps // MAX_CURVE_POINTS)
         self.steps = steps
-        self.pending: list[dict[str, float]] = []
+        self.pending: list[Step] = []
 
     def is_due(self, event: Step) -> bool:
         """Return whether the pending steps are written with this one."""
         return event.step % self.every == 0 or event.step == self.steps
 
-    def add(self, event: Step) -> dict[str, float] | None:
+    def add(self, event: Step) -> StepEvent | None:
         """Add a step; return the means of the pending steps when they are due."""
-        self.pending.append(asdict(event) | {"active": event.active_fraction})
+        self.pending.append(event)
         if not self.is_due(event):
             return None
-        names = ("loss", "active", "positive_distance", "negative_distance", "images_per_second", "terms_per_image")
-        means = {name: float(np.mean([values[name] for values in self.pending])) for name in names}
-        self.pending = []
-        # Six digits suffice for a curve; all digits would be half of the size of a small run.
-        return {"step": event.step} | {
-            name: float(f"{value:.6g}") for name, value in (means | {"cpu_seconds": event.cpu_seconds}).items()
-        }
+        steps, self.pending = self.pending, []
+        return StepEvent(
+            event="step",
+            step=event.step,
+            loss=_mean(step.loss for step in steps),
+            active=_mean(step.active for step in steps),
+            positive_distance=_mean(step.positive_distance for step in steps),
+            negative_distance=_mean(step.negative_distance for step in steps),
+            images_per_second=_mean(step.images_per_second for step in steps),
+            terms_per_image=_mean(step.terms_per_image for step in steps),
+            cpu_seconds=_mean([event.cpu_seconds]),
+        )
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Return the mean with six digits, which suffice for a curve: all digits would be half of a small run's size."""
+    return float(f"{np.mean([*values]):.6g}")
 
 
 def write_weights(path: Path, weights: dict[str, np.ndarray]) -> None:
@@ -246,7 +286,7 @@ def to_half(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None, sample: int) -> dict[str, float] | None:
+def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None, sample: int) -> Scores | None:
     """Return the quality of the final map, on so many images to bound the time."""
     from dmlviz.projection import projection_quality
 
@@ -256,7 +296,7 @@ def _projection_quality(embeddings: np.ndarray, basis: LinearProjection | None, 
     positions = basis.project(embeddings)
     if n < 2 or not np.isfinite(positions).all():
         return None
-    return projection_quality(embeddings, positions, largest=int((sample * n) ** 0.5)).summary
+    return {**projection_quality(embeddings, positions, largest=int((sample * n) ** 0.5)).summary}
 
 
 def _distance_p99(embeddings: np.ndarray) -> float | None:

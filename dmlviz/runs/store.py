@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -20,9 +21,11 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import cache_dir
-from dmlviz.errors import UserError
+from dmlviz.errors import DiskFullError, UserError
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
-from dmlviz.runs.trash import Trash
+from dmlviz.runs.trash import DAMAGE_FOLDER, Trash
+from dmlviz.storage.archives import unpacked
+from dmlviz.storage.disk_space import NEW_PREFIX, new_folder, remove_stale_folders
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.text import one_line
 
@@ -37,7 +40,6 @@ OF_ONE_TRAINING = (
     "timings",
     "machine",
 )  # fields of run.json that are written as a net trains
-BUNDLED_RUNS = Path(str(files("dmlviz"))) / "ready_made_runs"
 
 
 def runs_folder(folder: str | Path | None = None) -> Path:
@@ -46,13 +48,18 @@ def runs_folder(folder: str | Path | None = None) -> Path:
     return Path(path).expanduser() if path else cache_dir() / "runs"
 
 
+def bundled_runs() -> Path:
+    """Return the folder of the ready-made runs, whose archives come with the program; raise UserError as `unpacked`."""
+    return unpacked(*sorted(Path(str(files("dmlviz")), "ready_made_runs").glob("*.zip")))
+
+
 def run_id(config: TrainConfig, recording: str = "", holder: str = "") -> str:
     """Return the ID of a run: equal settings are one run, but each training of another program is one of its own.
 
     Args:
-        config: the settings.
-        recording: what tells recordings of other programs apart, 16 hexadecimal digits; empty for a training of ours.
-        holder: the person who imported the run; empty if it was trained here.
+        config: The settings.
+        recording: The ID of a recording of another program, 16 hexadecimal digits; empty for a training of ours.
+        holder: The person who imported the run; empty if it was trained on this server.
     """
     parts = filter(None, (recording, holder))
     text = " ".join([config.id, *parts])
@@ -60,7 +67,7 @@ def run_id(config: TrainConfig, recording: str = "", holder: str = "") -> str:
 
 
 def run_not_found(run: str) -> RunNotFoundError:
-    """Return the error for a run that does not exist, or that somebody may not see: they look the same."""
+    """Return the error for a run that does not exist, or that a person may not see: they look the same."""
     reason = "; it may have been deleted" if is_run_id(run) else ": a run is named by its ID, 16 hexadecimal digits"
     return RunNotFoundError(f"There is no run {str(run)[:40]!r}{reason}.")
 
@@ -92,13 +99,19 @@ class Runs:
     """The runs of a folder, and the ready-made ones, which are read-only.
 
     Args:
-        folder: the runs folder; need not exist. By default that of the app: see `runs_folder`.
-        bundled: the folder of the ready-made runs.
+        folder: The runs folder; need not exist. By default that of the app: see `runs_folder`.
+        bundled: The folder of the ready-made runs. By default those that come with the program.
     """
 
-    def __init__(self, folder: str | Path | None = None, bundled: Path = BUNDLED_RUNS) -> None:
+    def __init__(self, folder: str | Path | None = None, bundled: Path | None = None) -> None:
         self.folder = runs_folder() if folder is None else Path(folder)
-        self.bundled = Path(bundled)
+        if bundled is not None:
+            self.bundled = Path(bundled)
+
+    @cached_property
+    def bundled(self) -> Path:
+        """The folder of the ready-made runs."""
+        return bundled_runs()
 
     @property
     def trash(self) -> Trash:
@@ -108,7 +121,7 @@ class Runs:
     @property
     def damage_cache(self) -> Path:
         """The folder that keeps which files of a run are damaged."""
-        return self.folder / ".damage"
+        return self.folder / DAMAGE_FOLDER
 
     def list(self) -> list[Run]:
         """Return every readable run, newest first, ready-made runs last; one per ID."""
@@ -144,8 +157,8 @@ class Runs:
         """Return the run with this ID, or else the only one with this title.
 
         Raises:
-            RunNotFoundError: if there is none.
-            UserError: if several runs have this title.
+            RunNotFoundError: If there is none.
+            UserError: If several runs have this title.
         """
         named = [] if is_run_id(name) else [run for run in self.list() if run.title == name]
         if len(named) > 1:
@@ -188,9 +201,9 @@ class Runs:
         """Create the folder of a training, replacing an earlier run of the same settings.
 
         Args:
-            config: the settings.
-            title: title of the run; by default data set, loss and miner.
-            recording: of a training that another program does: see `run_id`.
+            config: The settings.
+            title: Title of the run; by default data set, loss and miner.
+            recording: Of a training that another program does: see `run_id`.
 
         Returns:
             The run, without events.
@@ -228,35 +241,40 @@ class Runs:
         """Return the run itself, or a copy of a ready-made run in this folder."""
         if not self.is_bundled(run):
             return run
-        copy = Path(tempfile.mkdtemp(prefix=".copy-", dir=ensure_dir(self.folder)))
-        shutil.copytree(run.path, copy, dirs_exist_ok=True)
-        copy.chmod(0o755)
-        try:
-            copy.rename(self.folder / run.id)
-        except OSError:  # another process was faster
-            shutil.rmtree(copy, ignore_errors=True)
+        with new_folder(ensure_dir(self.folder)) as copy:
+            shutil.copytree(run.path, copy, dirs_exist_ok=True)
+            with contextlib.suppress(OSError):  # another process was faster
+                copy.rename(self.folder / run.id)
         return Run(self.folder / run.id)
+
+    def remove_stale_folders(self) -> None:
+        """Remove what processes left that were killed while they made, replaced or deleted a run."""
+        for pattern in (f"{NEW_PREFIX}*", f"{OLD_PREFIX}*", f"*/projections/{NEW_PREFIX}*"):
+            remove_stale_folders(self.folder, pattern)
 
     def rename(self, run: str, title: str) -> None:
         """Rename a run; raise UserError for a ready-made run or an empty title."""
-        record, title = self._writable(run), one_line(title)
+        title = one_line(title)
         if not title:
             raise UserError("A run needs a title; got an empty one.")
-        write_json(record.path / "run.json", record.info | {"title": title})
+        self._note(run, title=title)
 
     def tag(self, run: str, tags: Iterable[str]) -> None:
         """Replace the tags; raise UserError for a ready-made run."""
-        record = self._writable(run)
         unique = dict.fromkeys(filter(None, (one_line(tag, 30) for tag in tags)))
-        write_json(record.path / "run.json", record.info | {"tags": [*unique][:MAX_TAGS]})
+        self._note(run, tags=tuple(unique)[:MAX_TAGS])
 
     def pin(self, run: str, pinned: bool = True) -> None:
         """Pin or unpin a run: a pinned run is never evicted. Raise UserError for a ready-made run."""
+        self._note(run, pinned=pinned)
+
+    def _note(self, run: str, **fields: object) -> None:
+        """Change fields of run.json."""
         record = self._writable(run)
-        write_json(record.path / "run.json", record.info | {"pinned": pinned})
+        write_json(record.path / "run.json", record.info | fields)
 
     def delete(self, run: str) -> None:
-        """Move a run to the trash; raise UserError while it is written, and for a ready-made run."""
+        """Move a run to the trash; raise UserError while it is written or Clean uses it, and for a ready-made run."""
         try:
             record = self._writable(run)
         except UnreadableRunError:
@@ -323,6 +341,8 @@ def _new_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
     """
     try:
         return _replaced_run_dir(path, name, info)
+    except DiskFullError:
+        raise
     except OSError as error:
         raise UserError(
             f"The folder of runs cannot be written to ({error.strerror}): make room on its disk, or choose another "
@@ -331,18 +351,17 @@ def _new_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
 
 
 def _replaced_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
-    new = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
-    new.chmod(0o755)
-    ensure_dir(new / "frames")
-    for frame in (path / "frames").glob("*.i16"):
-        with contextlib.suppress(OSError):  # another process may have been faster
-            os.link(frame, new / "frames" / frame.name)
-    (new / "events.jsonl").touch()
-    write_json(new / name, info)
-    if path.exists():
-        _remove(path, replacement=new)
-    else:
-        new.rename(path)
+    with new_folder(path.parent) as new:
+        ensure_dir(new / "frames")
+        for frame in (path / "frames").glob("*.i16"):
+            with contextlib.suppress(OSError):  # another process may have been faster
+                os.link(frame, new / "frames" / frame.name)
+        (new / "events.jsonl").touch()
+        write_json(new / name, info)
+        if path.exists():
+            _remove(path, replacement=new)
+        else:
+            new.rename(path)
     return path
 
 

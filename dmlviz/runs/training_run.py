@@ -8,6 +8,7 @@ from typing import Any
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
+from dmlviz.storage.run_schema.events import EndedEvent, PreparingEvent, TrainingEvent
 from dmlviz.training.events import Event, Failed
 
 
@@ -26,18 +27,18 @@ def train_and_record(
     without final embeddings.
 
     Args:
-        run: a run without events.
-        data_root: the data folder.
-        data: the run's data set, if already loaded.
-        stop: called between batches and during downloads; True stops.
-        clock: the time in seconds, for the log.
-        save_checkpoints: whether to save the nets of some snapshots, up to 4 MB.
+        run: A run without events.
+        data_root: The data folder.
+        data: The run's data set, if already loaded.
+        stop: Called between batches and during downloads; True stops.
+        clock: The time in seconds, for the log.
+        save_checkpoints: Whether to save the nets of some snapshots, up to 4 MB.
 
     Yields:
         The events of `dmlviz.training.loop.train`.
 
     Raises:
-        UserError: if another process is writing the run.
+        UserError: If another process is writing the run.
     """
     with RecordWriter(run, clock) as writer:
         step = 0
@@ -54,12 +55,16 @@ def train_and_record(
                 recorder.write(event)
                 yield event
         except CancelledError:
-            writer.event("stopped", step=0, metrics={}, reason="stopped before the data set was downloaded")
+            writer.event(_stopped(0, "stopped before the data set was downloaded"))
         except Exception as error:
             yield Failed(step=step, reason=writer.failed(error), diverged=False)
         except (KeyboardInterrupt, GeneratorExit):
-            writer.event("stopped", step=step, metrics={}, reason="interrupted")
+            writer.event(_stopped(step, "interrupted"))
             raise
+
+
+def _stopped(step: int, reason: str) -> EndedEvent:
+    return EndedEvent(event="stopped", step=step, metrics={}, reason=reason)
 
 
 class CancelledError(Exception):
@@ -69,7 +74,7 @@ class CancelledError(Exception):
 class _DownloadProgress:
     """Logs the progress of a download, four times a second, and cancels it on request."""
 
-    def __init__(self, writer: RecordWriter, dataset: str, stop: Callable[[], bool] | None) -> None:
+    def __init__(self, writer: RecordWriter[TrainingEvent], dataset: str, stop: Callable[[], bool] | None) -> None:
         self.writer = writer
         self.dataset = dataset
         self.stop = stop
@@ -81,4 +86,4 @@ class _DownloadProgress:
         now = self.writer.clock()
         if now - self.logged_at >= 0.25 or done == total:
             self.logged_at = now
-            self.writer.event("preparing", dataset=self.dataset, done=done, total=total)
+            self.writer.event(PreparingEvent(event="preparing", dataset=self.dataset, done=done, total=total))

@@ -7,8 +7,10 @@ import time
 from pathlib import Path
 
 from dmlviz.errors import UserError
-from dmlviz.storage.files import ensure_dir, is_run_id
+from dmlviz.storage.files import FileLock, ensure_dir, is_run_id
 
+CLEANING_FOLDER = ".cleaning"  # in the runs folder: a folder ID-* for what a run has found in its training data
+DAMAGE_FOLDER = ".damage"  # in the runs folder: a file ID.json that names the damaged files of a run
 TRASH_RETENTION_S = 24 * 3600.0
 
 
@@ -19,10 +21,22 @@ class Trash:
         self.folder = folder / ".trash"
 
     def add(self, path: Path) -> None:
-        """Move a run's folder into the trash, replacing an older run of the same ID."""
+        """Move a run's folder into the trash, replacing an older run of the same ID.
+
+        Its findings by Clean and the cached result of its damage check are removed permanently.
+
+        Raises:
+            UserError: While Clean works on the run.
+        """
+        findings = [*(path.parent / CLEANING_FOLDER).glob(f"{path.name}-*")]
+        if any(FileLock(folder / "lock").locked for folder in findings):
+            raise UserError("This run still looks through its training data; stop that on the page Clean first.")
         self.remove(path.name)
         path.rename(ensure_dir(self.folder) / path.name)
         os.utime(self.folder / path.name)  # the deletion time
+        for folder in findings:
+            shutil.rmtree(folder, ignore_errors=True)
+        (path.parent / DAMAGE_FOLDER / f"{path.name}.json").unlink(missing_ok=True)
 
     def restore(self, run: str) -> Path:
         """Move a run back and return its folder; raise UserError if it was purged, or trained again."""
@@ -42,7 +56,7 @@ class Trash:
     def remove(self, run: str) -> None:
         """Remove a run permanently, if it is in the trash."""
         if is_run_id(run) and (self.folder / run).is_dir():
-            # Rename it first, so that nobody restores a half-deleted run.
+            # Rename it first, so that a half-deleted run cannot be restored.
             doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=self.folder))
             (self.folder / run).rename(doomed / run)
             shutil.rmtree(doomed, ignore_errors=True)

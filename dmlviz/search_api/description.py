@@ -3,10 +3,10 @@
 from html import escape
 from typing import Any
 
-from dmlviz import __version__
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.query_image import describe_preparation
 from dmlviz.runs.run import Run
+from dmlviz.version import __version__
 
 MAX_NEIGHBORS = 1000
 USUAL_NEIGHBORS = 10
@@ -42,13 +42,20 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
 
     Args:
         run: The run that it answers for.
-        address: Where it is, without a slash at the end.
+        address: Its address, without a slash at the end.
         needs_token: Whether callers send a token.
     """
     spec = DATASETS[run.config.dataset]
     neighbor = _object(item=_type("integer"), distance=_type("number"), **{"class": _type("string")})
+    confidence = _object(
+        level={"type": "string", "enum": ["sure", "unsure", "unlike"]},
+        title=_type("string", "The answer in a few words."),
+        sentence=_type("string", "Why it is not sure; empty if it is."),
+        basis=_type("string", "On which images that is calibrated."),
+    )
     answer = _object(
         votes=_type("integer", "How many of the neighbors are of this class."),
+        confidence=confidence,
         neighbors={"type": "array", "items": neighbor, "description": "The nearest test images, nearest first."},
         embedding={"type": "array", "items": _type("number")},
         **{"class": _type("string", "The class of most neighbors.")},
@@ -76,14 +83,14 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
                     "parameters": [k],
                     "requestBody": {
                         "required": True,
-                        "description": "PNG, JPEG or WebP, up to 2 MB: as the body, or as the file of a form.",
+                        "description": "PNG, JPEG, WebP or HEIC, up to 30 MB: as the body, or as the file of a form.",
                         "content": picture,
                     },
                     "responses": {
                         "200": _answer("The neighbors.", answer),
                         "400": _refusal("The picture or k is refused."),
                         **refused,
-                        "413": _refusal("The picture has more than 2 MB."),
+                        "413": _refusal("The picture has more than 30 MB."),
                     },
                 }
             },

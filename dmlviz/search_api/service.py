@@ -3,6 +3,7 @@
 import io
 import re
 from collections import Counter
+from collections.abc import AsyncGenerator
 from http import HTTPStatus
 from pathlib import Path
 from secrets import compare_digest
@@ -12,19 +13,21 @@ import numpy as np
 from PIL import Image
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.query_image import decode, prepare
+from dmlviz.data.query_image import MAX_BYTES, TOO_MANY_BYTES, decode, prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.embed import embed, load_for_pictures
+from dmlviz.runs.query_calibration import judge_of
 from dmlviz.runs.run import Run
 from dmlviz.search_api.description import MAX_NEIGHBORS, USUAL_NEIGHBORS, describe, page
-from dmlviz.search_api.picture_body import TooLargeError, read_picture
 
 MIN_TOKEN_LENGTH = 16
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]+")  # what every client can put into a header
@@ -36,8 +39,8 @@ class SearchService:
 
     Args:
         run: A finished run with a net.
-        token: What callers send as `Authorization: Bearer TOKEN`, at least 16 letters, digits or . _ ~ -; None lets
-            everybody ask.
+        token: Token that callers send as `Authorization: Bearer TOKEN`, at least 16 letters, digits or . _ ~ -; None
+            serves requests without one.
         data_root: Folder of the data sets; None for the usual place.
 
     Raises:
@@ -69,19 +72,19 @@ class SearchService:
         )
 
     async def page(self, request: Request) -> Response:
-        """What the service does, for a person."""
+        """Return the description of the service for a person."""
         return HTMLResponse(page(self._description(request)), headers=_PAGE_HEADERS)
 
     async def openapi(self, request: Request) -> Response:
-        """What the service does, for a program."""
+        """Return the description of the service for a program."""
         return JSONResponse(self._description(request))
 
     async def neighbors(self, request: Request) -> Response:
-        """The nearest test images of the picture in the body."""
+        """Return the nearest test images of the picture in the body."""
         if (refusal := self._refusal(request)) is not None:
             return refusal
         try:
-            picture = await read_picture(request)
+            picture = await _read_picture(request)
             return JSONResponse(await run_in_threadpool(self.answer, picture, _count(request)))
         except TooLargeError as error:
             return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
@@ -89,7 +92,7 @@ class SearchService:
             return _error(HTTPStatus.BAD_REQUEST, str(error))
 
     async def image(self, request: Request) -> Response:
-        """One test image as PNG."""
+        """Return one test image as PNG."""
         if (refusal := self._refusal(request)) is not None:
             return refusal
         try:
@@ -102,20 +105,23 @@ class SearchService:
         """Return the neighbors of an encoded picture, as plain JSON types.
 
         Args:
-            picture: PNG, JPEG or WebP.
+            picture: PNG, JPEG, WebP or HEIC.
             k: Number of neighbors.
 
         Raises:
             UserError: For a file that is no such picture, or a blank one.
         """
         dataset = self.run.config.dataset
-        embedding = embed(self.run, prepare(decode(picture, dataset), dataset).image[None])[0]
+        image = prepare(decode(picture, dataset), dataset).image[None]
+        embeddings = embed(self.run, image)
+        embedding = embeddings[0]
         nearest = self.run.neighbors_of_point(np.asarray(embedding, np.float32), k)
         classes = DATASETS[dataset].classes
         label, votes = Counter(neighbor.label for neighbor in nearest).most_common(1)[0]
         return {
             "class": classes[label],
             "votes": votes,
+            "confidence": judge_of(self.run, self.data_root).judge(image, embeddings)[0],
             "neighbors": [
                 {"item": neighbor.item, "class": classes[neighbor.label], "distance": neighbor.distance}
                 for neighbor in nearest
@@ -172,3 +178,53 @@ def _error(status: HTTPStatus, words: str) -> Response:
 
 def _failed(request: Request, exception: Exception) -> Response:
     return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "The service failed here; its terminal says why.")
+
+
+FORM = "multipart/form-data"
+FORM_BYTES = 64 * 1024  # of a form, beside the picture
+
+
+class TooLargeError(UserError):
+    """More bytes than a picture has."""
+
+
+async def _read_picture(request: Request) -> bytes:
+    """Return the encoded picture that was sent, without reading more than one may have.
+
+    Raises:
+        UserError: Without a picture; its kin `TooLargeError` for more bytes than one may have.
+    """
+    form = request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+    body = await _read(request, MAX_BYTES + form * FORM_BYTES)
+    picture = await _file_of_form(request, body) if form else body
+    if not picture:
+        raise UserError(
+            "The body is empty: send a PNG, JPEG, WebP or HEIC file as the body, as curl --data-binary @digit.png does."
+        )
+    return picture
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > limit:
+            raise TooLargeError(f"{TOO_MANY_BYTES}: send a smaller one.")
+    return bytes(body)
+
+
+async def _file_of_form(request: Request, body: bytes) -> bytes:
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    try:
+        form = await MultiPartParser(request.headers, stream(), max_files=1, max_fields=10).parse()
+    except MultiPartException as error:
+        raise UserError(f"The form could not be read ({error.message.rstrip('.')}): send one file in it.") from None
+    try:
+        files = [value for value in form.values() if isinstance(value, UploadFile)]
+        if not files:
+            raise UserError("The form holds no file: send one, as curl -F image=@digit.png does.")
+        return await files[0].read()
+    finally:
+        await form.close()

@@ -5,6 +5,7 @@ once (gh-106905). The headers that NumPy writes for plain numbers are simple eno
 """
 
 import math
+import os
 import re
 import struct
 import zipfile
@@ -17,6 +18,7 @@ from typing import IO
 import numpy as np
 
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.storage.regular_file import open_regular
 
 NUMBERS = "fiub"  # dtype kinds: float, signed and unsigned integer, boolean
 WHOLE = "iu"
@@ -60,7 +62,7 @@ def read_array(path: Path, kinds: str = NUMBERS, shape: tuple[int | None, ...] |
         DamagedFileError: For a file that holds no such array.
     """
     try:
-        with reading(path), open(path, "rb") as file:
+        with reading(path), open_regular(path) as file:
             stored_shape, fortran, dtype = _header(file)
             check_array(path, stored_shape, dtype, kinds, shape)
             order: str = "F" if fortran else "C"
@@ -74,9 +76,9 @@ def read_array(path: Path, kinds: str = NUMBERS, shape: tuple[int | None, ...] |
 def read_shape(path: Path) -> tuple[int, ...] | None:
     """Return the shape in an npy file's header, checked against the file size; None when there is no such file."""
     try:
-        with reading(path), open(path, "rb") as file:
+        with reading(path), open_regular(path) as file:
             shape, _, dtype = _header(file)
-            if path.stat().st_size - file.tell() < math.prod(shape) * dtype.itemsize:
+            if os.fstat(file.fileno()).st_size - file.tell() < math.prod(shape) * dtype.itemsize:
                 raise ValueError("it is cut off")
             return shape
     except FileNotFoundError:
@@ -85,7 +87,7 @@ def read_shape(path: Path) -> tuple[int, ...] | None:
 
 def array_names(path: Path) -> list[str]:
     """Return the names of the arrays in an npz file."""
-    with reading(path), zipfile.ZipFile(path) as archive:
+    with reading(path), open_regular(path) as file, zipfile.ZipFile(file) as archive:
         return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
@@ -108,9 +110,9 @@ def read_arrays(
 
     Raises:
         DamagedFileError: For an invalid file, or an array of another kind.
-        FileNotFoundError: When there is no such file.
+        FileNotFoundError: If there is no such file.
     """
-    with reading(path), zipfile.ZipFile(path) as archive:
+    with reading(path), open_regular(path) as file, zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         if names is not None:
             entries = [entry for entry in entries if entry.filename.removesuffix(".npy") in names]

@@ -27,7 +27,7 @@ def kept_while_unchanged(*names: str) -> Callable[[Callable[[H], T]], Callable[[
         names: The files in the folder that the value is made from.
 
     Returns:
-        The decorator. What the method raises is not kept.
+        The decorator. Errors of the method are not kept.
     """
 
     def decorate(method: Callable[[H], T]) -> Callable[[H], T]:

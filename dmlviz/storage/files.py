@@ -7,18 +7,24 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Generic
 
 import numpy as np
 from pydantic import TypeAdapter
+from typing_extensions import TypeVar
 
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.storage.arrays import reading
+from dmlviz.storage.disk_space import writing
+from dmlviz.storage.regular_file import open_regular
 from dmlviz.storage.run_schema.validation import OBJECT, parse
 
 _ID = re.compile(r"[0-9a-f]{16}")
+Event = TypeVar("Event", bound=Mapping[str, Any], default=Any)
 
 
 def is_run_id(text: object) -> bool:
@@ -27,13 +33,19 @@ def is_run_id(text: object) -> bool:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears under its name, complete, when the block ends; after an exception nothing appears."""
+def atomic_write(path: Path, size: int = 0) -> Iterator[IO[bytes]]:
+    """Open a file that appears under its name, complete, when the block ends; after an exception nothing appears.
+
+    Args:
+        path: The file.
+        size: Bytes that are to be written, if known: for the words of a DiskFullError.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with open(temporary, "wb") as file:
-            yield file
-        os.replace(temporary, path)
+        with writing(path.parent, size):
+            with open(temporary, "wb") as file:
+                yield file
+            os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -48,7 +60,7 @@ def write_json(path: Path, value: Any) -> None:
 def write_array(path: Path, array: np.ndarray) -> None:
     """Write an npy file, atomically and without pickle."""
     whole = np.ascontiguousarray(array)
-    with atomic_write(path) as file:
+    with atomic_write(path, whole.nbytes) as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(whole))
         file.write(whole.reshape(-1).view(np.uint8).data)  # np.save would hide that a disk is full
 
@@ -56,12 +68,13 @@ def write_array(path: Path, array: np.ndarray) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON document; None when there is no such file or it is not JSON."""
     try:
-        return json.loads(path.read_bytes())
+        with open_regular(path) as file:
+            return json.loads(file.read())
     except (OSError, ValueError):
         return None
 
 
-class EventLog:
+class EventLog(Generic[Event]):
     """A log of JSON lines, appended by one process and read by others; an incomplete last line is ignored.
 
     Args:
@@ -71,15 +84,15 @@ class EventLog:
 
     def __init__(self, path: Path, kinds: TypeAdapter[Any] = OBJECT) -> None:
         self.path = path
-        self.kinds = kinds
+        self.kinds: TypeAdapter[Event] = kinds
 
-    def append(self, event: dict[str, Any]) -> None:
+    def append(self, event: Mapping[str, Any]) -> None:
         """Append one line, after removing an incomplete last line. NaN and infinity become null."""
-        self.append_lines([json.dumps(_to_json(event), separators=(",", ":"), allow_nan=False).encode()])
+        self.append_lines([json.dumps(to_json(event), separators=(",", ":"), allow_nan=False).encode()])
 
     def append_lines(self, lines: list[bytes]) -> None:
         """Append lines as they are, without their ends, after removing an incomplete last line."""
-        with open(self.path, "ab+") as file:
+        with writing(self.path.parent), open_regular(self.path, "ab+") as file:
             end = file.seek(0, os.SEEK_END)
             if end and (file.seek(end - 1), file.read(1))[1] != b"\n":
                 file.truncate(self._last_newline(file, end))
@@ -89,15 +102,15 @@ class EventLog:
         """Return the complete lines from number `after` (0-based) on, unparsed."""
         return self._content().split(b"\n")[after:-1]
 
-    def events(self, after: int = 0) -> list[dict[str, Any]]:
+    def events(self, after: int = 0) -> list[Event]:
         """Return the complete lines from number `after` (0-based) on, parsed."""
         return [self.event(line, number) for number, line in enumerate(self.lines(after), after)]
 
-    def event(self, line: bytes, number: int | None = None) -> dict[str, Any]:
+    def event(self, line: bytes, number: int | None = None) -> Event:
         """Parse one line; `number` (0-based) names the line in the error message."""
         return parse(self.kinds, line, self.path, "its last line: " if number is None else f"line {number + 1}: ")
 
-    def last(self, within: int = 1 << 16) -> dict[str, Any] | None:
+    def last(self, within: int = 1 << 16) -> Event | None:
         """Return the last complete line, parsed; None if there is none within the last `within` bytes."""
         content = self._content(within)
         parts = content.split(b"\n")
@@ -107,14 +120,12 @@ class EventLog:
     def _content(self, within: int | None = None) -> bytes:
         """Read all bytes, or the last `within`; empty when there is no log."""
         try:
-            with open(self.path, "rb") as file:
+            with reading(self.path), open_regular(self.path) as file:
                 if within is not None:
                     file.seek(max(0, file.seek(0, os.SEEK_END) - within))
                 return file.read()
         except FileNotFoundError:
             return b""
-        except OSError as error:
-            raise DamagedFileError(self.path, (error.strerror or type(error).__name__).lower()) from None
 
     @staticmethod
     def _last_newline(file: IO[bytes], end: int) -> int:
@@ -141,7 +152,7 @@ class LogFollower:
     def read_new(self) -> list[tuple[int, str]]:
         """Return (number, line) of every new complete line, 0-based; restart when the file was replaced."""
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 status = os.fstat(file.fileno())
                 if status.st_ino != self._inode or status.st_size < self._offset:
                     if self._inode != 0:
@@ -168,7 +179,8 @@ class FileLock:
 
     def acquire(self, timeout: float = 1.0) -> bool:
         """Acquire the lock; return False if it is still held after `timeout` seconds."""
-        self._file = open(self.path, "ab")  # noqa: SIM115  (held open on purpose)
+        with writing(self.path.parent):
+            self._file = open_regular(self.path, "ab+")
         deadline = time.monotonic() + timeout
         while not _flock(self._file, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
@@ -185,11 +197,11 @@ class FileLock:
 
     @property
     def locked(self) -> bool:
-        """Whether any process, this one included, holds the lock now."""
+        """Return whether any process, this one included, holds the lock now."""
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 return not _flock(file, fcntl.LOCK_SH)  # shared: two simultaneous checks must not block each other
-        except FileNotFoundError:
+        except (FileNotFoundError, DamagedFileError):  # no process holds a lock that is no file
             return False
 
 
@@ -206,17 +218,23 @@ def _flock(file: IO[bytes], kind: int) -> bool:
 def ensure_dir(path: Path) -> Path:
     """Create a folder with its parents and return it; raise UserError where that is not allowed."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
         return path
+    except DiskFullError:
+        raise
     except OSError as error:
         raise UserError(f"Cannot create {path} ({error.strerror}): choose a writable folder.") from None
 
 
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
+    """Return a value as JSON types: numbers as Python's, NaN and infinity as None, a dataclass as its fields."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, dict):
-        return {str(key): _to_json(inner) for key, inner in value.items()}
+        return {str(key): to_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_json(inner) for inner in value]
+        return [to_json(inner) for inner in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

@@ -1,4 +1,4 @@
-"""Somebody else's text, made fit for one line of a page or a terminal."""
+"""Make text that another person wrote fit for one line of a page or a terminal."""
 
 import re
 
@@ -13,3 +13,13 @@ def one_line(text: str, max_length: int = 80) -> str:
         'two lines, [31m no color'
     """
     return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())[:max_length].strip()
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> counted(1, "step"), counted(2000, "step")
+        ('1 step', '2,000 steps')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

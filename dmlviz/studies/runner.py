@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.jobs.job import Key
+from dmlviz.jobs.job_record import TrialRecord
+from dmlviz.jobs.order import trial as trial_order
 from dmlviz.jobs.scheduler import JobScheduler
-from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.runs.record_writer import error_message
 from dmlviz.storage.files import FileLock
+from dmlviz.storage.run_schema.events import FailedEvent
 from dmlviz.studies.study import Study, create_study, list_studies, study_id
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
@@ -27,11 +28,11 @@ STOP_CHECK_S = 0.5  # seconds between two looks whether another process asked fo
 class StudyRunner:
     """The studies of a folder, and a thread for each that runs. Safe to use from many threads; close it at the end.
 
-    A study goes on where it ended, whatever ended it; the trials under way are begun again.
+    An interrupted study resumes; the trials that were running are restarted.
 
     Args:
         scheduler: Does the trials. It gives way to others: no more trials are handed out than there are slots.
-        folder: Where the studies are kept.
+        folder: The folder of the studies.
         plan: Says which trials a study wants.
     """
 
@@ -61,7 +62,8 @@ class StudyRunner:
             lab: Name of the lab.
             size: "quick" or "full".
             dataset: Name of the data set.
-            owner: Who asks; one owner has one trial at a time under way, an empty one as many as there are slots.
+            owner: ID of the requesting person. One owner has one trial at a time under way, an empty one as many as
+                there are slots.
             path: Its folder, by default one in the runner's.
             afresh: Throw away the results of an earlier one.
 
@@ -102,7 +104,7 @@ class StudyRunner:
         return resumed
 
     def wait(self, study: Study, timeout: float | None = None) -> bool:
-        """Wait until a study no longer runs here; return whether that is so."""
+        """Wait until a study no longer runs in this process; return whether that is so."""
         sitting = self._sittings.get(study.path.resolve())
         if sitting is None:
             return True
@@ -130,7 +132,7 @@ class _Sitting(threading.Thread):
         self.plan = plan
         self.lock = lock
         self._info = study.info
-        self._under_way: dict[str, tuple[Trial, TrialRecord, Key]] = {}
+        self._under_way: dict[str, tuple[Trial, TrialRecord]] = {}
         self._news = threading.Event()
         self._leaving = False
 
@@ -200,38 +202,39 @@ class _Sitting(threading.Thread):
 
     def _hand_out(self, trial: Trial) -> bool:
         """Give a trial to the scheduler; False when the owner may not have more under way."""
-        order = {"lab": self._info["lab"], "trial": asdict(trial) | {"settings": dict(trial.settings)}}
-        record = TrialRecord.create(self.study.trial_folder(trial.name), order)
+        order = trial_order(
+            self.study.trial_folder(trial.name),
+            self._info["lab"],
+            asdict(trial) | {"settings": dict(trial.settings)},
+            f"{self.study.id}/{trial.name}",
+        )
         try:
-            key = self.scheduler.try_out(
-                f"{self.study.id}/{trial.name}", record, trial.dataset, self._info["owner"], on_end=self._news.set
-            )
+            self._under_way[trial.name] = trial, self.scheduler.submit(order, self._info["owner"], self._news.set)
         except UserError:
             return False
-        self._under_way[trial.name] = trial, record, key
         return True
 
     def _collect(self) -> list[TrialResult]:
         """Keep the results of the trials that have ended."""
         results = []
-        for name, (trial, record, key) in [*self._under_way.items()]:
-            if self.scheduler.owners_of(key):
+        for name, (trial, record) in [*self._under_way.items()]:
+            if self.scheduler.owners_of(record):
                 continue
             try:
                 end = record.end
             except DamagedFileError as error:
-                end = {"event": "failed", "reason": str(error)}
+                end = FailedEvent(event="failed", reason=str(error))
             if end is None and self._leaving:
                 continue
             del self._under_way[name]
-            end = end or {"event": "failed", "reason": "The trial ended without a result."}
+            end = end or FailedEvent(event="failed", reason="The trial ended without a result.")
             if end["event"] == "stopped":  # by hand, without its study: it is begun again
                 continue
             result = TrialResult(
                 trial=trial,
-                values=end.get("values", {}),
+                values=end["values"] if end["event"] == "finished" else {},
                 error=end["reason"] if end["event"] == "failed" else "",
-                seconds=end.get("seconds", 0.0),
+                seconds=end["seconds"] if end["event"] == "finished" else 0.0,
                 folder=record.path,
             )
             self.study.append(result)
@@ -240,9 +243,9 @@ class _Sitting(threading.Thread):
 
     def _stop_trials(self) -> None:
         """Stop the trials under way and wait until their workers have ended."""
-        keys = [key for _, _, key in self._under_way.values()]
-        for key in keys:
-            self.scheduler.stop("", trial=key.trial)
-        while any(map(self.scheduler.owners_of, keys)) and not self._leaving:
+        records = [record for _, record in self._under_way.values()]
+        for record in records:
+            self.scheduler.stop(record)
+        while any(map(self.scheduler.owners_of, records)) and not self._leaving:
             self._news.wait(STOP_CHECK_S)
             self._news.clear()

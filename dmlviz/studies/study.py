@@ -1,5 +1,6 @@
 """The folder of a study: what was asked, the results so far, and a folder for what each trial wrote."""
 
+import json
 import os
 import platform
 import shutil
@@ -12,12 +13,11 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from dmlviz import __version__
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.storage.files import EventLog, FileLock, ensure_dir, write_json
+from dmlviz.storage.files import EventLog, FileLock, atomic_write, ensure_dir, write_json
 from dmlviz.storage.run_schema.validation import STRICT, read
-from dmlviz.studies.results_table import write_table
 from dmlviz.studies.trial import Size, Trial, TrialResult
+from dmlviz.version import __version__
 
 FOLDER = ".studies"  # in the folder of the runs
 StudyState = Literal["running", "finished", "stopped", "failed", "interrupted"]
@@ -74,7 +74,7 @@ class Study:
 
     @property
     def info(self) -> StudyFile:
-        """What was asked and how it stands; raise UserError where there is no study or it cannot be read."""
+        """The request and the state; raise UserError if there is no study or it cannot be read."""
         try:
             return read(_STUDY, self.path / "study.json")
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class Study:
 
     @property
     def exists(self) -> bool:
-        """Whether the folder holds a study."""
+        """Return whether the folder holds a study."""
         return (self.path / "study.json").is_file()
 
     @property
@@ -92,7 +92,7 @@ class Study:
 
     @property
     def state(self) -> StudyState:
-        """How it stands: one that should run and that no process holds was interrupted."""
+        """The state; a study that should run and that no process holds was interrupted."""
         state = self.info["state"]
         if state == "running" and not self.lock.locked:
             again = self.info["state"]  # it may have ended in between
@@ -106,7 +106,7 @@ class Study:
 
     @property
     def is_stop_requested(self) -> bool:
-        """Whether some process asked for its end."""
+        """Return whether some process asked for its end."""
         return (self.path / "stop").exists()
 
     def request_stop(self) -> None:
@@ -166,7 +166,7 @@ class Study:
 
 
 def study_id(lab: str, size: Size, dataset: str) -> str:
-    """Return the name of a study's folder: equal wishes are one study."""
+    """Return the name of a study's folder: equal requests are one study."""
     return f"{lab}-{size}-{dataset}"
 
 
@@ -218,3 +218,47 @@ def describe_machine() -> str:
 def done_seconds(results: Sequence[TrialResult]) -> tuple[float, float]:
     """Return the seconds that the finished trials were expected to take, and those that they took."""
     return sum(result.trial.seconds for result in results), sum(result.seconds for result in results)
+
+
+def write_table(results: Sequence[TrialResult], path: Path) -> None:
+    """Write a row for each trial: name, data set, error, seconds, then a column for each setting and each value.
+
+    Settings come as `settings.NAME`, values as `values.NAME`; what is neither number, text nor truth value is JSON.
+
+    Args:
+        results: The results.
+        path: The file, written atomically.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = [_row(result) for result in results]
+    columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys(name for row in rows for name in row)}
+    for row in rows:
+        for name, column in columns.items():
+            column.append(row.get(name))
+    table = pyarrow.table({name: _column(values) for name, values in columns.items()})
+    with atomic_write(path) as file:
+        parquet.write_table(table, file)
+
+
+def _row(result: TrialResult) -> dict[str, Any]:
+    trial = result.trial
+    return {
+        "name": trial.name,
+        "dataset": trial.dataset,
+        "error": result.error,
+        "seconds": result.seconds,
+        **{f"settings.{name}": value for name, value in trial.settings.items()},
+        **{f"values.{name}": value for name, value in result.values.items()},
+    }
+
+
+def _column(values: list[Any]) -> Any:
+    """Return numbers, truth values or texts as they are, a mixture or anything else as JSON."""
+    import pyarrow
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        return pyarrow.array(values)
+    return pyarrow.array([None if value is None else json.dumps(value) for value in values])

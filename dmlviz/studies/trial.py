@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from dmlviz.jobs.job_record import StoppedError
+
 Size = Literal["quick", "full"]
 
 
@@ -16,7 +18,7 @@ class Trial:
         name: Unique in its study; also a file name, for instance "batch_hard-margin_0.2-seed_1".
         settings: Everything that the measurement needs, as plain JSON types. Equal settings give equal results.
         dataset: Name of the data set that it reads.
-        seconds: Processor seconds that it is expected to take on one core; the cost told before it starts.
+        seconds: Processor seconds that it is expected to take on one core; the cost shown before it starts.
     """
 
     name: str
@@ -27,14 +29,14 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
-    """What a trial measured.
+    """The result of a trial.
 
     Attributes:
         trial: The trial.
         values: Its measurements, as plain JSON types; {} when it failed.
-        error: Why it failed, for instance because the training diverged; empty otherwise.
+        error: The reason of a failure, for instance that the training diverged; empty otherwise.
         seconds: Wall seconds that it took.
-        folder: Where it wrote its arrays (`.npy`, `.npz`) and runs, for the pictures behind a point.
+        folder: The folder of its arrays (`.npy`, `.npz`) and runs, for the pictures behind a point.
     """
 
     trial: Trial
@@ -53,11 +55,11 @@ class Measurement(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class TrialContext:
-    """What a trial gets from the worker that does it.
+    """The surroundings of a trial in the worker that runs it.
 
     Attributes:
         folder: An empty folder for its arrays and runs; kept with the result.
-        data_root: Where the data sets are; None for the usual place.
+        data_root: The folder of the data sets; None for the default.
         report: Called now and then with the share that is done (0 to 1) and, if there are any, measurements so far.
         stop: True when it should end early; then it raises `TrialStoppedError`.
     """
@@ -68,5 +70,5 @@ class TrialContext:
     stop: Callable[[], bool] = field(default=lambda: False)
 
 
-class TrialStoppedError(Exception):
+class TrialStoppedError(StoppedError):
     """The trial was asked to stop before it had a result."""

@@ -16,11 +16,11 @@ class Augmentation:
     draw of its own. torch's global random state stays untouched.
 
     Args:
-        strengths: strengths by name, see `dmlviz.catalog.augmentation`.
-        size: side of the images in pixels.
-        background: what a shift or a rotation uncovers, from 0 (black) to 1.
-        color: whether the images have three channels.
-        seed: seed of the random numbers.
+        strengths: Strengths by name, see `dmlviz.catalog.augmentation`.
+        size: Side of the images in pixels.
+        background: Value of pixels that a shift or a rotation uncovers, from 0 (black) to 1.
+        color: Whether the images have three channels.
+        seed: Seed of the random numbers.
     """
 
     def __init__(self, strengths: Mapping[str, float], *, size: int, background: float, color: bool, seed: int) -> None:

@@ -40,21 +40,21 @@ class BatchRecord:
     """One training batch. With neither `pairs` nor `triplets` the loss used the whole batch.
 
     Attributes:
-        step: the number of the batch, from 1.
-        loss: the value of the loss.
-        active: the fraction of active loss terms.
-        images: indices of the training images (n).
-        labels: their classes (n).
-        embeddings_before: embeddings before the update (n × d, float32).
-        embeddings_after: embeddings after the update (n × d, float32).
-        gradient: gradient of the loss with respect to `embeddings_before` (n × d).
-        pairs: pairs from a miner or sampler (n × n, True where row i is compared with column j).
-        is_anchored: whether the pairs have a direction.
-        triplets: triplets from a miner or sampler (k × 3: anchor, positive, negative), evenly thinned to MAX_TRIPLETS.
-        num_mined: the number of tuples before thinning.
-        loss_weights: the loss's parameters by name; one row per class of the config's `train_classes`.
-        loss_per_image: the loss of each image (n), for losses that are a sum over images.
-        pixels: the augmented images as the net saw them (uint8, n × h × w or n × h × w × 3); None where they are those
+        step: The number of the batch, from 1.
+        loss: The value of the loss.
+        active: The fraction of active loss terms.
+        images: Indices of the training images (n).
+        labels: Their classes (n).
+        embeddings_before: Embeddings before the update (n × d, float32).
+        embeddings_after: Embeddings after the update (n × d, float32).
+        gradient: Gradient of the loss with respect to `embeddings_before` (n × d).
+        pairs: Pairs from a miner or sampler (n × n, True where row i is compared with column j).
+        is_anchored: Whether the pairs have a direction.
+        triplets: Triplets from a miner or sampler (k × 3: anchor, positive, negative), evenly thinned to MAX_TRIPLETS.
+        num_mined: The number of tuples before thinning.
+        loss_weights: The loss's parameters by name; one row per class of the config's `train_classes`.
+        loss_per_image: The loss of each image (n), for losses that are a sum over images.
+        pixels: The augmented images as the net saw them (uint8, n × h × w or n × h × w × 3); None where they are those
             of the data set.
     """
 
@@ -140,7 +140,7 @@ class BatchRecord:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether shapes, indices and values fit together."""
+        """Return whether shapes, indices and values fit together."""
         n, triplets = len(self.labels), self.triplets
         return (
             self.embeddings_before.ndim == 2
@@ -170,7 +170,7 @@ def _quantized(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarra
 
 
 def _are_pictures(pixels: np.ndarray, n: int) -> bool:
-    """Whether these are n square gray or color images of one size."""
+    """Return whether these are n square gray or color images of one size."""
     shape = pixels.shape
     is_picture = pixels.ndim in (3, 4) and shape[1] == shape[2] > 0 and shape[3:] in ((), (3,))
     return pixels.dtype == np.uint8 and is_picture and shape[0] == n

@@ -15,12 +15,12 @@ class BatchRecorder:
     """Recorder of one batch: create it after the forward pass, call `finish` after `optimizer.step()`.
 
     Args:
-        images: indices of the images (n).
-        labels: their classes (n).
-        embeddings: what the loss sees of them (n × d).
-        tuples: the tuples of a miner or sampler.
-        loss: the loss after its call.
-        pixels: the augmented images (uint8); None where they are those of the data set.
+        images: Indices of the images (n).
+        labels: Their classes (n).
+        embeddings: Embeddings as the loss sees them (n × d).
+        tuples: The tuples of a miner or sampler.
+        loss: The loss after its call.
+        pixels: The augmented images (uint8); None where they are those of the data set.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class BatchRecorder:
         """Return the record of the batch, or None if a value is not finite.
 
         Args:
-            step: the number of the batch, from 1.
-            loss: the value of the loss.
-            active: the fraction of active loss terms.
-            net: the net after the update, in training mode, with its projection head.
-            inputs: the images of the batch, as the net takes them.
-            gradient_scale: what the gradients were multiplied with on their way.
+            step: The number of the batch, from 1.
+            loss: The value of the loss.
+            active: The fraction of active loss terms.
+            net: The net after the update, in training mode, with its projection head.
+            inputs: The images of the batch, as the net takes them.
+            gradient_scale: Factor on the gradients.
         """
         after = _embed_without_side_effects(net, inputs)
         gradient = self.embeddings.grad

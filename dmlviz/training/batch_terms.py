@@ -15,8 +15,7 @@ from dmlviz.losses.terms import SummedTerms, Terms
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.ops.pairwise import without_autocast
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.class_arcs import Arc, class_arcs
-from dmlviz.training.term_places import count_noun, term_places
+from dmlviz.training.term_places import Arc, class_arcs, count_noun, term_places
 from dmlviz.training.tuple_difficulty import ComparingLoss, MinedTuples, classify_tuples
 
 
@@ -25,14 +24,15 @@ class BatchTerms:
     """The terms of a batch, with the numbers that stand in their formulas.
 
     Attributes:
-        terms: for each comparison of `classify_tuples`, in that order, the terms that it takes part in: the value, 1
+        terms: For each comparison of `classify_tuples`, in that order, the terms that it takes part in: the value, 1
             for a pair of two classes or 0, and the numbers of `symbols`. Empty where the loss has no term for it.
-        symbols: what the numbers of each term are, in LaTeX.
-        constants: numbers that are the same in every term, by symbol.
-        formula, negative_formula, note: see `LossSpec.term`, `negative_term` and `term_note`.
-        count: what the loss is the mean of, as in "96 triplets"; empty where it is no such mean, or not all are known.
-        arcs: where on the circle each class wins, for a loss with angle margins in two dimensions.
-        reason: why there are no terms, in a sentence; empty where there are some.
+        symbols: Symbols of each term's numbers, in LaTeX.
+        constants: Numbers that are the same in every term, by symbol.
+        formula, negative_formula, note: See `LossSpec.term`, `negative_term` and `term_note`.
+        count: Terms of which the loss is the mean, as in "96 triplets"; empty if it is no such mean, or if some are
+            unknown.
+        arcs: Arcs of the circle on which each class wins, for a loss with angle margins in two dimensions.
+        reason: Reason why there are no terms, in a sentence; empty where there are some.
     """
 
     terms: list[list[list[float]]]
@@ -54,8 +54,8 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
     """Return the terms that each comparison of a recorded batch takes part in.
 
     Args:
-        config: the run's.
-        batch: one of its recorded batches.
+        config: The run's.
+        batch: One of its recorded batches.
 
     Returns:
         The terms: that of a comparison's triplet, or of its pairs, or of its first image, whichever the loss has.
@@ -89,7 +89,7 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
 
 
 def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss | None:
-    """The loss with the weights that were recorded; None where some were not."""
+    """Return the loss with the recorded weights; None if some are missing."""
     loss = losses.build(
         seer.name,
         embedding_dim=batch.embeddings_before.shape[1],
@@ -105,7 +105,7 @@ def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss 
 
 
 def _class_numbers(config: TrainConfig, batch: BatchRecord) -> np.ndarray:
-    """What the loss took for the classes of the images (n), numbered from 0."""
+    """Return the class indices of the images (n, from 0) as the loss saw them."""
     compared = batch.compared_labels(config)
     return np.searchsorted(config.train_classes if config.use_labels else np.unique(compared), compared)
 
@@ -128,7 +128,7 @@ def _is_thinned(batch: BatchRecord) -> bool:
 
 
 def _count(parts: list[Terms | SummedTerms | Tensor], whole: Batch, seer: ComparingLoss) -> str:
-    """What the loss is the mean of; empty where it is the sum of several things."""
+    """Return a description of what the loss is the mean of; empty if it is the sum of several things."""
     (part, *others) = parts
     if others or isinstance(part, Tensor):
         return ""
@@ -141,7 +141,7 @@ def _count(parts: list[Terms | SummedTerms | Tensor], whole: Batch, seer: Compar
 
 
 def _terms(parts: list[Terms], whole: Batch, seer: ComparingLoss, seen: MinedTuples) -> dict[str, Any]:
-    """The terms of each comparison, and what their numbers are."""
+    """Return the terms of each comparison, and their numbers."""
     found: list[list[list[float]]] = [[] for _ in seen.indices]
     symbols: list[str] = []
     constants: dict[str, float] = {}
@@ -162,5 +162,5 @@ def _terms(parts: list[Terms], whole: Batch, seer: ComparingLoss, seen: MinedTup
 
 
 def _plain(value: Tensor | float) -> float:
-    """The number to six digits: more are not shown."""
+    """Return the number to six digits: more are not shown."""
     return float(f"{float(value):.6g}")

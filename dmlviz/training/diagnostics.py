@@ -77,8 +77,8 @@ class TrainingMonitor:
         return raised, cleared
 
     def _inactive(self) -> Alarm | None:
-        # NaN, where nobody counts the terms, is not 0.
-        if len(self.steps) < WINDOW_STEPS or any(step.active_fraction != 0 for step in self.steps):
+        # NaN, where the terms are not counted, is not 0.
+        if len(self.steps) < WINDOW_STEPS or any(step.active != 0 for step in self.steps):
             return None
         return Alarm(
             "inactive",

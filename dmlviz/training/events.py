@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dmlviz.storage.run_schema.fields import Precision
 from dmlviz.training.batch_record import BatchRecord
 
 
@@ -12,15 +13,15 @@ class Started:
     """The first event.
 
     Attributes:
-        steps: batches of the whole training; None if unknown.
-        tracked_indices: the test images that every snapshot embeds.
-        train_images: number of images that batches are made of.
-        test_images: number of test images.
-        device: the torch device.
-        threads: torch's threads.
+        steps: Batches of the whole training; None if unknown.
+        tracked_indices: The test images that every snapshot embeds.
+        train_images: Number of images that batches are made of.
+        test_images: Number of test images.
+        device: The torch device.
+        threads: Torch's threads.
         precision: "float32", or in mixed precision what the net computes with: "bfloat16" or "float16".
-        validation_images: number of training images held out to be scored; with 0 snapshots score test images.
-        scored_indices: those that every snapshot scores, as indices into the data set's training images.
+        validation_images: Number of training images held out to be scored; with 0 snapshots score test images.
+        scored_indices: Those that every snapshot scores, as indices into the data set's training images.
     """
 
     steps: int | None
@@ -29,7 +30,7 @@ class Started:
     test_images: int
     device: str
     threads: int
-    precision: str = "float32"
+    precision: Precision = "float32"
     validation_images: int = 0
     scored_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -43,7 +44,7 @@ class Step:
 
     step: int
     loss: float
-    active_fraction: float
+    active: float
     positive_distance: float
     negative_distance: float
     images_per_second: float
@@ -56,22 +57,22 @@ class Snapshot:
     """The tracked test images after `step` batches.
 
     Attributes:
-        step: batches trained so far.
-        embeddings: embeddings of the tracked images (n × d, float32).
-        metrics: scores of the validation images `Started.scored_indices`, or of the tracked test images if there are
+        step: Batches trained so far.
+        embeddings: Embeddings of the tracked images (n × d, float32).
+        metrics: Scores of the validation images `Started.scored_indices`, or of the tracked test images if there are
             none; with held-out classes also as `seen/…` and `unseen/…`.
-        train_metrics: in every fifth snapshot, scores of as many training images of each class as are scored of the
+        train_metrics: In every fifth snapshot, scores of as many training images of each class as are scored of the
             validation images.
-        net_weights: the net's weights by name, in a few evenly spread snapshots of a net that is not large; of a
+        net_weights: The net's weights by name, in a few evenly spread snapshots of a net that is not large; of a
             backbone those that are trained.
-        class_centers: centers that the loss learns (k × d; of class weights the directions), if any.
+        centers: Centers that the loss learns (k × d; of class weights the directions), if any.
     """
 
     step: int
     embeddings: np.ndarray
     metrics: dict[str, float]
     net_weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
-    class_centers: np.ndarray | None = None
+    centers: np.ndarray | None = None
     train_metrics: dict[str, float] = field(default_factory=dict)
 
 
@@ -87,18 +88,18 @@ class Embedded:
     """All test images after the last batch, before they are scored.
 
     Attributes:
-        step: batches trained.
-        embeddings: embeddings of all test images (n × d, float32).
-        net_weights: the net's weights by name.
-        loss_weights: the learned weights of the loss by name; empty for most losses.
-        class_centers: as in snapshots.
+        step: Batches trained.
+        embeddings: Embeddings of all test images (n × d, float32).
+        net_weights: The net's weights by name.
+        loss_weights: The learned weights of the loss by name; empty for most losses.
+        centers: As in snapshots.
     """
 
     step: int
     embeddings: np.ndarray
     net_weights: dict[str, np.ndarray] = field(repr=False)
     loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
-    class_centers: np.ndarray | None = None
+    centers: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,10 +16,10 @@ def head_accuracy(
     """Return the share of images whose own class has the highest score of the training classes, before any margin.
 
     Args:
-        config: the settings; its loss says how class scores follow from the weights.
-        embeddings: embeddings (n × d).
-        labels: class IDs (n); images of held-out classes have no score and are left out.
-        weights: the loss's learned parameters by name.
+        config: The settings; its loss says how class scores follow from the weights.
+        embeddings: Embeddings (n × d).
+        labels: Class IDs (n); images of held-out classes have no score and are left out.
+        weights: The loss's learned parameters by name.
 
     Returns:
         The accuracy; None for a loss without weights of classes, and where no image is left.

@@ -1,11 +1,11 @@
 """A training as an iterator of its events, which a notebook shows as a live map."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Self
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
+from dmlviz.displays import DISPLAYS
 from dmlviz.errors import UserError
 from dmlviz.training.events import Event
 
@@ -16,8 +16,8 @@ class Training(Iterator[Event]):
     At the end of a cell of a notebook it is shown as a live map: see `dmlviz.show`.
 
     Attributes:
-        config: the settings.
-        data: the data set, if it was given.
+        config: The settings.
+        data: The data set, if it was given.
     """
 
     def __init__(self, events: Iterator[Event], config: TrainConfig, data: Dataset | None) -> None:
@@ -38,7 +38,7 @@ class Training(Iterator[Event]):
             close()
 
     def take(self) -> None:
-        """Hand the training over to whoever trains it; raise UserError if it has begun."""
+        """Return the training to its caller, once; raise UserError if it has begun."""
         if self._begun:
             raise UserError("This training has begun and cannot be shown any more; call dmlviz.train again.")
         self._begun = True
@@ -48,7 +48,7 @@ class Training(Iterator[Event]):
         """Show the map where a notebook asks for more than text."""
         if self._begun or not _in_notebook():
             raise NotImplementedError  # upon which IPython shows the text
-        import_module("dmlviz.notebook").show(self)._ipython_display_()  # a room above
+        DISPLAYS["map"](self)._ipython_display_()
 
 
 def _in_notebook() -> bool:

@@ -19,10 +19,10 @@ class LabeledImages:
     them itself. Features of a backbone count as images of one pixel, with a channel for each dimension.
 
     Args:
-        split: the images and their labels.
-        data: the data set, for channels, mean and standard deviation.
-        device: where they are needed.
-        as_bytes: whether a net takes the pixels themselves, and not features, even if there are some.
+        split: The images and their labels.
+        data: The data set, for channels, mean and standard deviation.
+        device: Target device.
+        as_bytes: Whether a net takes the pixels themselves, and not features, even if there are some.
     """
 
     def __init__(self, split: Split, data: Dataset, device: torch.device, as_bytes: bool = False) -> None:

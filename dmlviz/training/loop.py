@@ -22,7 +22,7 @@ from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
 
 STOPPED_BY_USER = "stopped by hand"
-TRAIN_SCORES_EVERY = 5  # snapshots: what training images score tells little that is new from one to the next
+TRAIN_SCORES_EVERY = 5  # snapshots: the scores of training images change little from one to the next
 QUICK = {"clustering": False, "full_ranking": False, "verification": False}  # without the slow metrics
 
 
@@ -48,17 +48,17 @@ def train(
     On the CPU, equal configs give bit-identical results, for the same machine and number of threads.
 
     Args:
-        config: the settings.
-        data: the data set; loaded by name when None.
-        device: a torch device; by default a GPU if there is one.
-        stop: called between batches and between parts of the scores; True stops the training.
-        root: folder of the data sets and of their corrections; the default one when None.
+        config: The settings.
+        data: The data set; loaded by name when None.
+        device: A torch device; by default a GPU if there is one.
+        stop: Called between batches and between parts of the scores; True stops the training.
+        root: Folder of the data sets and of their corrections; the default one when None.
 
     Returns:
         The events of `dmlviz.training.events`, in order: an iterator.
 
     Raises:
-        UserError: if the config does not fit its data, e.g. too few images of a class.
+        UserError: If the config does not fit its data, e.g. too few images of a class.
 
     Example:
         >>> config = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50)
@@ -124,7 +124,7 @@ def _events(
         yield Step(
             step=step,
             loss=stats.loss,
-            active_fraction=stats.active,
+            active=stats.active,
             positive_distance=stats.positive_distance,
             negative_distance=stats.negative_distance,
             images_per_second=stats.images / (time.perf_counter() - started),
@@ -152,7 +152,7 @@ def _events(
         embeddings=embeddings,
         net_weights=trainer.weights(),
         loss_weights=trainer.loss_weights(),
-        class_centers=trainer.centers(),
+        centers=trainer.centers(),
     )
     yield embedded
     try:
@@ -171,7 +171,7 @@ def _events(
         loss_weights=embedded.loss_weights,
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
-        class_centers=embedded.class_centers,
+        centers=embedded.centers,
         reason=reason,
     )
 
@@ -190,7 +190,7 @@ def _snapshot(
         embeddings=embeddings,
         metrics=scores or trainer.scores(embeddings, trainer.test_images.labels[tracked], **QUICK),
         train_metrics=_scores_of(trainer, *train) if with_train_scores else {},
-        class_centers=trainer.centers(),
+        centers=trainer.centers(),
         net_weights=trainer.weights() if with_weights else None,
     )
 

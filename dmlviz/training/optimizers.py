@@ -31,7 +31,7 @@ def eager(kind: type[Optimizer]) -> type[Any]:
     and 66 MB in every process that trains. The methods themselves compute the same.
 
     Args:
-        kind: a class of `torch.optim`.
+        kind: A class of `torch.optim`.
     """
     methods = {name: inspect.unwrap(getattr(kind, name)) for name in ("add_param_group", "zero_grad", "step")}
     methods["step"] = torch.no_grad()(methods["step"])
@@ -46,10 +46,10 @@ def build_optimizer(
     Parameters of the loss have their own learning rate and no weight decay.
 
     Args:
-        config: the settings.
-        net: the embedding net; parameters that need no gradient stay as they are.
-        loss: the loss, with or without parameters.
-        unfrozen: those of the net that belong to a pretrained backbone, and have a rate of their own.
+        config: The settings.
+        net: The embedding net; parameters that need no gradient stay as they are.
+        loss: The loss, with or without parameters.
+        unfrozen: Those of the net that belong to a pretrained backbone, and have a rate of their own.
     """
     apart = {id(parameter) for parameter in unfrozen}
     own = [parameter for parameter in net.parameters() if parameter.requires_grad and id(parameter) not in apart]

@@ -1,13 +1,15 @@
-"""How exactly a net computes: with 32-bit numbers, or in mixed precision."""
+"""The precision of a net's arithmetic: 32-bit numbers, or mixed precision."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import cast
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
 from dmlviz.ops.pairwise import gradients_may_overflow
+from dmlviz.storage.run_schema.fields import Precision as Name
 
 FIRST_SCALE = 1024.0  # torch begins with 65,536, which the first gradients of a loss of embeddings often exceed
 
@@ -16,9 +18,9 @@ class Precision:
     """The precision of a net's forward pass, and the update that goes with it; weights and losses have 32 bits.
 
     Args:
-        device: where the net is.
-        mixed: whether the net computes with 16-bit numbers where that is exact enough.
-        half: the 16-bit type; by default bfloat16 where the device computes with it, else float16.
+        device: The net's device.
+        mixed: Whether the net computes with 16-bit numbers where that is exact enough.
+        half: The 16-bit type; by default bfloat16 where the device computes with it, else float16.
     """
 
     def __init__(self, device: torch.device, mixed: bool, half: torch.dtype | None = None) -> None:
@@ -30,9 +32,9 @@ class Precision:
         )
 
     @property
-    def name(self) -> str:
+    def name(self) -> Name:
         """The type of the net's numbers: float32, bfloat16 or float16."""
-        return str(self._type).removeprefix("torch.")
+        return cast(Name, str(self._type).removeprefix("torch."))
 
     def autocast(self) -> AbstractContextManager[object]:
         """Return the context for a forward pass."""
@@ -48,7 +50,7 @@ class Precision:
 
     @property
     def gradient_scale(self) -> float:
-        """What the gradients of the next update are multiplied with on their way."""
+        """Return the factor on the gradients of the next update."""
         return 1.0 if self._scaler is None else float(self._scaler.get_scale())
 
     def update(self, loss: Tensor, optimizer: Optimizer) -> bool:

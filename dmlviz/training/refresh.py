@@ -29,10 +29,10 @@ def refresh_in_chunks(
     The training loop takes one chunk between two batches, so that it never pauses.
 
     Args:
-        component: the loss or miner.
-        embed: returns the embeddings of a slice of the training images.
-        labels: the classes of all training images (n).
-        chunk: images per step.
+        component: The loss or miner.
+        embed: Returns the embeddings of a slice of the training images.
+        labels: The classes of all training images (n).
+        chunk: Images per step.
 
     Yields:
         None, after each chunk.

@@ -21,22 +21,22 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
     """Return the endless batches of a config; equal arguments give equal batches.
 
     Args:
-        config: the settings.
-        labels: classes of the training images (n).
-        seed: seed of the random numbers.
+        config: The settings.
+        labels: Classes of the training images (n).
+        seed: Seed of the random numbers.
 
     Returns:
         An iterator of int64 indices into `labels`, one array per batch.
 
     Raises:
-        UserError: if the images are too few for such batches.
+        UserError: If the images are too few for such batches.
     """
     batches: Iterator[np.ndarray] = registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
     return _checked(batches, config, len(labels)) if config.sampler in SAMPLERS.plugged else batches
 
 
 def _checked(batches: Iterator[Any], config: TrainConfig, n: int) -> Iterator[np.ndarray]:
-    """What a plug-in's sampler yields; raise UserError for anything but indices of as many images as a batch has."""
+    """Yield a plug-in's batches; raise UserError for one of another size or with invalid indices."""
     for indices in batches:
         batch = np.asarray(indices)
         whole = batch.ndim == 1 and np.issubdtype(batch.dtype, np.integer)

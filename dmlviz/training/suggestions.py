@@ -1,4 +1,4 @@
-"""What to try when a training fails: changes of the settings, for each alarm. Imports no torch."""
+"""Suggested changes of the settings for each alarm of a failing training. Imports no torch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

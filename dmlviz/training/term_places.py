@@ -1,11 +1,15 @@
-"""Which of a loss's terms a comparison takes part in, by the shape that the loss gives its terms."""
+"""The position of each comparison among a loss's terms, by the shape that the loss gives its terms."""
 
-from typing import Literal
+import math
+from itertools import pairwise
+from typing import Literal, TypedDict
 
 import torch
 from torch import Tensor
 
+from dmlviz.losses.base import Loss
 from dmlviz.losses.batch import Batch
+from dmlviz.losses.class_weights import ClassWeights
 from dmlviz.losses.terms import Terms
 from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.training.tuple_difficulty import MinedTuples
@@ -17,10 +21,10 @@ def term_places(part: Terms, batch: Batch, seen: MinedTuples, compares: str) -> 
     """Return where the terms of each comparison are.
 
     Args:
-        part: the terms of the batch.
-        batch: what the loss saw.
-        seen: the comparisons of the batch (k).
-        compares: what the loss compares, see `LossSpec`.
+        part: The terms of the batch.
+        batch: The batch as the loss saw it.
+        seen: The comparisons of the batch (k).
+        compares: Kind of the loss's comparisons, see `LossSpec`.
 
     Returns:
         For each of t terms, comparison after comparison: the comparison (from 0 to k − 1), the place of the term in the
@@ -88,3 +92,40 @@ def _layout(part: Terms, batch: Batch, compares: str) -> Layout:
 def _those_that_count(row: Tensor, place: Tensor, negative: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     chosen = counts.reshape(-1)[place]
     return row[chosen], place[chosen], negative[chosen]
+
+
+SAMPLES = 720  # directions
+
+
+class Arc(TypedDict):
+    """An arc on which the class in a row of the class weights wins, in radians."""
+
+    row: int
+    start: float
+    end: float
+
+
+def class_arcs(loss: Loss, embeddings: Tensor) -> list[Arc]:
+    """Return the arcs that a loss with angle margins leaves to each class; between them is the gap of the margin.
+
+    Args:
+        loss: Any loss; there are no arcs without class weights and angle margins.
+        embeddings: n × d, whose mean length the directions are given; there are no arcs unless d is 2.
+    """
+    if not isinstance(loss, ClassWeights) or loss.declaration.angular_margins is None or embeddings.shape[1] != 2:
+        return []
+    step = 2 * math.pi / SAMPLES
+    angles = (torch.arange(SAMPLES) + 0.5) * step
+    x = embeddings.norm(dim=1).mean() * torch.stack([angles.cos(), angles.sin()], dim=1)
+    winner = torch.full((SAMPLES,), -1)
+    for row in range(loss.num_classes):
+        scores = loss.scores(loss.batch(x, torch.full((SAMPLES,), row)))
+        others = scores.clone()
+        others[:, row] = -torch.inf
+        winner[scores[:, row] > others.amax(dim=1)] = row
+    edges = [0, *(torch.nonzero(winner.diff()).flatten() + 1).tolist(), SAMPLES]
+    return [
+        Arc(row=int(winner[low]), start=low * step, end=high * step)
+        for low, high in pairwise(edges)
+        if winner[low] >= 0
+    ]

@@ -21,7 +21,7 @@ from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
-from dmlviz.nets.projection_head import projection_head
+from dmlviz.nets.models import projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
 from dmlviz.ops.squared_distances import granted_threads
@@ -41,7 +41,7 @@ from dmlviz.training.validation_split import split_training_images
 
 @dataclass(frozen=True)
 class StepStats:
-    """What one batch gave: the loss, its active share, mean distances within and between classes, images, and terms."""
+    """The result of one batch: loss, active share, mean distances within and between classes, images, and terms."""
 
     loss: float
     active: float
@@ -72,7 +72,7 @@ class Trainer:
         self.precision = Precision(device, config.mixed_precision)
         net = self._untrained_net(config, data)
         self.net = net.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        # What is trained: the net, with a projection head the loss's way to the embeddings.
+        # The trained module: the net, with a projection head the loss's way to the embeddings.
         self.trained: nn.Module = self.net
         if config.projection_dim:
             head = projection_head(config.embedding_dim, config.projection_dim, config.seed)
@@ -130,8 +130,8 @@ class Trainer:
         """Train on one batch; skip the update if the loss is not finite.
 
         Args:
-            step: the number of the batch, from 1.
-            record: whether `record_batch` follows.
+            step: The number of the batch, from 1.
+            record: Whether `record_batch` follows.
         """
         self._refresh(step)
         rows = next(self.batches)
@@ -193,9 +193,9 @@ class Trainer:
         """Return embeddings (n × d, float32) of images; looks for a stop as it goes.
 
         Args:
-            images: the images.
-            indices: which of them; all when None.
-            exact: whether the net computes with 32 bits in mixed precision, too, as it does later with a new picture.
+            images: The images.
+            indices: Their indices; None for all.
+            exact: Whether the net computes with 32 bits in mixed precision, too, as it does later with a new picture.
         """
         selected = torch.arange(len(images)) if indices is None else torch.from_numpy(indices)
         chunks = selected.to(self.device).split(forward_chunk(self.net, self.device))
@@ -234,9 +234,9 @@ class Trainer:
         """Compute the metrics of embedded images, with held-out classes also of seen and unseen ones.
 
         Args:
-            embeddings: embeddings (n × d).
-            labels: class IDs (n).
-            **parts: options of `metrics.evaluate` that leave out slow parts.
+            embeddings: Embeddings (n × d).
+            labels: Class IDs (n).
+            **parts: Options of `metrics.evaluate` that leave out slow parts.
         """
         scores = metrics.evaluate(embeddings, labels, unseen=self.config.held_out_classes, **parts)
         accuracy = head_accuracy(self.config, embeddings, labels, self.loss_weights())
@@ -253,8 +253,8 @@ class Trainer:
         the seen classes.
 
         Args:
-            embeddings: embeddings (n × d) of images to classify.
-            labels: their class IDs (n).
+            embeddings: Embeddings (n × d) of images to classify.
+            labels: Their class IDs (n).
         """
         known = np.isin(labels, self.config.train_classes)
         train, validation = (self._probed(images) for images in (self.train_images, self.validation_images))

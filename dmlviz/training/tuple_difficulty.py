@@ -23,13 +23,13 @@ class MinedTuples:
     """Tuples of a batch with their difficulty.
 
     Attributes:
-        kind: pairs, triplets, or images with classes.
+        kind: Pairs, triplets, or images with classes.
         source: "selection" (by a miner or sampler), "all" (the loss uses every one), "nearest" (each positive pair
             with its nearest negative), "hardest" (the hardest triplet of each image), "classes".
         indices: k × 2 for pairs; k × 3 for triplets, and for image, its class, strongest other class.
         difficulty: EASY, SEMI_HARD or HARD for each row (k).
-        counts: number of easy, semi-hard and hard tuples, listed or not.
-        thresholds: distance thresholds of the loss.
+        counts: Number of easy, semi-hard and hard tuples, listed or not.
+        thresholds: Distance thresholds of the loss.
     """
 
     kind: Literal["pairs", "triplets", "classes"]
@@ -62,7 +62,7 @@ class ComparingLoss:
 
     @property
     def spec(self) -> LossSpec:
-        """What is declared of it."""
+        """The declaration of the loss."""
         return LOSSES[self.name]
 
     @property
@@ -72,7 +72,7 @@ class ComparingLoss:
 
 
 def classify_tuples(config: TrainConfig, batch: BatchRecord) -> MinedTuples:
-    """What the run's loss compares in this batch."""
+    """Return the comparisons of the run's loss in this batch."""
     seer = ComparingLoss.from_config(config, batch)
     space = _BatchDistances(batch, batch.compared_labels(config), seer.thresholds)
     if batch.triplets is not None:
@@ -110,7 +110,7 @@ class _BatchDistances:
         return self._counted("triplets", by, rows, self._hardness(self.d[a, p], self.d[a, n]))
 
     def every_triplet(self) -> MinedTuples:
-        """All are counted; of each anchor a few of each kind are listed."""
+        """Count all triplets, and list a few of each kind for each anchor."""
         counts, kept = np.zeros(3, np.int64), []
         random = np.random.default_rng(0)
         for a in range(len(self.d)):
@@ -133,18 +133,18 @@ class _BatchDistances:
         )
 
     def nearest(self) -> np.ndarray:
-        """Every ordered positive pair with its anchor's nearest negative (k × 3)."""
+        """Return every ordered positive pair with its anchor's nearest negative (k × 3)."""
         a, p = np.nonzero(self.positive & self.negative.any(axis=1, keepdims=True))
         return np.stack([a, p, self._nearest_negative()[a]], axis=1)
 
     def hard(self) -> np.ndarray:
-        """Each image with its farthest positive and its nearest negative (k × 3)."""
+        """Return each image with its farthest positive and its nearest negative (k × 3)."""
         a = np.flatnonzero(self.positive.any(axis=1) & self.negative.any(axis=1))
         farthest = np.where(self.positive, self.d, -np.inf).argmax(axis=1) if len(self.d) else a
         return np.stack([a, farthest[a], self._nearest_negative()[a]], axis=1)
 
     def classes(self, scores: np.ndarray, terms: np.ndarray | None, names: np.ndarray) -> MinedTuples:
-        """Each image with its class and the other class of the highest score; easy where its term is below 0.01."""
+        """Return each image with its class and the best-scored other class; easy where its term is below 0.01."""
         images, column = np.arange(len(self.labels)), np.searchsorted(names, self.labels)
         own = scores[images, column]
         others = scores.copy()
@@ -157,7 +157,7 @@ class _BatchDistances:
         return self._counted("classes", "classes", np.stack([images, self.labels, names[other]], axis=1), hardness)
 
     def _hardness(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-        """Hard: the negative is no farther than the positive. Semi-hard: farther, but by less than the gap."""
+        """Return hard where the negative is no farther than the positive, semi-hard where by less than the gap."""
         return np.where(far <= near, HARD, np.where(far < near + self.reach.margin, SEMI_HARD, EASY)).astype(np.uint8)
 
     def _of_pairs(self) -> np.ndarray:
@@ -189,7 +189,7 @@ class _BatchDistances:
 
 
 def class_scores(seer: ComparingLoss, batch: BatchRecord, classes: Sequence[int]) -> np.ndarray | None:
-    """How well each image goes with each of `classes` (n × classes) before any margin; None where there are none."""
+    """Return the score of each image for each of `classes` (n × classes) before any margin; None without scores."""
     if seer.spec.compares != "classes" or (seer.spec.needs_classes and "weight" not in seer.learned):
         return None
     return seer.spec.class_scores(batch.embeddings_before, batch.labels, classes, seer.params, seer.learned)

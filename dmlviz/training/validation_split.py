@@ -1,4 +1,4 @@
-"""Which training images a training learns from, and which it keeps back to be scored on while it trains. No torch."""
+"""Division of the training images into those to learn from and those held out for scores during training. No torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ class TrainingSplit:
     """Indices into the training images of a data set, ascending.
 
     Attributes:
-        train: images that batches are made of.
-        validation: images held out of training; empty where a config asks for none, or batches need all images.
-        scored: those of the validation images that every snapshot scores.
-        train_scored: as many images to train on of each class, whose scores tell what the net has learned by heart.
+        train: Images that batches are made of.
+        validation: Images held out of training; empty where a config asks for none, or batches need all images.
+        scored: Those of the validation images that every snapshot scores.
+        train_scored: As many images to train on of each class, whose scores show what the net has memorized.
     """
 
     train: np.ndarray = field(repr=False)
@@ -38,8 +38,8 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
     separately.
 
     Args:
-        config: the settings.
-        labels: class IDs of all training images of the data set (n).
+        config: The settings.
+        labels: Class IDs of all training images of the data set (n).
 
     Returns:
         The images to train on, those held out, and those of them that snapshots score.
@@ -90,7 +90,7 @@ def _share(config: TrainConfig, count: int) -> int:
 
 
 def _take(labels: np.ndarray, rows: np.ndarray, share: Callable[[int, int], int]) -> np.ndarray:
-    """Draw `share(label, count)` of the `count` rows of each class, whatever the other classes give."""
+    """Draw `share(label, count)` of the `count` rows of each class, independently of the other classes."""
     drawn = [np.zeros(0, np.int64)]
     for label in np.unique(labels[rows]):
         members = rows[labels[rows] == label]

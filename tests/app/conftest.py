@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dmlviz_app import protocol, routes
+from dmlviz_app.people.identity import AccessSettings
+from dmlviz_app.run_views.sprites import ImageTiles, image_tiles
+from dmlviz_app.server import services
+from dmlviz_app.server.middleware import middleware
+from dmlviz_app.server.services import Services
+from dmlviz_app.server.settings import Settings
+from dmlviz_app.widgets import components
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from typing_extensions import is_typeddict
 
-from app.api import routes
-from app.api.middleware import middleware
-from app.payloads import protocol
-from app.payloads.sprites import ImageTiles, image_tiles
-from app.runtime import services
-from app.runtime.hosting import Hosting
-from app.runtime.identity import AccessSettings
-from app.runtime.services import Services, Settings
-from app.widgets import components
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
@@ -36,6 +36,9 @@ from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
 
 # Every AppTest looks through all that is installed for components: a quarter of a second.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+# In a server of this process, threads of the watcher would look through the whole checkout again and again.
+config.set_option("server.fileWatcherType", "none")
 
 STEPS = 30
 
@@ -53,7 +56,7 @@ def adapter(name: str) -> TypeAdapter[Any]:
 
 @pytest.fixture(autouse=True)
 def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a page sends to a component in a test is what app/payloads/protocol declares, no more and no less."""
+    """Whatever a page sends to a component in a test is what app/dmlviz_app/protocol declares, no more and no less."""
     renderer = components._renderer
 
     def checked(name: str) -> Any:
@@ -94,7 +97,7 @@ def telling(config: TrainConfig = CONFIG) -> Iterator[Event]:
         yield Step(
             step=step,
             loss=2 / (1 + step),
-            active_fraction=0.5,
+            active=0.5,
             positive_distance=0.1,
             negative_distance=0.9,
             images_per_second=1e3,
@@ -167,7 +170,7 @@ def client(here: Services) -> Iterator[TestClient]:
     """Who asks the routes, over HTTP."""
     app = Starlette(
         routes=routes.routes(),
-        middleware=middleware(Hosting(), "127.0.0.1", AccessSettings()),
+        middleware=middleware(Settings(), AccessSettings()),
         exception_handlers={UserError: routes.user_error},
     )
     with TestClient(app, base_url="http://localhost") as client:

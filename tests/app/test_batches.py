@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dmlviz_app import routes
+from dmlviz_app.batch_explorer.distance_histograms import MAX_IMAGES
+from dmlviz_app.batch_explorer.payloads import COLUMNS
+from dmlviz_app.protocol.batches import BatchAnswer, DistancesAnswer
 from PIL import Image
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.api import routes
-from app.payloads import protocol
-from app.payloads.batches import COLUMNS
-from app.payloads.distance_histograms import MAX_IMAGES
 from dmlviz import data
 from dmlviz.errors import UserError
 from dmlviz.runs.record_writer import RecordWriter
@@ -82,7 +82,7 @@ def test_batch_positions_are_those_of_the_runs_own_projection(client, told):
 
 
 def test_a_batch_and_its_histograms_are_what_the_protocol_declares(client, told):
-    for path, kind in (("batches/3", protocol.batches.BatchAnswer), ("distances/10", protocol.batches.DistancesAnswer)):
+    for path, kind in (("batches/3", BatchAnswer), ("distances/10", DistancesAnswer)):
         answer = client.get(f"/dmlviz/runs/{told.id}/{path}.json")
         assert answer.status_code == 200, answer.json()
         TypeAdapter(kind).validate_json(answer.content)
@@ -95,7 +95,7 @@ def test_the_terms_of_a_batch_come_from_the_worker(client, here, told, monkeypat
     )
     answer = client.get(f"/dmlviz/runs/{told.id}/batches/3/terms.json")
     assert answer.json() == {"terms": [[1]]}
-    assert heard == [{"run": str(told.path.resolve()), "batch": 3}]
+    assert heard == [{"ask": "batch", "run": str(told.path.resolve()), "step": 3}]
     assert client.get(f"/dmlviz/runs/{told.id}/batches/4/terms.json").status_code == 404
     assert len(heard) == 1
 

@@ -2,9 +2,12 @@
 
 import threading
 
-import app.state.clean as clean
-from app.state.clean import CleanState
+import dmlviz_app.clean.state as clean
+import pytest
+from dmlviz_app.clean.state import CleanState
+
 from dmlviz.data.corrections import load_corrections
+from dmlviz.runs.training_run import train_and_record
 
 
 def action(number, image, kind, label=None, tag=None):
@@ -53,3 +56,19 @@ def test_an_action_that_comes_while_another_is_being_saved_loses_neither(here, r
     first.join()
     assert [*load_corrections(here.data, run.config.dataset).images] == [3, 5]
     assert state.note == ""
+
+
+@pytest.mark.slow
+def test_the_run_with_the_best_validation_score_comes_first(here, run, monkeypatch):
+    other = here.runs.create(run.config.replace(seed=run.config.seed + 1))
+    for _ in train_and_record(other, data_root=here.data):
+        pass
+    for scores, first in (({run.id: 0.9, other.id: 0.5}, run.id), ({run.id: 0.5, other.id: 0.9}, other.id)):
+        monkeypatch.setattr(clean, "validation_score", lambda one, scores=scores: scores.get(one.id))
+        assert next(one.id for one in clean.usable_runs(here)[run.config.dataset]) == first
+
+
+def test_a_run_without_a_net_is_not_offered(here, run):
+    (run.path / "weights.safetensors").unlink()
+    assert run.id not in {one.id for runs in clean.usable_runs(here).values() for one in runs}
+    assert "has no net" in clean.why_not(run, here)

@@ -9,12 +9,11 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 import pytest
+from dmlviz_app.run_views.columns import column_bytes, column_infos, described, has_columns, run_columns
+from dmlviz_app.run_views.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
+from dmlviz_app.run_views.view_state import UIState
 from pyarrow import parquet
 
-from app.payloads.columns import column_bytes, column_infos, described, has_columns, run_columns
-from app.payloads.per_query import per_query_bytes
-from app.payloads.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
-from app.state.explore import UIState
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.made_datasets import CAMERAS
@@ -25,6 +24,7 @@ from dmlviz.figures.data import images, measure
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check
 from dmlviz.runs.import_embeddings import import_embeddings
+from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 
@@ -144,13 +144,12 @@ def test_columns_travel_with_an_exported_run_and_damage_is_told(run, folder):
     assert [damage.file for damage in check(Run(copy.path))] == ["columns.parquet"]
 
 
-def test_a_column_is_part_of_the_address():
-    state = UIState.from_query({"color": "column.two/names ü"})
-    assert state.color == "column.two/names ü"
-    assert state.to_query() == {"color": "column.two/names ü"}
-    assert UIState.from_query({"color": "colum.x"}).color == "class"
+def test_a_color_that_does_not_exist_is_said():
+    assert UIState.from_query({"color": "column.two/names ü"}).messages == []
+    assert "colum.x" in UIState.from_query({"color": "colum.x"}).messages[0]
 
 
+@pytest.mark.slow
 def test_roles_of_made_images_are_columns_in_the_order_of_the_spec(folder):
     root = folder / "data"
     test = data.load("identities", root).test

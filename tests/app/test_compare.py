@@ -2,19 +2,16 @@
 
 import json
 from base64 import b64decode
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from dmlviz_app.compare import state as compare
+from dmlviz_app.compare.props import map_data
+from dmlviz_app.compare.state import CompareState, Pair, differences, resolve_pair, run_view
+from dmlviz_app.compare.variant import EDITABLE_FIELDS, PRESETS, preset, with_setting
+from dmlviz_app.run_views.nearest_neighbors import agreement_table
+from dmlviz_app.run_views.view_options import COMPARED_CURVES
 
-import app
-from app.panels.variant import EDITABLE_FIELDS, PRESETS, preset, with_setting
-from app.payloads.agreement import agreement_table
-from app.state import compare
-from app.state.compare import CompareState, Pair, differences, resolve_pair, run_view
-from app.state.explore_options import COMPARED_CURVES
-from app.widgets.compare_props import map_data
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
@@ -22,9 +19,9 @@ from dmlviz.figures.data import measure
 from dmlviz.figures.drawing import draw
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.storage.files import write_array
+from tests.app.pages import MAIN, open_page
 
-MAIN = Path(app.__file__).parent / "page.py"
-COMPARE = str(MAIN.parent / "screens" / "compare.py")
+COMPARE = str(MAIN.parent / "compare" / "page.py")
 DIGITS = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eval_subset_size=200, seed=5)
 
 
@@ -91,7 +88,7 @@ def test_missing_sides_are_filled_with_runs_of_the_same_data_set(here, two):
 
 
 def test_a_deleted_run_is_reported_and_replaced(here, two):
-    ui = CompareState(a="0" * 16, b=two[0].id, pinned=3)
+    ui = CompareState(a="0" * 16, b=two[0].id)
     pair = resolve_pair(ui, here, None)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
     assert len(ui.notes) == 1
@@ -129,9 +126,9 @@ def test_invalid_url_parameters_of_compare_are_ignored(query):
 
 
 def test_selecting_one_run_for_both_sides_swaps_them():
-    ui = CompareState(a="a" * 16, b="b" * 16, pinned=3)
+    ui = CompareState(a="a" * 16, b="b" * 16)
     ui.select("b" * 16, "b" * 16)
-    assert (ui.a, ui.b, ui.pinned) == ("b" * 16, "a" * 16, None)
+    assert (ui.a, ui.b) == ("b" * 16, "a" * 16)
 
 
 @pytest.fixture
@@ -142,14 +139,14 @@ def maps(here, two):
     for method, quality in (("tsne", kept | {"distance_correlation": 0.5}), ("umap", kept)):
         record = here.runs.create_projection(run, ProjectionConfig(method=method))
         with RecordWriter(record) as writer:
-            writer.event("finished", iteration=1, seconds=0.1, faithfulness=quality)
+            writer.event({"event": "finished", "iteration": 1, "seconds": 0.1, "faithfulness": quality})
     return run
 
 
 def test_two_maps_of_one_run_are_an_address(here, two):
-    ui = CompareState(a=two[0].id, b=two[1].id, pinned=3)
+    ui = CompareState(a=two[0].id, b=two[1].id)
     ui.select_twice(two[0])
-    assert (ui.a, ui.b, ui.pinned) == (two[0].id, two[0].id, None)
+    assert (ui.a, ui.b) == (two[0].id, two[0].id)
     assert ui.to_query() == {"a": two[0].id, "b": two[0].id, "view_a": "tsne", "view_b": "umap"}
     assert CompareState.from_query(ui.to_query()).to_query() == ui.to_query()
     ui.view_a = "umap"
@@ -164,23 +161,25 @@ def test_two_maps_of_one_run_share_pins_but_no_places(here, maps):
     pair = resolve_pair(ui, here, None)
     assert (pair.a.drawing.config.method, pair.b.drawing.config.method) == ("tsne", "umap")
     assert (pair.same_run, pair.same_dataset, pair.same_view) == (True, True, False)
-    props = map_data(pair.a, ui, pair)
+    props = map_data(pair.a, pair)
     assert (props["link"], props["links_views"]) == ("compare", False)
 
 
+def workbench_props(page):
+    """What the page sends to its workbench."""
+    (sent,) = [element for element in page.get("bidi_component") if element.key == "compare.workbench"]
+    return json.loads(sent.proto.json)
+
+
 def test_the_page_compares_what_two_maps_of_one_run_keep(here, maps):
-    page = AppTest.from_file(str(MAIN), default_timeout=30)
-    page.switch_page(COMPARE)
-    page.query_params.update({"a": maps.id, "b": maps.id, "view_a": "tsne", "view_b": "umap"})
-    page.run()
-    assert not page.exception
-    assert not any("Something went wrong" in caption.value for caption in page.caption)
-    table = next(element.value for element in page.markdown if "What the map keeps" in element.value)
-    assert "| What the map keeps | t-SNE | UMAP |" in table
-    assert "| Distance correlation | 0.500 | – |" in table
-    keys = {element.key for element in page.get("bidi_component")}
-    assert {"map.a", "map.b", "inspector.a"} <= keys
-    assert not {"compare_scores", "inspector.b"} & keys
+    page = open_page("compare", a=maps.id, b=maps.id, view_a="tsne", view_b="umap")
+    workbench = workbench_props(page)
+    quality = workbench["compare"]["quality"]
+    assert quality["titles"] == ["t-SNE", "UMAP"]
+    assert ["Distance correlation", [0.5, None]] in quality["rows"]
+    assert len(workbench["maps"]) == 2
+    assert len(workbench["inspectors"]) == 1
+    assert workbench["compare"]["sides"] == []
 
 
 def test_a_map_that_a_run_cannot_have_is_noted_and_given_up(here, two):
@@ -236,21 +235,29 @@ def test_a_preset_pair_differs_only_in_how_tuples_are_made(dataset, kind):
 
 
 def test_the_page_shows_both_maps_and_the_differing_settings(here, two):
-    page = AppTest.from_file(str(MAIN), default_timeout=30).run()
-    page.switch_page(COMPARE)
-    page.query_params["a"], page.query_params["b"], page.query_params["pin"] = two[0].id, two[1].id, "3"
-    page.run()
-    assert not page.exception
-    sent = {element.key: element.proto for element in page.get("bidi_component")}
-    assert {"map.a", "map.b", "compare_scores", "inspector.a", "inspector.b"} <= set(sent)
-    assert page.session_state[compare.KEY].to_query() == {"a": two[0].id, "b": two[1].id, "pin": "3"}
+    page = open_page("compare", a=two[0].id, b=two[1].id, pin=3)
+    workbench = workbench_props(page)
+    for name in ("maps", "inspectors"):
+        assert [part["run"] for part in workbench[name]] == [run.id for run in two]
+    assert [side["run"] for side in workbench["compare"]["sides"]] == [run.id for run in two]
+    assert page.session_state[compare.KEY].to_query() == {"a": two[0].id, "b": two[1].id}
     assert here.audience.viewed_runs() >= {run.id for run in two}
     assert any("seed 6 → 5" in caption.value for caption in page.caption)
     assert not any("Something went wrong" in caption.value for caption in page.caption)
 
 
+def test_an_address_without_runs_gets_them_and_keeps_what_is_looked_at(here, two):
+    page = open_page("compare", pin=3)
+    address = dict(page.query_params.items())
+    assert [*address["pin"]] == ["3"]
+    assert {address["a"], address["b"]} == {run.id for run in two}
+    page.session_state[compare.KEY].select(address["b"], address["a"])
+    page.run()
+    assert "pin" not in page.query_params  # by now the browser has read it, and writes it itself
+
+
 def test_a_url_is_applied_even_if_another_page_created_the_state(here, two):
-    page = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    page = open_page()
     page.session_state[compare.KEY] = CompareState()  # as the shelf leaves it, which links to Compare
     page.switch_page(COMPARE)
     page.query_params["a"], page.query_params["b"] = two[1].id, two[0].id
@@ -258,14 +265,11 @@ def test_a_url_is_applied_even_if_another_page_created_the_state(here, two):
     assert page.session_state[compare.KEY].to_query() == {"a": two[1].id, "b": two[0].id}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPARED_CURVES)
 def test_the_curves_of_both_runs_are_in_one_figure(two, name):
     a, b = two
-    page = AppTest.from_file(str(MAIN), default_timeout=30)
-    page.switch_page(COMPARE)
-    page.query_params.update({"a": a.id, "b": b.id, "curves": name})
-    page.run()
-    assert not page.exception
+    page = open_page("compare", a=a.id, b=b.id, curves=name)
     drawn = json.loads(page.get("plotly_chart")[0].proto.spec)["data"]
     alone = [json.loads(draw(name, measure(name, run)).to_json())["data"] for run in (a, b)]
     assert drawn[0]["y"] == alone[0][0]["y"]
@@ -276,3 +280,11 @@ def test_the_curves_of_both_runs_are_in_one_figure(two, name):
         assert [trace["y"] for trace in others] == [alone[1][0]["y"]]
     assert CompareState.from_query({"curves": name}).to_query() == {"curves": name}
     assert CompareState.from_query({"curves": "confusion_matrix"}).curves is None
+
+
+def test_a_map_figure_or_run_in_the_address_that_does_not_exist_is_said():
+    notes = CompareState.from_query({"a": "x", "view_a": "umapp", "view_b": "live", "curves": "rocs"}).notes
+    assert ["did you mean 'umap'" in notes[0], "did you mean 'roc'" in notes[1], "cannot exist" in notes[2]] == [
+        True
+    ] * 3
+    assert len(notes) == 3

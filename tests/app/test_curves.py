@@ -1,49 +1,36 @@
 """The drawer Curves below the map: free while closed; when open, a figure of what the map shows."""
 
 import json
+import subprocess
 from base64 import b64decode
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from dmlviz_app.run_views import curves
+from dmlviz_app.run_views import curves_panel as drawer
+from dmlviz_app.run_views.baseline_curves import BaselineCurves, baseline_curves
+from dmlviz_app.run_views.current_view import PageContext, RunView
+from dmlviz_app.run_views.random_queries import NEIGHBORS, ranked
+from dmlviz_app.run_views.seen_view import SeenView
+from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.view_options import CURVES, QUERIES, SCORES
+from dmlviz_app.run_views.view_state import UIState
 
-import app
-from app.panels import curves as drawer
-from app.panels.random_queries import NEIGHBORS, ranked
-from app.payloads.baseline_curves import BaselineCurves, baseline_curves
-from app.state import curves
-from app.state.current_view import PageContext, RunView
-from app.state.explore import UIState
-from app.state.explore_options import CURVES, QUERIES, SCORES
-from app.state.selection import Selection
 from dmlviz import figures
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.catalog.metrics import metric_of, metric_title
 from dmlviz.cli.main import main
 from dmlviz.config import TrainConfig
+from dmlviz.figures import baselines
 from dmlviz.figures.baselines import Baseline
 from dmlviz.jobs.job import Status
 from dmlviz.metrics.curves import recall_at_k
+from tests.app import pages
 from tests.waiting import until
 
-MAIN = Path(app.__file__).parent / "page.py"
 
-
-class Page:
+class Page(pages.Page):
     """Explore with the drawer."""
-
-    def __init__(self, **query):
-        self.test = AppTest.from_file(str(MAIN), default_timeout=120)
-        for name, value in query.items():
-            self.test.query_params[name] = str(value)
-        self.run()
-
-    def run(self):
-        self.test.run()
-        assert not self.test.exception
-        assert not any("Something went wrong" in caption.value for caption in self.test.caption)
-        return self
 
     @property
     def figure(self):
@@ -94,7 +81,7 @@ def test_a_url_opens_the_drawer_at_its_figure(here, run, name):
     assert not page.figure["layout"].get("title")  # it is beside the figure
     assert expected["layout"]["meta"]["about"] in page.words
     assert FIGURES[name].summary in page.words
-    assert page.test.session_state["ui"].to_query()["curves"] == name
+    assert page.test.session_state["page.explore"].to_query()["curves"] == name
 
 
 def test_another_figure_is_shown_on_a_click_and_cached(here, run, monkeypatch):
@@ -105,7 +92,7 @@ def test_another_figure_is_shown_on_a_click_and_cached(here, run, monkeypatch):
     for name in ("roc", "recall_at_k"):
         page.test.button_group(key="curves.figure").set_value(name)
         page.run()
-        assert page.test.session_state["ui"].curves == name
+        assert page.test.session_state["page.explore"].curves == name
     assert made == ["recall_at_k", "roc"]
     assert len(page.figure["data"]) == 2  # the line and its marks
 
@@ -114,13 +101,13 @@ def test_the_figure_shows_the_step_of_a_paused_replay(here, run):
     step = run.snapshot_steps[2]
     page = Page(run=run.id, curves="recall_at_k", step=step)
     assert f"200 tracked test images of Digits 8 × 8 after step {step}; 200 queries" in page.words
-    page.test.session_state["ui"].step = None
+    page.test.session_state["page.explore"].seen = SeenView()
     page.run()
     assert "596 test images" in page.words
 
 
 def test_the_figure_shows_the_last_snapshot_while_a_run_trains(here, write, monkeypatch):
-    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("running"))
+    monkeypatch.setattr(here.scheduler, "status", lambda record: Status("running"))
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=14)
     last = run.snapshot_steps[-1]
     page = Page(run=run.id, curves="roc")
@@ -129,7 +116,7 @@ def test_the_figure_shows_the_last_snapshot_while_a_run_trains(here, write, monk
 
 
 def test_before_the_first_snapshot_there_is_a_message(here, write, monkeypatch):
-    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("queued", 1, 1))
+    monkeypatch.setattr(here.scheduler, "status", lambda record: Status("queued", 1, 1))
     run = here.runs.create(TrainConfig(dataset="digits", seed=11))
     for name in FIGURE_NAMES:
         page = Page(run=run.id, curves=name)
@@ -161,7 +148,10 @@ def test_a_figure_is_drawn_anew_by_itself_when_a_baseline_is_measured(here, run,
     assert page.awaits is None
 
 
-def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tmp_path):
+def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tmp_path, monkeypatch):
+    monkeypatch.setattr(baselines, "lower_priority", lambda: None)  # a story has processes of their own
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: baselines.main(command[3:]))
+
     def state():
         return baseline_curves(run, digits, False, here.data, tmp_path)
 
@@ -214,14 +204,14 @@ def test_all_scores_are_those_of_the_command(here, run, capsys):
 
 def test_a_click_selects_the_images_behind_the_point(here, run, monkeypatch):
     page = Page(run=run.id, curves="recall_at_k")
-    context = PageContext(page.test.session_state["ui"], here, RunView(run, Status("finished"), None))
+    context = PageContext(page.test.session_state["page.explore"], here, RunView(run, Status("finished"), None))
     monkeypatch.setattr(drawer.st, "session_state", {})
     measured = curves.measured_of(run, "recall_at_k", None)
     k = int(measured.data.first_hit.max())
     drawer._select(context, context.run_view, measured, {"x": k, "y": 0.9, "curve_number": 0})
     expected = measured.data.images[measured.data.first_hit == k]
-    assert context.ui.selected == Selection.of("digits", expected)
-    bits = np.unpackbits(np.frombuffer(b64decode(context.ui.selected.bits), np.uint8), bitorder="little")
+    assert context.ui.seen.selected == Selection.of("digits", expected)
+    bits = np.unpackbits(np.frombuffer(b64decode(context.ui.seen.selected.bits), np.uint8), bitorder="little")
     assert np.flatnonzero(bits).tolist() == expected.tolist()
 
 

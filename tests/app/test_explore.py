@@ -1,43 +1,41 @@
 """The Explore page without a browser: what it shows and which jobs it starts."""
 
 import json
-from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from dmlviz_app.explore.toolbar import recorded_run
+from dmlviz_app.run_views.current_view import default_run
+from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.sprites import image_tiles
+from dmlviz_app.run_views.view_state import UIState
+from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
-import app
-from app.payloads.sprites import image_tiles
-from app.state.explore import UIState
-from app.state.selection import Selection
+import dmlviz
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
+from dmlviz.data.import_path import import_path
 from dmlviz.jobs.job import Status
+from dmlviz.runs.import_embeddings import import_embeddings
+from tests.app import pages
+from tests.waiting import until
 
-MAIN = Path(app.__file__).parent / "page.py"
 
-
-class Page:
+class Page(pages.Page):
     """An AppTest of the page, and what it sends to its components."""
-
-    def __init__(self, **query):
-        self.test = AppTest.from_file(str(MAIN), default_timeout=30)
-        for name, value in query.items():
-            self.test.query_params[name] = str(value)
-        self.run()
-
-    def run(self):
-        self.test.run()
-        assert not self.test.exception
-        assert not any("Something went wrong" in caption.value for caption in self.test.caption)
-        return self
 
     def __getattr__(self, name):
         return getattr(self.test, name)
 
     def data(self, component):
-        """What the page sends to a component; None when it is not mounted. Python types only, or it would be text."""
+        """What the page sends to a component, or to a part of the workbench; None where there is none."""
+        if component in ("view", "map", "inspector", "scores"):
+            workbench = self.data("workbench") or {}
+            parts = workbench.get(f"{component}s" if component in ("map", "inspector") else component)
+            return parts[0] if isinstance(parts, list) else parts
         for element in self.test.get("bidi_component"):
             if element.key == component:
                 data = json.loads(element.proto.json)
@@ -47,7 +45,7 @@ class Page:
 
     @property
     def ui(self) -> UIState:
-        return self.test.session_state["ui"]
+        return self.test.session_state["page.explore"]
 
     @property
     def captions(self):
@@ -59,10 +57,10 @@ def started(here, monkeypatch):
     """The configs that were submitted, instead of trainings."""
     submitted = []
 
-    def submit(config, owner=""):
-        submitted.append((config, owner))
-        here.runs.create(config)
-        return config.id
+    def submit(order, owner=""):
+        run = order.begin()
+        submitted.append((run.config, owner))
+        return run
 
     monkeypatch.setattr(here.scheduler, "submit", submit)
     return submitted
@@ -87,36 +85,29 @@ def test_without_any_run_the_page_says_to_press_train(here, tmp_path):
 
 def test_every_component_gets_json_props_of_one_run(here, run):
     page = Page(run=run.id, pin=3)
-    for name in ("map", "scores", "loss_curve", "progress"):
+    for name in ("map", "scores", "progress", "inspector", "view"):
         assert page.data(name)["run"] == run.id
-    assert page.data("inspector")["subject"] == {"item": 3, "label": int(run.labels[3])}
 
 
 def test_a_pin_sends_little_data(here, run):
     page = Page(run=run.id, pin=3)
-    for name in ("map", "inspector", "scores", "loss_curve", "progress"):
+    for name in ("map", "inspector", "scores", "progress"):
         assert len(json.dumps(page.data(name))) < 1000, name
 
 
-def test_a_selection_in_the_url_applies_only_to_its_data_set(here, run):
+def test_what_is_looked_at_changes_nothing_that_the_browser_is_sent(here, run):
     word = Selection("digits", "IAE=").encode  # images 5 and 8
-    assert Page(run=run.id, select=word).data("map")["selected"] == {"bits": "IAE="}
-    other = Page(run=run.id, select=word.replace("digits", "mnist"))
-    assert "selected" not in other.data("map")
-    assert other.ui.selected is not None  # for when a run of those images is shown
+    looked_at = {"pin": 5, "select": word, "isolate": word, "color": "error", "hide": "digits.3", "show.names": 0}
+    plain, other = Page(run=run.id), Page(run=run.id, **looked_at)
+    for name in ("map", "inspector", "scores", "view"):
+        assert other.data(name) == plain.data(name)
 
 
-def test_the_inspector_shows_the_runs_neighbors_of_the_pinned_image(here, run):
-    page = Page(run=run.id, pin=5)
-    expected = [neighbor.item for neighbor in run.neighbors(5, 10)]
-    assert [item for item, _, _ in page.data("inspector")["near"]] == expected
-    assert page.data("map")["neighbors"] == expected
-
-
-@pytest.mark.parametrize("pin", [100_000, 596])
-def test_a_pin_beyond_the_last_image_is_ignored(here, run, pin):
-    page = Page(run=run.id, pin=pin)
-    assert page.data("inspector")["placeholder"]
+def test_the_browser_is_followed_only_where_python_shows_something_of_the_view(here, run):
+    assert not Page(run=run.id, pin=3).data("view")["follows"]
+    followed = Page(run=run.id, curves="roc", pin=3, step=8).data("view")
+    assert followed["follows"]
+    assert followed["known"] == {"pin": "3", "step": "8"}
 
 
 def test_train_submits_the_settings_and_shows_the_run(here, run, started):
@@ -189,15 +180,13 @@ def test_stop_is_enabled_only_while_a_run_trains(here, write, monkeypatch):
     config = TrainConfig(dataset="digits", seed=9)
     run = write(here.runs, config, upto=8)
     asked = []
-    monkeypatch.setattr(here.scheduler, "status", lambda run, projection=None: Status("running"))
-    monkeypatch.setattr(
-        here.scheduler, "stop", lambda run, projection=None, owner=None: asked.append((run, owner)) or True
-    )
+    monkeypatch.setattr(here.scheduler, "status", lambda record: Status("running"))
+    monkeypatch.setattr(here.scheduler, "stop", lambda record, owner=None: asked.append(record.id) or True)
     page = Page(run=run.id)
     assert page.data("map")["running"] is True
     page.button(key="stop").click()
     page.run()
-    assert [run for run, _ in asked] == [run.id]
+    assert asked == [run.id]
     monkeypatch.undo()
     assert Page(run=run.id).button(key="stop").disabled
 
@@ -207,7 +196,7 @@ def test_a_failed_run_shows_its_reason(here, write, monkeypatch):
 
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
     with RecordWriter(run) as writer:
-        writer.event("failed", step=3, reason="The loss became infinite at step 3.")
+        writer.event({"event": "failed", "step": 3, "reason": "The loss became infinite at step 3."})
     page = Page(run=run.id)
     assert page.data("progress")["phase"] == "failed"
     assert page.data("progress")["reason"] == "The loss became infinite at step 3."
@@ -215,19 +204,23 @@ def test_a_failed_run_shows_its_reason(here, write, monkeypatch):
 
 def test_an_interrupted_run_can_still_be_viewed(here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=10)
-    page = Page(run=run.id, pin=int(run.tracked_indices[0]))
+    page = Page(run=run.id)
     assert page.data("progress")["phase"] == "interrupted"
-    assert len(page.data("inspector")["near"]) == 10
     assert page.data("inspector")["among"] is None  # not among all test images
 
 
 def test_queries_are_available_only_after_training(here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=4)
+    assert "after training" in Page(run=run.id).data("inspector")["query"]["refused"]
+
+
+def test_the_page_is_given_the_route_that_answers_queries(here, run):
     page = Page(run=run.id)
-    page.test.session_state["side"] = "Draw"
-    page.run()
-    assert "after training" in page.captions
-    assert page.data("query_pad") is None
+    source = page.data("inspector")["query"]
+    assert source["url"].startswith(f"dmlviz/runs/{run.id}/query?")
+    assert source["view"] == "live"
+    assert "refused" not in source
+    assert not page.test.get("file_uploader")
 
 
 def test_widgets_follow_the_state(here, run):
@@ -266,13 +259,13 @@ def test_settings_under_more_are_rendered_only_when_open(here, run):
 
 
 def test_an_internal_error_shows_a_message_without_a_traceback(here, run, monkeypatch, caplog):
-    from app.panels import map_panel
+    from dmlviz_app.explore import maps
 
-    def broken(*_):
+    def broken(*_, **__):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(map_panel, "map_view", broken)
-    test = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    monkeypatch.setattr(maps, "maps", broken)
+    test = AppTest.from_file(str(pages.MAIN), default_timeout=30).run()
     assert not test.exception
     said = " ".join(caption.value for caption in test.caption)
     assert "Something went wrong" in said
@@ -297,8 +290,7 @@ def test_after_an_interrupted_rerun_widgets_default_to_the_state(here):
 def test_a_value_set_in_an_interrupted_rerun_is_set_again_and_no_other_is():
     def script():
         import streamlit as st
-
-        from app.widgets.parameters import bound_widget, track_interrupted_rerun
+        from dmlviz_app.run_views.parameters import bound_widget, track_interrupted_rerun
 
         with track_interrupted_rerun():
             net = st.session_state["value"]
@@ -316,39 +308,97 @@ def test_a_value_set_in_an_interrupted_rerun_is_set_again_and_no_other_is():
     assert is_set == [(True, True), (True, False), (True, False), (False, False)]
 
 
-def test_the_camera_tab_needs_https_or_localhost():
-    from app.panels.inspector import _camera_allowed
-
-    assert _camera_allowed("https://lecture.example/")
-    assert _camera_allowed("http://localhost:8501/?run=1")
-    assert _camera_allowed("http://127.0.0.1:8501")
-    assert not _camera_allowed("http://192.168.0.7:8501")
-    assert not _camera_allowed(None)
-
-
 def test_the_first_page_never_shows_a_run_that_fails_on_purpose(here):
-    assert not here.default_run().info.get("fails")
-
-
-@pytest.mark.parametrize("odd", [{}, {"jpeg": 3}, {"jpeg": "no base64!"}, "text"])
-def test_an_incomplete_paste_is_one_sentence(odd):
-    from app.payloads.query import decode_paste, paste_count
-    from dmlviz.errors import UserError
-
-    with pytest.raises(UserError, match="paste it again"):
-        decode_paste(odd)
-    assert paste_count(odd) == 0
-    assert decode_paste(None) is None
+    assert not default_run(here).info.get("fails")
 
 
 def test_a_select_box_without_a_value_is_empty():
     def script():
         import streamlit as st
-
-        from app.widgets.parameters import bound_widget
+        from dmlviz_app.run_views.parameters import bound_widget
 
         bound_widget(st.selectbox, "Run", "run", None, lambda entered: None, options=["first", "second"])
 
     test = AppTest.from_function(script).run()
     assert not test.exception
     assert test.selectbox(key="run").value is None
+
+
+@pytest.fixture
+def imported(here, tmp_path):
+    """A run of nine embeddings."""
+    columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "price": np.arange(9.0)}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    return import_embeddings(here.runs, import_path(tmp_path / "t.parquet"), "Nine animals")
+
+
+@pytest.fixture
+def recorded(here):
+    """A run of one step of another program."""
+    recording = dmlviz.record("A run elsewhere", labels=[0, 1] * 5, runs=here.runs.folder)
+    recording.snapshot(1, np.random.default_rng(0).normal(size=(10, 4)))
+    recording.close()
+    run = next(run for run in here.runs.list() if run.title == "A run elsewhere")
+    until(lambda: here.jobs.status(run.id).phase == "finished")  # until its scores are written, too
+    return run
+
+
+def words(page):
+    return " ".join(element.value for element in [*page.sidebar.markdown, *page.sidebar.caption])
+
+
+def keys(page):
+    return {element.key for element in [*page.button, *page.get("button_group")]}
+
+
+def test_an_import_says_what_it_is_and_offers_nothing_that_needs_a_net(imported):
+    page = Page(run=imported.id, pin=0)
+    assert all(word in words(page) for word in ("Nine animals", "Imported, 20", "9 rows, 9 dimensions", "**3**"))
+    assert "Training" not in words(page)
+    assert not {"train", "stop"} & keys(page)
+    assert "query" not in page.data("inspector")
+    assert not page.data("workbench").get("has_loss")  # an import has no loss
+    assert page.data("inspector")["given"] is True  # so that "at the end of the run" is not said of it
+    assert page.data("inspector")["history"] is False
+
+
+@pytest.mark.slow
+def test_a_recording_says_how_long_its_training_was(recorded):
+    page = Page(run=recorded.id)
+    for word in ("Recorded from another program, 20", "10 points", "**1 step**"):
+        assert word in words(page), words(page)
+    assert not {"train", "stop"} & keys(page)
+
+
+def test_the_settings_are_a_click_away(imported):
+    page = Page(run=imported.id)
+    page.button(key="card.train").click()
+    page.run()
+    assert {"train", "stop"} <= keys(page)
+    assert "Nine animals" not in words(page)
+
+
+def test_a_run_with_a_net_has_settings_and_the_tabs_of_queries(run):
+    page = Page(run=run.id)
+    assert {"train", "stop"} <= keys(page)
+    assert "query" in page.data("inspector")
+    assert "card.train" not in keys(page)
+
+
+@pytest.mark.slow
+def test_the_first_page_says_that_another_program_records_a_run_and_shows_it_by_a_click(here, run):
+    import dmlviz
+
+    labels = np.repeat([0, 1], 20)
+    page = AppTest.from_file(str(pages.MAIN), default_timeout=30).run()
+    assert "recording.show" not in {button.key for button in page.button}
+    with dmlviz.record("my run", labels=labels, runs=here.runs.folder, data=here.data) as recording:
+        recording.snapshot(0, np.random.default_rng(0).normal(size=(40, 8)))
+        until(lambda: recorded_run(here) is not None)
+        page.run()
+        assert any("Another program records **my run** now." in element.value for element in page.markdown)
+        page.button(key="recording.show").click().run()
+        assert page.session_state["page.explore"].run == recorded_run(here).id
+        assert "recording.show" not in {button.key for button in page.button}
+    recording.run  # noqa: B018 - waits for its end
+    assert recorded_run(here) is None

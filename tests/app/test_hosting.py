@@ -1,22 +1,26 @@
 """Where the server may be reached: what the options take, and what every answer tells the browser."""
 
 import shutil
+import socket
 
 import pytest
+from dmlviz_app.people.identity import AccessSettings
+from dmlviz_app.server import readiness
+from dmlviz_app.server.host_name import HostNameMiddleware
+from dmlviz_app.server.middleware import middleware
+from dmlviz_app.server.settings import Settings
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from app.api.middleware import middleware
-from app.runtime import readiness
-from app.runtime.hosting import Hosting, hosting_from_environment
-from app.runtime.identity import AccessSettings
 from dmlviz.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("here")  # what is asked without a cookie is asked of the services
 
-def asked(hosting: Hosting, host: str = "127.0.0.1", base_url: str = "http://localhost") -> TestClient:
+
+def asked(settings: Settings, base_url: str = "http://localhost") -> TestClient:
     """Who asks a server that has one page below the base path."""
 
     async def page(_request):
@@ -24,15 +28,13 @@ def asked(hosting: Hosting, host: str = "127.0.0.1", base_url: str = "http://loc
         answer.set_cookie("theirs", "1", samesite="lax")
         return answer
 
-    routes = [Route(f"{hosting.base_path}/", page)]
-    return TestClient(
-        Starlette(routes=routes, middleware=middleware(hosting, host, AccessSettings())), base_url=base_url
-    )
+    routes = [Route(f"{settings.base_path}/", page)]
+    return TestClient(Starlette(routes=routes, middleware=middleware(settings, AccessSettings())), base_url=base_url)
 
 
 @pytest.mark.parametrize(("given", "path"), [("", ""), ("/", ""), ("x/y", "/x/y"), ("/x/y/", "/x/y"), ("/~me", "/~me")])
 def test_a_base_path_is_written_one_way(given, path):
-    assert Hosting(base_path=given).base_path == path
+    assert Settings(base_path=given).base_path == path
 
 
 @pytest.mark.parametrize(
@@ -45,24 +47,27 @@ def test_a_base_path_is_written_one_way(given, path):
         {"allowed_hosts": ("https://school.example",)},
         {"allowed_hosts": ("school.example:443",)},
         {"allowed_hosts": ("a*b.example",)},
-        {"embedders": ("school.example",)},
-        {"embedders": ("https://school.example/",)},
-        {"embedders": ("https://a.example; script-src *",)},
+        {"embed": ("school.example",)},
+        {"embed": ("https://school.example/",)},
+        {"embed": ("https://a.example; script-src *",)},
         {"token": "short"},
         {"token": "with blanks and such; Path=/"},
     ],
 )
 def test_a_bad_value_is_one_sentence_with_a_remedy(bad):
     with pytest.raises(UserError, match=r"got .*\. (Give it as in --|Leave it out)"):
-        Hosting(**bad)
+        Settings(**bad)
 
 
 def test_the_environment_says_the_same_as_the_options(monkeypatch):
     monkeypatch.setenv("DMLVIZ_ALLOWED_HOSTS", "a.example *.b.example")
     monkeypatch.setenv("DMLVIZ_EMBED", "https://c.example")
     monkeypatch.setenv("DMLVIZ_TOKEN", "0123456789abcdef")
-    options = {"allowed_hosts": ("a.example", "*.b.example"), "embedders": ("https://c.example",)}
-    assert hosting_from_environment("x") == Hosting(base_path="/x", token="0123456789abcdef", **options)
+    options = {"allowed_hosts": ("a.example", "*.b.example"), "embed": ("https://c.example",)}
+    assert Settings(base_path="x") == Settings(base_path="/x", token="0123456789abcdef", **options)
+
+
+OWN = socket.gethostname().lower()
 
 
 @pytest.mark.parametrize(
@@ -71,22 +76,92 @@ def test_the_environment_says_the_same_as_the_options(monkeypatch):
         ("127.0.0.1", (), "localhost", 200),
         ("127.0.0.1", (), "127.0.0.1", 200),
         ("127.0.0.1", (), "[::1]", 200),
+        ("127.0.0.1", (), "LOCALHOST.", 200),
         ("127.0.0.1", (), "evil.example", 400),
+        ("127.0.0.1", (), "localhost.evil.example", 400),
         ("127.0.0.1", ("school.example",), "school.example", 200),
+        ("127.0.0.1", ("School.example",), "school.EXAMPLE", 200),
         ("127.0.0.1", ("*.school.example",), "a.school.example", 200),
+        ("127.0.0.1", ("*.school.example",), "school.example", 400),
         ("127.0.0.1", ("*",), "anything.example", 200),
-        ("0.0.0.0", (), "anything.example", 200),
+        ("0.0.0.0", (), "evil.example", 400),
+        ("0.0.0.0", (), "", 400),
+        ("0.0.0.0", (), "localhost", 200),
+        ("0.0.0.0", (), OWN, 200),
+        ("0.0.0.0", (), f"{OWN.partition('.')[0]}.local", 200),
+        ("0.0.0.0", (), "192.168.0.7", 200),
+        ("0.0.0.0", (), "192.168.0.8", 400),
+        ("box.school.example", (), "box.school.example", 200),
+        ("0.0.0.0", ("192.168.0.8",), "192.168.0.8", 200),
+        ("0.0.0.0", ("[fd00::1]",), "[fd00::1]", 200),
         ("0.0.0.0", ("school.example",), "evil.example", 400),
         ("0.0.0.0", ("school.example",), "localhost", 200),
+        ("0.0.0.0", ("school.example",), OWN, 200),
     ],
 )
-def test_a_server_answers_to_its_names_only(host, allowed, name, status):
-    client = asked(Hosting(allowed_hosts=allowed), host)
-    assert client.get("/", headers={"Host": f"{name}:8501"}).status_code == status
+def test_a_server_that_lets_everybody_in_answers_to_its_names_only(host, allowed, name, status):
+    """Asked at its own address 192.168.0.7: a name that leads there for a while is another site's (DNS rebinding)."""
+    client = asked(Settings(allowed_hosts=allowed, host=host), base_url="http://192.168.0.7")
+    answer = client.get("/", headers={"Host": f"{name}:8501"})
+    assert answer.status_code == status
+    if status == 400:
+        assert "start it with --allowed-host (or DMLVIZ_ALLOWED_HOSTS)" in answer.text
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        with pytest.raises(WebSocketDisconnect) as closed:
+            client.websocket_connect("/_stcore/stream", headers={"Host": f"{name}:8501"}).__enter__()
+        assert closed.value.code == 1008
+
+
+@pytest.mark.parametrize(
+    ("settings", "access"),
+    [
+        (Settings(token="0123456789abcdef"), AccessSettings(shared=True)),
+        (Settings(), AccessSettings(user_header="X-Forwarded-User", proxies="10.0.0.1")),
+        (Settings(), AccessSettings(login=True)),
+    ],
+)
+def test_where_a_token_a_proxy_or_a_login_decides_every_name_is_answered_until_one_is_given(settings, access):
+    def names(**changes):
+        changed = settings.replace(host="0.0.0.0", **changes)
+        return [duty.args for duty in middleware(changed, access) if duty.cls is HostNameMiddleware]
+
+    assert names() == []
+    assert names(allowed_hosts=("school.example",)) != []
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_open"),
+    [
+        ({}, True),
+        ({"Origin": "http://localhost:8501"}, True),
+        ({"Origin": "https://localhost:8501"}, True),
+        ({"Origin": "http://localhost:3000"}, False),
+        ({"Origin": "http://localhost"}, False),
+        ({"Origin": "http://127.0.0.1:8501"}, False),
+        ({"Origin": "http://evil.example:8501"}, False),
+        ({"Origin": "null"}, False),
+        ({"Origin": "http://localhost:8501", "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-site"}, False),
+    ],
+)
+def test_a_page_of_another_port_opens_no_session(headers, is_open):
+    async def stream(websocket):
+        await websocket.accept()
+        await websocket.close()
+
+    duties = middleware(Settings(), AccessSettings())
+    app = Starlette(routes=[WebSocketRoute("/_stcore/stream", stream)], middleware=duties)
+    page = TestClient(app).websocket_connect("/_stcore/stream", headers={"Host": "localhost:8501", **headers})
+    if is_open:
+        page.__enter__()
+    else:
+        with pytest.raises(WebSocketDisconnect) as closed:
+            page.__enter__()
+        assert closed.value.code == 1008
 
 
 def test_every_answer_says_what_a_page_may_load_and_who_may_frame_it():
-    client = asked(Hosting(embedders=("https://school.example",)))
+    client = asked(Settings(embed=("https://school.example",)))
     for path in ("/", "/nothing"):
         headers = client.get(path).headers
         policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
@@ -105,11 +180,11 @@ def cookies(answer: Response) -> list[str]:
 
 @pytest.mark.parametrize(("embedders", "framed"), [((), False), (("https://school.example",), True)])
 def test_cookies_are_secure_where_the_way_is(embedders, framed):
-    hosting = Hosting(base_path="/x/y", embedders=embedders)
-    for cookie in cookies(asked(hosting).get("/x/y/")):
+    settings = Settings(base_path="/x/y", embed=embedders)
+    for cookie in cookies(asked(settings).get("/x/y/")):
         assert "Secure" not in cookie
         assert "lax" in cookie.lower()
-    secure = cookies(asked(hosting, base_url="https://localhost").get("/x/y/"))
+    secure = cookies(asked(settings, base_url="https://localhost").get("/x/y/"))
     assert len(secure) == 2
     for cookie in secure:
         assert cookie.count("; Secure") == 1
@@ -125,7 +200,7 @@ PAGE = {"Accept": "text/html,*/*"}
 @pytest.fixture
 def stranger():
     """Who asks a server that wants a token, below a path."""
-    client = asked(Hosting(base_path="/x/y", token=TOKEN), "0.0.0.0", "http://school.example")
+    client = asked(Settings(base_path="/x/y", token=TOKEN, host="0.0.0.0"), "http://school.example")
     client.follow_redirects = False
     return client
 

@@ -1,18 +1,15 @@
 """What is chosen in a menu is what is taken, also where people have given two things the same title."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from dmlviz_app.widgets.labels import unique_labels
 
-import app
-from app.widgets.labels import unique_labels
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
+from tests.app.pages import open_page
 
-MAIN = Path(app.__file__).parent / "page.py"
 NAMES = ("custom-0b9a77e1fea75e75", "custom-66282fd0fea75e75", "custom-9931c0defea75e75")
 
 
@@ -26,15 +23,14 @@ def equal_titles(here):
         custom_datasets.save(here.data, name, spec.to_dict(), parts | labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_training_is_on_the_data_set_that_was_chosen_of_those_with_one_title(here, equal_titles, monkeypatch, name):
     started = []
-    monkeypatch.setattr(here.scheduler, "submit", lambda config, owner="": started.append(config) or config.id)
-    page = AppTest.from_file(str(MAIN), default_timeout=60)
-    page.query_params.update(dataset=name)
-    page.run().run()  # as the browser sends back what is chosen
+    monkeypatch.setattr(here.scheduler, "submit", lambda order, owner="": started.append(order) or order.begin())
+    page = open_page(dataset=name).run()  # as the browser sends back what is chosen
     page.button(key="train").click().run()
-    assert [config.dataset for config in started] == [name]
+    assert [order.dataset for order in started] == [name]
     labels = [label for label in page.selectbox(key="set.dataset").options if label.startswith("Gray")]
     assert labels == ["Gray (0b9a77)", "Gray (66282f)", "Gray (9931c0)"]
 

@@ -1,15 +1,32 @@
-"""The page Labs: its address, whose study is shown, who may stop one."""
+"""The page Labs: its address, whose study is shown, the picture on which one clicks, the linked maps."""
 
+import base64
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 import pytest
+from dmlviz_app.labs import state as labs
+from dmlviz_app.labs.picture import has_picture, lab_picture, named_study
+from dmlviz_app.labs.planes import has_planes, lab_planes, plane_sheet
+from dmlviz_app.labs.state import NO_GUESS, LabsState, first_figure, view_lab
+from dmlviz_app.protocol.labs import LabPicture, LabPlanes
+from PIL import Image
+from pydantic import TypeAdapter
 
-from app.runtime.people import DEFAULT_LIMITS, Limits, Person, Role, sole_person
-from app.runtime.personal_studies import PersonalStudies
-from app.state import labs
-from app.state.labs import NO_GUESS, LabsState, first_figure, view_lab
+from dmlviz.data import load, sprite_sheet, stratified_subset
+from dmlviz.data.made.patches import PATCH, PLACES, make_scene_pair
+from dmlviz.data.made.town import TILES, build_town
+from dmlviz.data.made.warp import affine_matrices, sample
 from dmlviz.errors import UserError
 from dmlviz.labs.lab import FigureRow
+from dmlviz.labs.lab_study import ready_made
+from dmlviz.labs.margins.spec import MARGINS, SEEN_CLASSES
 from dmlviz.labs.registry import LABS
-from dmlviz.studies.study import create_study, study_id
+from dmlviz.labs.shown_images import both_parts, some_test_images
+from dmlviz.studies.study import Study, create_study, study_id
+from dmlviz.studies.trial import TrialResult
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -31,79 +48,20 @@ def test_a_state_survives_its_address(name):
 )
 def test_a_wrong_address_is_the_nearest_right_one(query):
     lab = query["lab"] if query.get("lab") in LABS else ""
-    assert LabsState.from_query(query) == LabsState(lab)
+    assert replace(LabsState.from_query(query), note="") == LabsState(lab)
 
 
-class Runner:
-    """Studies in a folder, none of which is ever run."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.begun = []
-
-    def get(self, lab, size, dataset):
-        study = create_study(self.folder / study_id(lab, size, dataset), lab, size, dataset)
-        return study if study.info["owner"] else None
-
-    def start(self, lab, size, dataset, owner="", *, afresh=False):
-        study = create_study(self.folder / study_id(lab, size, dataset), lab, size, dataset)
-        study.update(owner=owner)
-        self.begun.append((study.id, owner, afresh))
-        return study
-
-
-def person(name, role=Role.MEMBER):
-    return Person(id=name, name=name, role=role, limits=DEFAULT_LIMITS[role])
-
-
-def test_who_began_a_study_and_admins_may_stop_it_and_begin_it_anew(tmp_path):
-    runner = Runner(tmp_path)
-
-    def of(who):
-        return PersonalStudies(runner, who, lambda dataset: None)
-
-    study = of(person("ada")).start("margins", "quick", "digits")
-    assert runner.begun == [("margins-quick-digits", "ada", False)]
-    with pytest.raises(UserError, match="Somebody else began this study"):
-        of(person("bob")).stop(study)
-    with pytest.raises(UserError, match="Somebody else began this study"):
-        of(person("bob")).start("margins", "quick", "digits", afresh=True)
-    of(person("root", Role.ADMIN)).stop(study)
-    assert study.is_stop_requested
-    of(person("ada")).start("margins", "quick", "digits", afresh=True)
-    assert runner.begun[-1] == ("margins-quick-digits", "ada", True)
-
-
-def test_the_only_person_has_all_slots_and_a_guest_without_jobs_none(tmp_path):
-    runner = Runner(tmp_path)
-    PersonalStudies(runner, sole_person("browser"), lambda dataset: None).start("margins", "quick", "digits")
-    assert runner.begun == [("margins-quick-digits", "", False)]
-    looker = Person(id="eve", name="eve", role=Role.GUEST, limits=Limits(disk=0, jobs=0, upload=0))
-    with pytest.raises(UserError, match="not start jobs"):
-        PersonalStudies(runner, looker, lambda dataset: None).start("margins", "quick", "digits")
-    nobody = Person(id="", name="", role=Role.GUEST, limits=DEFAULT_LIMITS[Role.GUEST])
-    with pytest.raises(UserError, match="allow cookies"):
-        PersonalStudies(runner, nobody, lambda dataset: None).start("margins", "quick", "digits")
-
-
-def test_own_results_come_before_ready_made_ones_unless_these_are_asked_for(tmp_path):
-    class Here:
-        studies = PersonalStudies(Runner(tmp_path), sole_person(""), lambda dataset: None)
-
-        def available(self):
-            return ["digits"]
-
+def test_own_results_come_before_ready_made_ones_unless_these_are_asked_for(here):
     ui = LabsState("margins")
-    view = view_lab(ui, Here())
+    view = view_lab(ui, here)
     assert view.dataset == "digits"  # of the lab's data sets the first that is here
     assert view.own is None
     assert view.is_ready_made
-    study = create_study(tmp_path / "margins-quick-digits", "margins", "quick", "digits")
-    study.update(owner="ada")
-    view = view_lab(ui, Here())
-    assert view.study == study
+    study = here.study_runner.folder / study_id("margins", "quick", "digits")
+    create_study(study, "margins", "quick", "digits", owner="ada")
+    assert view_lab(ui, here).study.path == study
     ui.source = labs.READY_MADE
-    assert view_lab(ui, Here()).is_ready_made
+    assert view_lab(ui, here).is_ready_made
 
 
 def test_figure_numbers_and_script_can_be_kept(client):
@@ -133,3 +91,158 @@ def test_the_figure_that_has_something_to_show_is_shown_first():
     assert first_figure(lab, []) == "level"
     assert first_figure(lab, [rows["search"]]) == "search"
     assert first_figure(lab, [rows["search"], rows["level"]]) == "level"
+
+
+def test_a_lab_data_set_or_figure_in_the_address_that_does_not_exist_is_said_with_a_similar_one():
+    for query, near in (
+        ({"lab": "verifications"}, "'verification'"),
+        ({"lab": "verification", "data": "identitys"}, "'identities'"),
+        ({"lab": "verification", "figure": "rocs"}, "'roc'"),
+    ):
+        assert near in LabsState.from_query(query).note.partition("did you mean ")[2]
+    assert LabsState.from_query({"lab": "verification"}).note == LabsState.from_query({}).note == ""
+
+
+def study_of(lab: str, folder: Path, kept: dict[str, np.ndarray]) -> Study:
+    """A study of digits with one trial, which kept these arrays."""
+    study = create_study(folder, lab, "quick", "digits")
+    trial = LABS[lab].plan("quick", "digits", [])[0]
+    if kept:
+        study.trial_folder(trial.name).mkdir(parents=True)
+        np.savez(study.trial_folder(trial.name) / "playground.npz", **kept)
+    study.append(TrialResult(trial=trial, values={}))
+    return study
+
+
+def test_the_town_is_shown_with_its_embeddings(tmp_path: Path) -> None:
+    embeddings = np.random.default_rng(0).integers(-127, 128, (TILES**2, 4), np.int8)
+    study = study_of("terrapattern", tmp_path / "study", {"embeddings": embeddings})
+    assert has_picture(study)
+    picture = TypeAdapter(LabPicture).validate_python(lab_picture(study, tmp_path))
+    town = build_town(load("digits", tmp_path))
+    image = np.asarray(Image.open(io.BytesIO(base64.b64decode(picture["left"].partition(",")[2]))))
+    assert image.shape == (picture["side"], picture["side"])
+    assert np.array_equal(image[28:56, 56:84], town.tiles[TILES + 2])  # second row, third column
+    assert picture["kinds"] == town.labels.tolist()
+    (method,) = picture["methods"]
+    assert base64.b64decode(str(method["embeddings"])) == embeddings.tobytes()
+    assert method["dimensions"] == 4
+
+
+def test_the_second_view_of_a_scene_shows_a_place_where_the_truth_says(tmp_path: Path) -> None:
+    pair = make_scene_pair(load("digits", tmp_path))
+    inside = ((pair.truth > PATCH) & (pair.truth < pair.right.shape[0] - PATCH)).all(1)
+    assert inside.sum() > 100
+    back = np.linalg.inv(affine_matrices(np.array([12.0]), np.array([1 / 1.1])))
+    n = int(inside.sum())
+    seen = sample(pair.right[None], np.zeros(n, int), pair.truth[inside], np.repeat(back, n, 0), PATCH)
+    left = pair.cut(pair.left)[inside].astype(float)
+    for a, b in zip(left, seen, strict=True):
+        assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.9
+
+
+def test_a_scene_is_shown_twice_with_the_scores_of_all_places(tmp_path: Path) -> None:
+    scores = np.arange(PLACES**4, dtype=np.uint32).astype(np.uint8).reshape(PLACES**2, PLACES**2)
+    picture = lab_picture(study_of("patches", tmp_path / "study", {"scores": scores}), tmp_path)
+    assert picture["right"]
+    assert picture["truth"] is not None
+    assert len(picture["truth"]) == PLACES**2
+    assert base64.b64decode(str(picture["methods"][0]["scores"])) == scores.tobytes()
+
+
+def test_a_study_that_kept_nothing_has_no_picture(tmp_path: Path) -> None:
+    study = study_of("terrapattern", tmp_path / "study", {})
+    assert not has_picture(study)
+    with pytest.raises(UserError, match="nothing to click yet: run the lab first"):
+        lab_picture(study, tmp_path)
+    with pytest.raises(UserError, match="no such study: run the lab first"):
+        named_study("terrapattern", lambda: None, is_ready_made=False)
+
+
+def test_a_click_downloads_nothing(tmp_path: Path) -> None:
+    study = study_of("terrapattern", tmp_path / "study", {"embeddings": np.zeros((TILES**2, 4), np.int8)})
+    study.update(dataset="fashion_mnist")
+    with pytest.raises(UserError, match="Fashion-MNIST, which is not on disk: train on it once"):
+        lab_picture(study, tmp_path)
+
+
+def shown(lab: str) -> LabPlanes:
+    study = ready_made(lab)
+    assert study is not None
+    assert has_planes(study)
+    return TypeAdapter(LabPlanes).validate_python(lab_planes(study))
+
+
+def points_of(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), "<f4").reshape(-1, 2)
+
+
+def tiles_of(png: bytes, n: int, side: int) -> np.ndarray:
+    return sprite_sheet.tiles([png], side)[:n]
+
+
+def test_classical_or_mined_has_four_maps_of_the_same_images() -> None:
+    maps = shown("classical-or-mined")
+    labels = np.frombuffer(base64.b64decode(maps["labels"]), np.uint8)
+    assert [plane["title"] for plane in maps["planes"]] == [
+        "Pairs, classical",
+        "Pairs, mined",
+        "Triplets, classical",
+        "Triplets, mined",
+    ]
+    assert (maps["tests"], len(labels), len(maps["names"])) == (2000, 4000, 10)
+    for plane in maps["planes"]:
+        points = points_of(plane["points"])
+        assert points.shape == (4000, 2)
+        assert plane["centers"] is None
+        means = np.array([points[labels == label].mean(axis=0) for label in range(10)])
+        nearest = ((points[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
+        assert (nearest == labels).mean() > 0.7  # labels and points are in the same order
+
+
+def test_the_margin_strip_has_a_circle_for_each_loss_and_margin() -> None:
+    maps = shown("margins")
+    labels = np.frombuffer(base64.b64decode(maps["labels"]), np.uint8)
+    assert [plane["title"] for plane in maps["planes"]] == [
+        f"{loss}, m = {margin:g}" for loss in ("CosFace", "ArcFace") for margin in MARGINS
+    ]
+    assert maps["names"] == list("01234567")
+    for plane in maps["planes"]:
+        points, centers = points_of(plane["points"]), np.array(plane["centers"])
+        assert centers.shape == (8, 2)
+        units = points / np.linalg.norm(points, axis=1, keepdims=True)
+        assert ((units @ centers.T).argmax(axis=1) == labels).mean() > 0.8
+        assert np.linalg.norm(points, axis=1).std() > 0.1  # features, not directions
+
+
+@pytest.mark.parametrize("lab", ["classical-or-mined", "margins"])
+def test_tile_i_is_the_image_of_point_i(lab: str, tmp_path: Path) -> None:
+    study = create_study(tmp_path / "study", lab, "quick", "digits")
+    data = load("digits", tmp_path)
+    if lab == "margins":
+        chosen = np.flatnonzero(np.isin(data.test.labels, SEEN_CLASSES))
+        expected = data.test.images[some_test_images(data, SEEN_CLASSES, 1500)]
+        assert len(expected) == len(chosen)
+    else:
+        both, tests = both_parts(data, 2000)
+        assert tests == len(data.test)
+        expected = np.concatenate(
+            [split.images[stratified_subset(split.labels, 2000)] for split in (data.test, data.train)]
+        )
+        assert len(both) == len(expected)
+    sheet = plane_sheet(study, tmp_path)
+    assert np.array_equal(tiles_of(sheet, len(expected), data.size), expected)
+    assert Image.open(io.BytesIO(sheet)).width == sprite_sheet.COLUMNS * data.size
+
+
+def test_without_points_or_pictures_there_is_a_sentence(tmp_path: Path) -> None:
+    study = create_study(tmp_path / "study", "margins", "quick", "digits")
+    assert not has_planes(study)
+    with pytest.raises(UserError, match="no map yet: run the lab first"):
+        lab_planes(study)
+    study.update(dataset="fashion_mnist")
+    with pytest.raises(UserError, match="Fashion-MNIST are not on disk"):
+        plane_sheet(study, tmp_path)
+    other: Study = create_study(tmp_path / "other", "scale", "quick", "digits")
+    with pytest.raises(UserError, match="has no maps"):
+        plane_sheet(other, tmp_path)

@@ -1,31 +1,19 @@
 """A button does what was chosen last, also where the page was not drawn again between the choice and the click."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
+from dmlviz_app.labs import state as labs
+from dmlviz_app.run_views.seen_view import SeenView
+from dmlviz_app.run_views.selection import Selection
 from pyarrow import parquet
-from streamlit.testing.v1 import AppTest
 
-import app
-from app.state import labs
-from app.state.selection import Selection
 from dmlviz.data.corrections import load_corrections
 from dmlviz.data.import_path import import_path
 from dmlviz.labs.registry import LABS
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.studies.runner import StudyRunner
-
-MAIN = Path(app.__file__).parent / "page.py"
-
-
-def open_page(name="", **query):
-    page = AppTest.from_file(str(MAIN), default_timeout=60)
-    if name:
-        page.switch_page(str(MAIN.parent / "screens" / f"{name}.py"))
-    page.query_params.update(query)
-    return page.run()
+from tests.app.pages import open_page
 
 
 @pytest.fixture
@@ -33,10 +21,10 @@ def trainings(here, monkeypatch):
     """The configs of the trainings that were started."""
     started = []
 
-    def submit(config, owner=""):
-        started.append(config)
-        here.runs.create(config)
-        return config.id
+    def submit(order, owner=""):
+        run = order.begin()
+        started.append(run.config)
+        return run
 
     monkeypatch.setattr(here.scheduler, "submit", submit)
     return started
@@ -44,7 +32,7 @@ def trainings(here, monkeypatch):
 
 def test_a_training_has_the_settings_of_now(run, trainings):
     page = open_page(run=run.id, dataset="digits")
-    page.session_state["ui"].set("net", "linear")
+    page.session_state["page.explore"].set("net", "linear")
     page.button(key="train").click().run()
     assert [config.net for config in trainings] == ["linear"]
 
@@ -94,7 +82,7 @@ def test_the_rows_that_are_selected_are_those_of_the_filter_of_now(here, tmp_pat
     page.run()
     page.session_state[f"table.search.{run.id}"] = "dog"
     page.button(key="table.select").click().run()
-    assert page.session_state["ui"].selected == Selection.of(run.config.dataset, np.array([1, 4, 7]))
+    assert page.session_state["page.explore"].seen.selected == Selection.of(run.config.dataset, np.array([1, 4, 7]))
 
 
 def test_the_table_lists_the_selection_in_the_order_of_a_column(here, tmp_path):
@@ -110,7 +98,7 @@ def test_the_table_lists_the_selection_in_the_order_of_a_column(here, tmp_path):
     page.multiselect(key=f"table.columns.{run.id}").select("price").run()
     page.slider(key=f"table.range.{run.id}.price").set_range(0, 4.5).run()
     assert page.dataframe[0].value.index.tolist() == [8, 7, 4]
-    page.session_state["ui"].selected = None
+    page.session_state["page.explore"].seen = SeenView()
     page.run()
     assert page.dataframe[0].value.empty
     assert any("Nothing is selected" in caption.value for caption in page.caption)

@@ -4,11 +4,9 @@ import json
 import runpy
 from pathlib import Path
 
+import dmlviz_app
 import pytest
-from streamlit.testing.v1 import AppTest
-
-import app
-from app.content.catalog_index import (
+from dmlviz_app.learn.catalog_index import (
     KINDS,
     LAB_KIND,
     TOPICS,
@@ -19,29 +17,22 @@ from app.content.catalog_index import (
     search,
     to_json,
 )
-from app.content.exam import QUESTIONS
-from app.state.learn import LearnState
+from dmlviz_app.learn.exam import QUESTIONS
+from dmlviz_app.learn.state import LearnState
+
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz.labs.registry import LABS
 from dmlviz.lessons import LESSONS
+from tests.app.pages import open_page
 
-MAIN = Path(app.__file__).parent / "page.py"
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]
 
 
 def learn(**query):
-    test = AppTest.from_file(str(MAIN), default_timeout=30)
-    test.run()
-    test.query_params.clear()
-    for name, value in query.items():
-        test.query_params[name] = value
-    test.switch_page("screens/learn.py").run()
-    assert not test.exception
-    assert not any("Something went wrong" in caption.value for caption in test.caption)
-    return test
+    return open_page("learn", **query)
 
 
 def words(test):
@@ -148,7 +139,8 @@ def test_loss_props_are_json():
 
 
 def test_try_applies_the_plots_parameters_to_explore(here, monkeypatch):
-    from app.panels import learn_entry, navigation
+    from dmlviz_app.learn import entry as learn_entry
+    from dmlviz_app.widgets import navigation
 
     test = learn(loss="triplet")
     gone = []
@@ -158,11 +150,11 @@ def test_try_applies_the_plots_parameters_to_explore(here, monkeypatch):
     )
     test.run()
     assert gone == ["explore"]
-    assert test.session_state["ui"].to_query() == {"loss": "triplet", "loss.margin": "0.35"}
+    assert test.session_state["page.explore"].to_query() == {"loss": "triplet", "loss.margin": "0.35"}
 
 
 def test_the_three_spaces_are_shown_with_the_scores_that_the_library_gives_them(here):
-    made = runpy.run_path(str(Path(app.__file__).parents[1] / "scripts" / "make_three_spaces.py"))["spaces"]()
+    made = runpy.run_path(str(Path(dmlviz_app.__file__).parents[2] / "scripts" / "make_three_spaces.py"))["spaces"]()
     shown = data(learn(topic="three-spaces"), "map_at_r_demo")["spaces"]
     assert shown == made
     for name in ("nmi", "pairwise_f1", "precision_at_1"):
@@ -205,3 +197,20 @@ def test_every_exam_question_has_an_answer_and_links_to_pages_that_exist(here):
         assert question.links
         assert all(name in places[kind] for kind, name in question.links)
     assert QUESTIONS[0].answer in words(learn(topic="exam"))
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ({"loss": "lifted_structure"}, "There is no loss called 'lifted_structure': did you mean 'lifted'"),
+        ({"miner": "hard_negatives"}, "There is no miner called 'hard_negatives': did you mean 'hardest_negative' or"),
+        ({"net": "le_net"}, "There is no net called 'le_net': did you mean 'lenet'"),
+        ({"lesson": "margin and lines"}, "There is no lesson called 'margin and lines': "),
+        ({"topic": "exams"}, "There is no topic called 'exams': did you mean 'exam'?"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_said_with_similar_ones_above_the_index(here, query, sentence):
+    test = learn(**query)
+    assert sentence in words(test).replace("\\", "")
+    assert "loss=lifted" in links(test)
+    assert LearnState.from_query({"loss": "lifted"}).note == ""

@@ -1,19 +1,19 @@
 """Lessons: what they set, what they hide, and that the guess comes before the answer."""
 
 import dataclasses
+import json
 
 import pytest
+from dmlviz_app.explore.task_progress import task_view
+from dmlviz_app.run_views.view_query import settings_from_query
+from dmlviz_app.run_views.view_state import UIState
 from streamlit.testing.v1 import AppTest
 
-import app
-from app.state.explore import UIState
-from app.state.explore_query import settings_from_query
-from app.state.task_progress import task_view
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.lessons import LESSONS
 from dmlviz.lessons.measurements import task_measurements
+from tests.app import pages
 
-MAIN = app.__path__[0] + "/page.py"
 TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
 NAMED = [f"{lesson.name}: {task.title}" for lesson, task in TASKS]
 
@@ -49,8 +49,9 @@ def test_a_task_sets_all_its_settings(lesson, task):
 
 def test_follow_up_settings_can_be_rendered():
     def page():
-        from app.state.explore import UIState
-        from app.widgets.training_form import selected_fields
+        from dmlviz_app.run_views.training_form import selected_fields
+        from dmlviz_app.run_views.view_state import UIState
+
         from dmlviz.lessons import LESSONS
 
         state = UIState()
@@ -86,20 +87,11 @@ def test_leaving_a_lesson_keeps_the_settings_and_shows_all_controls():
     assert "lesson" not in state.to_query()
 
 
-class Pupil:
-    def __init__(self, **query):
-        self.test = AppTest.from_file(MAIN, default_timeout=30)
-        for name, value in query.items():
-            self.test.query_params[name] = value
-        self.run()
-
-    def run(self):
-        self.test.run()
-        assert not self.test.exception
-        return self
-
+class Pupil(pages.Page):
     def mounted(self):
-        return {element.key for element in self.test.get("bidi_component")}
+        """The components, and the parts of the workbench."""
+        sent = {element.key: json.loads(element.proto.json) for element in self.test.get("bidi_component")}
+        return {*sent, *(name.removesuffix("s") for name, part in sent.get("workbench", {}).items() if part)}
 
     def widgets(self):
         return {widget.key for kind in ("button", "selectbox", "number_input") for widget in self.test.get(kind)}
@@ -114,11 +106,12 @@ def pupil(here, write, monkeypatch):
     """Somebody at the first task of "why a margin"; the training that is asked for is written at once."""
     from dmlviz.jobs.job import Status
 
-    def submit(config, owner=""):
-        return write(here.runs, config).id
+    def submit(order, owner=""):
+        record = order.begin()
+        return write(here.runs, record.config) if order.kind == "train" else record
 
-    def status(run, projection=None):
-        return Status("finished" if (here.runs.folder / run).exists() else "unknown")
+    def status(record):
+        return Status("finished" if record.path.exists() else "unknown")
 
     monkeypatch.setattr(here.scheduler, "submit", submit)
     monkeypatch.setattr(here.scheduler, "status", status)
@@ -128,7 +121,7 @@ def pupil(here, write, monkeypatch):
 
 def test_before_the_guess_map_answer_and_settings_are_hidden(pupil):
     assert "map" not in pupil.mounted()
-    assert "scores" not in pupil.mounted()
+    assert "score" not in pupil.mounted()
     assert not {key for key in pupil.widgets() if key and key.startswith(("set.", "loss."))}
     assert "train" not in pupil.widgets()
     assert LESSONS["why-a-margin"].tasks[0].question in pupil.words
@@ -155,14 +148,35 @@ def test_the_answer_shows_the_runs_values_and_the_next_task_starts_fresh(pupil, 
     assert "map" not in pupil.mounted()
 
 
+def test_an_answer_that_the_teacher_has_shown_does_not_wait_for_the_training(pupil, here, write, monkeypatch):
+    from dmlviz.jobs.job import Status
+
+    first = LESSONS["why-a-margin"].tasks[0]
+    pupil.test.session_state["lesson.guess"] = 1 + (first.answer + 1) % len(first.guesses)  # a wrong one
+    pupil.run()
+    pupil.test.button(key="lesson.commit").click()
+    monkeypatch.setattr(here.scheduler, "status", lambda record: Status("running"))
+    pupil.run()
+    assert first.reveal not in pupil.words
+    assert "Training … the answer appears when it finishes." in pupil.words
+    monkeypatch.setattr(type(here.classrooms), "shows", lambda *_: True)
+    pupil.run()
+    assert f"The answer is: {first.guesses[first.answer]}.** {first.reveal}" in pupil.words
+    assert "Training … the figures appear when it finishes." in pupil.words
+    monkeypatch.setattr(here.scheduler, "status", lambda record: Status("finished"))
+    pupil.run()
+    assert "On all 596 test images of Digits" in pupil.words
+
+
+@pytest.mark.slow
 def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pupil, here, write):
     task = LESSONS["do-not-trust-the-map"].tasks[0]
     run = write(here.runs, task.training("digits"))
     pupil = Pupil(lesson="do-not-trust-the-map", dataset="digits")
-    assert pupil.test.session_state["ui"].run == run.id
-    assert pupil.test.session_state["ui"].view == "pca"
+    assert pupil.test.session_state["page.explore"].run == run.id
+    assert pupil.test.session_state["page.explore"].view == "pca"
     assert "map" in pupil.mounted()
-    assert "scores" not in pupil.mounted()
+    assert "score" not in pupil.mounted()
     assert task.question in pupil.words
     assert task.reveal not in pupil.words
 
@@ -193,10 +207,6 @@ def test_measurements_are_those_of_the_run_and_missing_ones_are_omitted(here, wr
 
 
 def test_a_lesson_page_links_to_explore(here):
-    test = AppTest.from_file(MAIN, default_timeout=30)
-    test.run()
-    test.query_params["lesson"] = "why-mining"
-    test.switch_page("screens/learn.py").run()
-    assert not test.exception
+    test = pages.open_page("learn", lesson="why-mining")
     links = {element.proto.label: element.proto.query_string for element in test.get("page_link")}
     assert links["Begin the lesson"] == "lesson=why-mining"

@@ -6,17 +6,17 @@ import logging
 import re
 
 import pytest
+from dmlviz_app.server import logs
+from dmlviz_app.server.logs import LineFormatter, configure_logs, log_failed_request, log_job, log_login, pseudonym
+from dmlviz_app.server.settings import Settings
 
-from app.runtime import logs
-from app.runtime.logs import LineFormatter, configure_logs, log_failed_request, log_job, log_login, pseudonym
-from app.runtime.monitoring import Monitoring, monitoring_from_environment
 from dmlviz.errors import UserError
-from dmlviz.jobs.job_report import JobReport
+from dmlviz.jobs.job import JobReport
 
 FAILED = JobReport(
     kind="train",
     run="0123456789abcdef",
-    projection=None,
+    name="",
     owner="ada@school.example",
     state="failed",
     waited=1.23456,
@@ -28,15 +28,15 @@ FAILED = JobReport(
 
 @pytest.fixture
 def written(monkeypatch):
-    """`written(monitoring)` configures the log; what is written from then on is in the stream that it returns."""
+    """`written(**settings)` configures the log; what is written from then on is in the stream that it returns."""
     loggers = {name: logging.getLogger(name) for name in (*logs.OUR_LOGGERS,)}
     levels = {name: logger.level for name, logger in loggers.items()}
     handlers = [*logging.getLogger().handlers]
 
-    def configure(monitoring):
+    def configure(**settings):
         stream = io.StringIO()
         monkeypatch.setattr("sys.stderr", stream)
-        configure_logs(monitoring)
+        configure_logs(**settings)
         return stream
 
     yield configure
@@ -46,7 +46,7 @@ def written(monkeypatch):
 
 
 def test_a_job_is_one_json_object_a_line(written):
-    stream = written(Monitoring(log_format="json"))
+    stream = written(log_format="json")
     log_job(FAILED)
     (line,) = stream.getvalue().splitlines()
     entry = json.loads(line)
@@ -56,8 +56,7 @@ def test_a_job_is_one_json_object_a_line(written):
         "event": "job",
         "kind": "train",
         "run": "0123456789abcdef",
-        "projection": None,
-        "trial": None,
+        "name": "",
         "owner": pseudonym("ada@school.example"),
         "state": "failed",
         "waited": 1.235,
@@ -68,17 +67,17 @@ def test_a_job_is_one_json_object_a_line(written):
 
 
 def test_a_job_is_one_line_of_key_and_value_on_a_terminal(written):
-    stream = written(Monitoring())
+    stream = written()
     log_job(FAILED)
     (line,) = stream.getvalue().splitlines()
     assert " WARNING job kind=train run=0123456789abcdef owner=" in line
     assert r'reason="The loss \"triplet\"\nis NaN."' in line
-    assert "projection" not in line
+    assert "name" not in line
     assert "ada" not in line
 
 
 def test_a_login_and_a_failed_request_are_a_line_each_without_a_name(written):
-    stream = written(Monitoring(log_format="json"))
+    stream = written(log_format="json")
     log_login("ada@school.example", "teacher", "oidc")
     log_failed_request("GET", "/runs/{run}/events", 500, 0.25)
     login, request = map(json.loads, stream.getvalue().splitlines())
@@ -88,22 +87,22 @@ def test_a_login_and_a_failed_request_are_a_line_each_without_a_name(written):
 
 
 def test_an_exception_is_one_json_line_with_its_traceback(written):
-    stream = written(Monitoring(log_format="json"))
+    stream = written(log_format="json")
     try:
         raise ValueError("this\nand that")
     except ValueError:
-        logging.getLogger("app.runtime.event_stream").exception("a log could not be followed")
+        logging.getLogger("dmlviz_app.server.event_stream").exception("a log could not be followed")
     (line,) = stream.getvalue().splitlines()
     entry = json.loads(line)
-    assert entry["logger"] == "app.runtime.event_stream"
+    assert entry["logger"] == "dmlviz_app.server.event_stream"
     assert entry["traceback"].startswith("Traceback")
 
 
 def test_the_level_decides_what_is_written(written):
-    stream = written(Monitoring(log_level="warning"))
+    stream = written(log_level="warning")
     log_login("ada", "member", "oidc")
     assert stream.getvalue() == ""
-    stream = written(Monitoring(log_level="debug"))
+    stream = written(log_level="debug")
     log_login("ada", "member", "oidc")
     assert stream.getvalue().count("\n") == 1  # the first handler is gone
 
@@ -113,7 +112,7 @@ def test_streamlits_own_loggers_get_the_same_format(written):
     logger.propagate = False
     stream = io.StringIO()
     logger.addHandler(logging.StreamHandler(stream))
-    written(Monitoring(log_format="json"))
+    written(log_format="json")
     logger.warning("a\nb")
     assert json.loads(stream.getvalue())["event"] == "a\nb"
 
@@ -133,4 +132,4 @@ def test_hostile_text_cannot_forge_a_line():
 def test_an_unknown_setting_is_one_sentence(monkeypatch, variable, value):
     monkeypatch.setenv(variable, value)
     with pytest.raises(UserError, match=r"is one of|at least 16"):
-        monitoring_from_environment()
+        Settings()

@@ -1,22 +1,17 @@
 """The metrics: who may read them, and whether they say what happens."""
 
 import dataclasses
-import shutil
-import time
-from queue import SimpleQueue
+from types import SimpleNamespace
 
 import pytest
+from dmlviz_app.run_views import event_routes as events
+from dmlviz_app.server import services
+from dmlviz_app.server.metrics import FETCH_TIME_S, FirstFrames, count_job
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from app.api import events
-from app.runtime import services
-from app.runtime.metrics import FETCH_TIME_S, FirstFrames, count_job
-from app.runtime.monitoring import Monitoring
-from dmlviz.fleet.folder import Beat
-from dmlviz.fleet.folder_fleet import FolderFleet
-from dmlviz.fleet.versions import versions
-from dmlviz.jobs.job_report import JobReport
+from dmlviz.jobs.job import JobReport
+from dmlviz.jobs.placement import MachineInfo
 
 TOKEN = "0123456789abcdefghij"
 PATH = "/dmlviz/metrics"
@@ -42,12 +37,12 @@ def read(local):
 
 @pytest.fixture
 def token(here, monkeypatch):
-    monitored = dataclasses.replace(here.settings, monitoring=Monitoring(metrics_token=TOKEN))
+    monitored = here.settings.replace(metrics_token=TOKEN)
     monkeypatch.setattr(services, "_services", dataclasses.replace(here, settings=monitored))
 
 
 def report(run, state, **more):
-    return JobReport(kind="train", run=run, projection=None, owner="", state=state, waited=0.5, **more)
+    return JobReport(kind="train", run=run, name="", owner="", state=state, waited=0.5, **more)
 
 
 def test_only_this_machine_reads_them_without_a_token(client, local):
@@ -112,7 +107,7 @@ def test_jobs_and_their_waiting_are_counted(read):
 
 def test_the_first_frame_counts_once_from_the_click_and_only_while_it_is_live(read, monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("app.runtime.metrics.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("dmlviz_app.server.metrics.time.monotonic", lambda: clock[0])
     frames, name = FirstFrames(), "dmlviz_first_frame_seconds"
     count, seconds = read(f"{name}_count"), read(f"{name}_sum")
     frames.on_job(report("a" * 16, "starting"))
@@ -131,39 +126,28 @@ def test_the_first_frame_counts_once_from_the_click_and_only_while_it_is_live(re
 
 def test_what_the_server_has_now_is_looked_up(read, here, run):
     assert read("dmlviz_job_slots") == here.scheduler.slots
-    assert read("dmlviz_runs_disk_limit_bytes") == here.settings.disk_limit
+    assert read("dmlviz_runs_disk_limit_bytes") == here.settings.disk_limit * 1e9
     size = sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file())
     assert read("dmlviz_runs_disk_bytes") == size
     assert read("dmlviz_memory_bytes", process="server") > 20e6
     assert read("dmlviz_event_streams") == 0
 
 
-def test_the_machines_of_a_fleet_are_counted(read, here, tmp_path, monkeypatch):
+def test_the_machines_of_a_fleet_are_counted(read, here, monkeypatch):
     assert read("dmlviz_fleet_connected") == 0  # there is no fleet, and so no figure
-    fleet = FolderFleet(tmp_path, "00000000")
-    beats = [
-        Beat(tmp_path / "machines" / f"{name}.json", {"slots": 2, "versions": versions() | more})
-        for name, more in (("gpu-1", {}), ("old", {"dmlviz": "0.0.1"}))
+    machines = [
+        MachineInfo(name, f"tls://{name}", slots=2, gpus=0, datasets=(), versions={}, busy=0, refused=refused)
+        for name, refused in (("gpu-1", ""), ("old", "It has dmlviz 0.0.1."))
     ]
-    fleet.start(SimpleQueue(), lambda: None)
+    fleet = SimpleNamespace(machines=machines, trouble="", close=lambda: None)
     monkeypatch.setattr(here.scheduler, "fleet", fleet)
-    try:
-        deadline = time.monotonic() + 120
-        while len(fleet.machines) < 2 and time.monotonic() < deadline:
-            for beat in beats:
-                beat.write()
-            time.sleep(0.05)
-        assert read("dmlviz_fleet_connected") == 1
-        assert read("dmlviz_fleet_machines", state="used") == 1
-        assert read("dmlviz_fleet_machines", state="refused") == 1
-        assert read("dmlviz_fleet_slots") == read("dmlviz_fleet_slots", machine="gpu-1") == 2
-        assert read("dmlviz_fleet_jobs", machine="gpu-1") == 0
-        shutil.rmtree(tmp_path / "machines")
-        while not fleet.trouble and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert read("dmlviz_fleet_connected") == 0
-    finally:
-        fleet.close()
+    assert read("dmlviz_fleet_connected") == 1
+    assert read("dmlviz_fleet_machines", state="used") == 1
+    assert read("dmlviz_fleet_machines", state="refused") == 1
+    assert read("dmlviz_fleet_slots") == read("dmlviz_fleet_slots", machine="gpu-1") == 2
+    assert read("dmlviz_fleet_jobs", machine="gpu-1") == 0
+    fleet.trouble = "Nobody answers."
+    assert read("dmlviz_fleet_connected") == 0
 
 
 def test_a_job_whose_machine_was_lost_is_counted_and_has_not_ended(read):

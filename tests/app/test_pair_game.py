@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from dmlviz_app.labs.pair_game import KEPT, SHOWN, PairGame, threshold_props
 
-from app.payloads.threshold import KEPT, SHOWN, threshold_props
-from app.state.pair_game import PairGame
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.storage.arrays import read_arrays
 

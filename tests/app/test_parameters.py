@@ -5,14 +5,14 @@ from streamlit.testing.v1 import AppTest
 
 def form() -> None:
     import streamlit as st
+    from dmlviz_app.run_views.parameters import form_fields, form_values
+    from dmlviz_app.run_views.view_state import UIState
 
-    from app.state.explore import UIState
-    from app.widgets.parameters import form_fields, form_values
     from dmlviz.catalog.reference_projections import REFERENCES
 
-    if "ui" not in st.session_state:
-        st.session_state["ui"] = UIState(view="tsne", projection_overrides={"engine": "reference"})
-    ui, declared = st.session_state["ui"], REFERENCES["tsne"]
+    if "page.explore" not in st.session_state:
+        st.session_state["page.explore"] = UIState(view="tsne", projection_overrides={"engine": "reference"})
+    ui, declared = st.session_state["page.explore"], REFERENCES["tsne"]
     with st.form("form"):
         form_fields("view", declared, declared.parameters, ui.params_with("reference"))
         st.form_submit_button("Draw", on_click=lambda: form_values(ui, "view", declared))
@@ -25,8 +25,8 @@ def test_a_number_or_special_value_is_read_when_the_form_is_submitted():
     def learning_rate() -> float | str:
         page.button[0].click().run()
         assert not page.exception
-        assert page.session_state["ui"].messages == []
-        return page.session_state["ui"].projection().params["learning_rate"]
+        assert page.session_state["page.explore"].messages == []
+        return page.session_state["page.explore"].projection().params["learning_rate"]
 
     assert learning_rate() == "auto"
     page.selectbox("view.scikit-learn.learning_rate.word").select("a number")

@@ -3,15 +3,13 @@
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from dmlviz_app.learn.catalog_index import to_json
 
-import app
-from app.content.catalog_index import to_json
 from dmlviz import plugins
 from dmlviz.catalog.losses import LOSSES
+from tests.app.pages import open_page
 
 ROOT = Path(__file__).parents[2]
-MAIN = Path(app.__file__).parent / "page.py"
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def plugged(monkeypatch):
 
 
 def test_the_sidebar_offers_the_plug_in_loss_with_its_parameters(here, plugged):
-    test = AppTest.from_file(str(MAIN), default_timeout=30).run()
+    test = open_page()
     test.selectbox(key="set.loss").select("margin_ratio").run()
     assert not test.exception
     keys = [widget.key for widget in [*test.number_input, *test.slider, *test.selectbox] if widget.key]
@@ -32,11 +30,10 @@ def test_the_sidebar_offers_the_plug_in_loss_with_its_parameters(here, plugged):
 
 
 def test_learn_has_a_page_for_the_plug_in_loss(here, plugged):
-    test = AppTest.from_file(str(MAIN), default_timeout=30).run()
-    test.switch_page("screens/learn.py").run()
+    test = open_page("learn")
     assert any("loss=margin_ratio" in link.proto.query_string for link in test.get("page_link"))
     test.query_params["loss"] = "margin_ratio"
-    test.switch_page("screens/learn.py").run()
+    test.switch_page("learn/page.py").run()
     assert not test.exception
     said = " ".join(element.value for element in test.markdown)
     for text in (plugged.title, plugged.summary, plugged.when_to_use, plugged.formula, "`ratio`"):

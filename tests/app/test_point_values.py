@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from dmlviz_app.run_views.point_values import point_value_bytes
+from dmlviz_app.run_views.view_options import COLOR_MODES
+from dmlviz_app.run_views.view_state import UIState
 
-from app.payloads.point_values import distances_to_centers, point_values
-from app.state.explore import UIState
-from app.state.explore_options import COLOR_MODES
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.runs.point_values import distances_to_centers
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import LIVE
 from dmlviz.runs.store import Runs
@@ -35,7 +36,7 @@ def drawn(runs, run, **fields):
 
 
 def numbers(*asked):
-    return np.frombuffer(point_values(*asked), "<f4")
+    return np.frombuffer(point_value_bytes(*asked), "<f4")
 
 
 def test_the_distance_to_the_class_center_is_measured_in_the_embedding(run):
@@ -63,22 +64,20 @@ def test_at_an_epoch_only_tracked_images_have_values(runs, run):
 
 def test_a_missing_measure_is_one_sentence(runs, run):
     with pytest.raises(UserError, match="to color by yet"):
-        point_values(run, drawn(runs, run, all_epochs=True), "center")
+        point_value_bytes(run, drawn(runs, run, all_epochs=True), "center")
     with pytest.raises(UserError, match="to color by yet"):
-        point_values(run, None, "../../etc")
+        point_value_bytes(run, None, "../../etc")
 
 
-def test_projection_and_color_are_in_the_url():
+def test_a_projection_is_in_the_url():
     ui = UIState()
     ui.set_view("tsne")
     ui.set_projection(dims=3, seed=4, step=None, all_epochs=False)
-    ui.color = "center"
     query = ui.to_query()
-    assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4", "color": "center"}
+    assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4"}
     again = UIState.from_query(query)
     assert again.projection() == ui.projection() == ProjectionConfig(method="tsne", dims=3, seed=4)
     assert set(COLOR_MODES) == {"class", "error", "faithfulness", "center"}
-    assert again.color == "center"
 
 
 def test_restore_view_returns_to_the_previous_view():

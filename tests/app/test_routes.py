@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dmlviz_app.people.cookies import COOKIE
+from dmlviz_app.run_views import routes as runs
+from dmlviz_app.runs import routes as run_list
 from PIL import Image
 
-from app.api import downloads, runs
-from app.runtime.browser_cookie import COOKIE
 from dmlviz import data, metrics
 from dmlviz.config import TrainConfig
 from dmlviz.data.sprite_sheet import COLUMNS, TILES_PER_SHEET, tile
@@ -102,6 +103,7 @@ def test_the_nearest_neighbor_of_an_image_is_another_image(client, run):
     assert np.allclose(apart[np.arange(n), items], apart.min(axis=1), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_neighbors_by_an_index_are_asked_for_again_until_they_are_there(client, run, monkeypatch):
     exact = client.get(f"/dmlviz/runs/{run.id}/nearest.bin").content
     monkeypatch.setattr(neighbor_table, "MAX_EXACT", 100)
@@ -184,6 +186,7 @@ def test_a_step_without_a_snapshot_is_one_sentence(client, run, step):
     assert "step" in answer.json()["error"]
 
 
+@pytest.mark.slow
 def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, digits, monkeypatch):
     scores = client.get(f"/dmlviz/runs/{run.id}/pixels.json").json()
     images, labels = (
@@ -193,8 +196,30 @@ def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, 
     expected = metrics.evaluate(images.astype(float), labels, clustering=False, verification=False)
     for name in ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "knn_accuracy"):
         assert scores[name] == pytest.approx(expected[name], abs=1e-6)
-    monkeypatch.setattr("app.payloads.pixel_baseline.subprocess.run", lambda *_, **__: pytest.fail("measured twice"))
+    measured = "dmlviz_app.run_views.baseline_curves.subprocess.run"
+    monkeypatch.setattr(measured, lambda *_, **__: pytest.fail("measured twice"))
     assert client.get(f"/dmlviz/runs/{run.id}/pixels.json").json() == scores
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_neighbors_of_an_image_are_those_of_the_run_with_the_names_of_their_classes(client, run, metric):
+    answer = client.get(f"/dmlviz/runs/{run.id}/neighbors/5.json", params={"metric": metric})
+    expected = run.neighbors(5, 10, metric=metric)
+    found = answer.json()
+    assert answer.headers["cache-control"] == "no-store"
+    assert [(item, label) for item, label, _ in found["near"]] == [(near.item, near.label) for near in expected]
+    assert [far for _, _, far in found["near"]] == pytest.approx([near.distance for near in expected], abs=1e-4)
+    assert (found["item"], found["label"]) == (5, run.labels[5])
+    assert set(found["classes"]) == {str(label) for label in (run.labels[5], *(near.label for near in expected))}
+    assert len(answer.content) < 600
+
+
+def test_a_running_run_has_the_neighbors_at_its_last_snapshot(client, here, write):
+    run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=3)
+    item = int(run.tracked_indices[0])
+    found = client.get(f"/dmlviz/runs/{run.id}/neighbors/{item}.json").json()
+    assert [other for other, _, _ in found["near"]] == [near.item for near in run.neighbors(item, 10)]
+    assert "not among" in client.get(f"/dmlviz/runs/{run.id}/neighbors/99999.json").json()["error"]
 
 
 def test_a_neighbor_history_holds_the_nearest_tracked_images_at_every_snapshot(client, run):
@@ -255,7 +280,15 @@ def test_two_images_of_which_one_does_not_exist_are_not_compared(client, run):
     assert "numbered 0 to 595; got 3 and 99,999" in answer.json()["error"]
 
 
-@pytest.mark.parametrize("path", ["neighbor-history/99999.json", "neighbor-history/3.json?metric=manhattan"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "neighbors/99999.json",
+        "neighbors/3.json?metric=manhattan",
+        "neighbor-history/99999.json",
+        "neighbor-history/3.json?metric=manhattan",
+    ],
+)
 def test_a_neighbor_history_of_an_unknown_image_or_metric_is_refused(client, run, path):
     assert len(client.get(f"/dmlviz/runs/{run.id}/{path}").json()["error"]) > 20
 
@@ -302,6 +335,7 @@ def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatc
     assert list(tmp_path.glob("dmlviz-export-*")) == [], "what was made for the download is left behind"
 
 
+@pytest.mark.slow
 def test_an_onnx_file_is_written_by_a_process_of_its_own_and_gives_the_embeddings_of_torch(client, here):
     answer = client.get("/dmlviz/runs/476b1d8df4e46879/export/onnx")  # comes with the program
     assert answer.status_code == 200, answer.text
@@ -336,6 +370,7 @@ def test_a_running_run_cannot_be_exported(client, here, write):
     assert "has no embeddings yet" in client.get(f"/dmlviz/runs/{begun.id}/export/html").json()["error"]
 
 
+@pytest.mark.slow
 def test_a_run_round_trips_through_a_zip(client, here, run):
     sent = client.get(f"/dmlviz/runs/{run.id}/run.zip")
     assert sent.headers["content-type"] == "application/zip"
@@ -348,7 +383,7 @@ def test_a_run_round_trips_through_a_zip(client, here, run):
 
 
 def test_an_upload_that_is_too_large_is_refused_while_it_arrives(client, here, monkeypatch):
-    monkeypatch.setattr(downloads, "MAX_IMPORT_BYTES", 1000)
+    monkeypatch.setattr(run_list, "MAX_UPLOAD", 1000)
     assert "at most" in client.post("/dmlviz/runs/import", content=bytes(2000)).json()["error"]
 
 

@@ -7,27 +7,26 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.resources import files
 from urllib.request import Request, urlopen
 
 import pytest
+from dmlviz_app.application import build_app, options
+from dmlviz_app.people.cookies import COOKIE, BrowserCookie
+from dmlviz_app.people.identity import AccessSettings
+from dmlviz_app.server import services
+from dmlviz_app.server.event_stream import event_hub
+from dmlviz_app.server.metrics import REGISTRY
+from dmlviz_app.server.middleware import middleware
+from dmlviz_app.server.monitoring_routes import open_sessions
+from dmlviz_app.server.settings import Settings
 from starlette.testclient import TestClient
 from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
 
-from app.api import events
-from app.api.middleware import middleware
-from app.api.monitoring import open_sessions
-from app.runtime import services
-from app.runtime.browser_cookie import COOKIE, BrowserCookie
-from app.runtime.hosting import Hosting
-from app.runtime.identity import AccessSettings
-from app.runtime.message_queue import MessageQueue
-from app.runtime.metrics import REGISTRY
-from app.runtime.services import Settings
-from app.server import build_app, options
 from tests.waiting import until
 
 
@@ -80,6 +79,7 @@ def test_usage_statistics_are_off(settings):
     assert options(settings)["browser.gatherUsageStats"] is False
 
 
+@pytest.mark.slow
 def test_pages_and_routes_load_no_torch(tmp_path):
     script = f"""
 import sys
@@ -88,14 +88,13 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from functools import partial
 from importlib.resources import files
-from app import server
-from app.payloads import nearest_neighbors
-from app.runtime import services
-from app.runtime.hosting import Hosting
-from app.runtime.services import Settings
+from dmlviz_app import application
+from dmlviz_app.run_views import nearest_neighbors
+from dmlviz_app.server import services
+from dmlviz_app.server.settings import Settings
 services.start_services = partial(services.start_services, warm=False)
-server.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
-test = AppTest.from_file(str(server.PAGE), default_timeout=60)
+application.build_app(Settings(runs=Path({str(tmp_path)!r}) / "runs", data=Path({str(tmp_path)!r})))
+test = AppTest.from_file(str(application.PAGE), default_timeout=60)
 test.query_params["pin"] = "3"
 test.run()
 assert not test.exception
@@ -118,7 +117,7 @@ def served(tmp_path_factory):
         app = build_app(settings)
     with TestClient(app, base_url="http://localhost") as client:
         yield client
-    events.event_hub.closing.clear()
+    event_hub.closing.clear()
     Runtime._instance = None  # Streamlit has one in a process, and never lets go of it
 
 
@@ -163,6 +162,10 @@ def test_only_the_scripts_that_a_page_has_may_run_in_it(client):
         assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
 
 
+def test_the_server_watches_no_files(client):
+    assert not [thread for thread in threading.enumerate() if type(thread).__module__.startswith("watchdog")]
+
+
 def test_static_files_set_no_cookie(client):
     assert COOKIE not in client.get("/_stcore/health").headers.get("set-cookie", "")
 
@@ -179,14 +182,14 @@ def test_pages_and_routes_are_served_together(client):
 
 
 def test_no_component_file_leads_out_of_its_folder(client):
-    answer = client.get("/_stcore/bidi-components/dmlviz.map/..%2f..%2fserver.py")
+    answer = client.get("/_stcore/bidi-components/dmlviz.workbench/..%2f..%2fserver.py")
     assert answer.status_code in (400, 404)
 
 
-HOSTING = Hosting(base_path="/x/y", embedders=("https://school.example",))
+HOSTING = Settings(base_path="/x/y", embed=("https://school.example",), host="0.0.0.0")
 
 
-@pytest.mark.parametrize("duty", middleware(HOSTING, "0.0.0.0", AccessSettings()))
+@pytest.mark.parametrize("duty", middleware(HOSTING, AccessSettings()))
 def test_no_middleware_touches_another_kind_of_connection(duty):
     seen = []
 
@@ -194,8 +197,9 @@ def test_no_middleware_touches_another_kind_of_connection(duty):
         seen.append((scope["type"], send))
 
     with ThreadPoolExecutor(1) as thread:  # the main one may hold the loop of a browser's driver
-        for kind in ("lifespan", "websocket"):
-            scope = {"type": kind, "path": "/x/y/dmlviz/z", "headers": [(b"sec-fetch-site", b"cross-site")]}
+        for kind, site in (("lifespan", b"cross-site"), ("websocket", b"same-origin")):
+            headers = [(b"host", b"localhost"), (b"sec-fetch-site", site)]
+            scope = {"type": kind, "path": "/x/y/dmlviz/z", "headers": headers}
             thread.submit(asyncio.run, duty.cls(app, *duty.args, **duty.kwargs)(scope, None, None)).result()
     assert seen == [("lifespan", None), ("websocket", None)]
 
@@ -206,6 +210,7 @@ def test_a_page_of_another_site_is_refused_before_the_route(client):
     assert client.get("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200  # a link leads here
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     from dmlviz.runs.store import Runs
     from dmlviz.storage.files import FileLock
@@ -215,7 +220,7 @@ def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     assert lock.acquire()  # so that the run counts as training, and its stream stays open
     script = (
         "import sys; from functools import partial\n"
-        "from app.runtime import services; from dmlviz.cli.main import main\n"
+        "from dmlviz_app.server import services; from dmlviz.cli.main import main\n"
         "services.start_services = partial(services.start_services, warm=False)\n"
         "main(sys.argv[1:])"
     )
@@ -249,16 +254,6 @@ def test_an_open_page_is_counted_as_long_as_it_is_open(client):
     )
     with page:
         until(lambda: open_sessions() == 1)  # the session is made after the connection
-
-
-def test_a_page_loses_no_message_of_a_fragment(client):
-    until(lambda: open_sessions() == 0)  # that of the test before ends after its connection
-    with client.websocket_connect(
-        "/_stcore/stream", ["streamlit"], headers={"Host": "localhost", "Origin": "http://localhost"}
-    ):
-        until(lambda: open_sessions() == 1)
-        (active,) = Runtime.instance()._session_mgr.list_active_sessions()
-        assert isinstance(active.session._browser_queue, MessageQueue)
 
 
 def test_pages_and_their_files_are_counted_by_kind_and_not_by_address(client):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from dmlviz_app.run_views.seen_view import SeenView
+from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.training_settings import SETTINGS
+from dmlviz_app.run_views.view_state import UIState
 
-from app.state.explore import UIState
-from app.state.selection import Selection
-from app.state.training_form import SETTINGS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
@@ -81,7 +82,7 @@ def test_every_loss_can_be_selected_and_sets_its_recommendations():
 # One loss of each family: together they have parameters of every kind.
 @pytest.mark.parametrize("loss", {loss.family: name for name, loss in LOSSES.items()}.values())
 def test_every_state_round_trips_through_the_url(loss):
-    state = UIState(run=RUN, view="tsne", pinned=7, step=40, curves="roc")
+    state = UIState(run=RUN, view="tsne", curves="roc")
     state.set("loss", loss)
     state.set("net", list(NETS)[-1])
     state.set("steps", 123)
@@ -95,7 +96,7 @@ def test_every_state_round_trips_through_the_url(loss):
     assert again.messages == []
     assert again.config("mnist") == state.config("mnist")
     assert again.projection() == state.projection()
-    assert (again.run, again.view, again.pinned, again.step, again.curves) == (RUN, "tsne", 7, 40, "roc")
+    assert (again.run, again.view, again.curves) == (RUN, "tsne", "roc")
     assert again.to_query() == state.to_query()
 
 
@@ -284,17 +285,33 @@ def test_unknown_url_parameters_are_kept():
     assert state.to_query() == {"lesson": "margins", "embed": "true", "steps": "50"}
 
 
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        ({"lesson": "why-minning"}, "why-mining"),
+        ({"view": "pcaa"}, "pca"),
+        ({"curves": "rocs"}, "roc"),
+        ({"color": "clas"}, "class"),
+        ({"loss": "tripel"}, "triplet"),
+        ({"dataset": "minst"}, "mnist"),
+    ],
+)
+def test_a_name_in_the_address_that_does_not_exist_is_said_with_a_similar_one(query, near):
+    (message,) = UIState.from_query(query).messages
+    assert f"{next(iter(query.values()))!r}: did you mean {near!r}" in message
+
+
 @pytest.mark.parametrize("query", [{"view": "nonsense"}, {"pin": "-1"}, {"pin": "x"}, {"pin": "²"}, {"view": "plane"}])
 def test_an_invalid_view_or_pin_falls_back_to_the_live_view(query):
     state = UIState.from_query(query)
     assert state.view == LIVE
-    assert state.pinned is None
+    assert state.seen.pinned is None
 
 
 def test_another_run_opens_in_its_live_view():
-    state = UIState(run=RUN, view="umap", pinned=3, step=40)
+    state = UIState(run=RUN, view="umap", seen=SeenView(3, 40))
     state.show("f" * 16)
-    assert (state.run, state.view, state.pinned, state.step) == ("f" * 16, LIVE, None, None)
+    assert (state.run, state.view, state.seen) == ("f" * 16, LIVE, SeenView())
 
 
 def test_every_config_field_is_in_the_url():

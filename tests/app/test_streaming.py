@@ -1,13 +1,14 @@
-"""Live events: one reader for all listeners, no event lost, no reader left running."""
+"""Live events, as an event stream over HTTP: one reader for all listeners, no event lost, no reader left running."""
 
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from dmlviz_app.server import event_stream
+from dmlviz_app.server.event_stream import StreamHub
 
-from app.runtime import event_stream
-from app.runtime.event_stream import StreamHub
+from dmlviz.jobs.job import Status
 from dmlviz.storage.files import EventLog
 
 
@@ -17,11 +18,12 @@ class Job:
     def __init__(self, folder):
         self.log = EventLog(folder / "events.jsonl")
         self.phase, self.position, self.of = "running", None, None
+        self.machine = self.lost = ""
         self.asked = 0
 
     def state(self):
         self.asked += 1
-        return {"phase": self.phase, "position": self.position, "of": self.of}
+        return Status(self.phase, self.position, self.of, machine=self.machine, lost=self.lost)
 
     def write(self, count, start=0):
         for step in range(start, start + count):
@@ -81,6 +83,7 @@ def test_listeners_share_one_reader_and_receive_every_event(job, monkeypatch):
         assert events[-1] == {"event": "end", "state": "finished"}
 
 
+@pytest.mark.slow
 def test_events_written_just_before_the_end_are_not_lost(job):
     async def story():
         tails = StreamHub()
@@ -204,10 +207,9 @@ def test_an_error_in_the_status_ends_the_stream(job):
     assert run(story()) == [{"event": "end", "state": "unknown"}]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_begun_again_elsewhere_is_told_from_its_start_and_where_it_is(job):
-    job.machine, job.lost = "gpu-1", ""
-    plain = job.state
-    job.state = lambda: plain() | {"machine": job.machine, "lost": job.lost}
+    job.machine = "gpu-1"
 
     async def story():
         tails = StreamHub()
@@ -230,3 +232,51 @@ def test_a_run_that_is_begun_again_elsewhere_is_told_from_its_start_and_where_it
     places = [(event["machine"], event["lost"]) for event in told if event["event"] == "machine"]
     assert places[0] == ("gpu-1", "")
     assert {"event": "machine", "machine": "gpu-2", "lost": "gpu-1 was lost."} in told[restart:]
+
+
+def events_of(text):
+    """(id, data) of every event of a stream."""
+    blocks = [dict(line.split(": ", 1) for line in block.splitlines()) for block in text.strip().split("\n\n")]
+    return [(block.get("id"), json.loads(block["data"])) for block in blocks if "data" in block]
+
+
+def test_a_finished_run_streams_all_events_and_ends(client, run):
+    told = events_of(client.get(f"/dmlviz/runs/{run.id}/events").text)
+    assert [event for _, event in told[:-1]] == run.events()
+    assert [number for number, _ in told[:-1]] == [str(i) for i in range(len(run.events()))]
+    assert told[-1] == (None, {"event": "end", "state": "finished"})
+
+
+@pytest.mark.parametrize("how", ["header", "query"])
+def test_a_stream_resumes_after_the_last_event_received(client, run, how):
+    headers = {"Last-Event-ID": "4"} if how == "header" else {}
+    params = {"after": "4"} if how == "query" else {}
+    told = events_of(client.get(f"/dmlviz/runs/{run.id}/events", headers=headers, params=params).text)
+    assert told[0] == ("5", run.events()[5])
+
+
+def test_a_stream_resumed_at_the_end_sends_only_the_end(client, run):
+    last = str(len(run.events()) - 1)
+    told = events_of(client.get(f"/dmlviz/runs/{run.id}/events", headers={"Last-Event-ID": last}).text)
+    assert told == [(None, {"event": "end", "state": "finished"})]
+
+
+@pytest.mark.parametrize("after", ["-7", "99999999999", "x", "²", "1e9", ""])
+def test_an_invalid_resume_position_is_ignored(client, run, after):
+    answer = client.get(f"/dmlviz/runs/{run.id}/events", params={"after": after})
+    assert answer.status_code == 200
+    assert events_of(answer.text)[-1][1]["event"] == "end"
+
+
+def test_an_interrupted_run_ends_its_stream_as_interrupted(client, here, write):
+    run = write(here.runs, upto=8)
+    told = events_of(client.get(f"/dmlviz/runs/{run.id}/events").text)
+    assert told[-1][1] == {"event": "end", "state": "interrupted"}
+    assert len(told) == 9
+
+
+def test_proxies_are_told_not_to_buffer_events(client, run):
+    headers = client.get(f"/dmlviz/runs/{run.id}/events").headers
+    assert headers["x-accel-buffering"] == "no"
+    assert headers["cache-control"] == "no-store"
+    assert headers["content-type"].startswith("text/event-stream")

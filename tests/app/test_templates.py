@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from dmlviz_app.explore.templates import colored, templates
 
-from app.payloads.templates import colored, templates
 from dmlviz.config import TrainConfig
 from dmlviz.runs.run import LOSS_WEIGHTS
 from dmlviz.runs.run_recorder import write_weights

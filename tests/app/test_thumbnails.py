@@ -1,11 +1,12 @@
 """The thumbnail of a map on a run's card."""
 
+import io
 import os
 
 import numpy as np
+from dmlviz_app.run_views.thumbnails import PALETTE, SIZE, last_frame, render, thumbnail
 from PIL import Image
 
-from app.payloads.thumbnails import PALETTE, SIZE, last_frame, render, thumbnail
 from dmlviz.runs.run import Run
 
 
@@ -47,11 +48,13 @@ def test_a_running_run_shows_tracked_images_and_one_without_a_frame_is_empty(her
 
 
 def test_a_thumbnail_is_cached_until_the_run_continues(run, tmp_path):
-    first = thumbnail(run, "dark", tmp_path)
+    png = thumbnail(run, "dark", tmp_path)
+    (first,) = (tmp_path / "portraits").iterdir()
     made = first.stat().st_mtime_ns
-    assert thumbnail(Run(run.path), "dark", tmp_path).stat().st_mtime_ns == made
-    assert ink(Image.open(first)) > 0.01
+    assert thumbnail(Run(run.path), "dark", tmp_path) == png == first.read_bytes()
+    assert first.stat().st_mtime_ns == made
+    assert ink(Image.open(io.BytesIO(png))) > 0.01
     os.utime(run.log.path, ns=(0, 10**15))
-    second = thumbnail(run, "dark", tmp_path)
-    assert second != first
-    assert not first.exists()
+    thumbnail(run, "dark", tmp_path)
+    (second,) = (tmp_path / "portraits").iterdir()
+    assert second.name != first.name

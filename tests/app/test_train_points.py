@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dmlviz_app.run_views.train_points import MAX_POINTS, _trained_on, train_points
 
-from app.payloads.train_points import MAX_POINTS, _trained_on, train_points
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError

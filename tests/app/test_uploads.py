@@ -7,16 +7,18 @@ import zipfile
 import numpy as np
 import pyarrow as pa
 import pytest
+from dmlviz_app.server.uploads import UploadManager
 from PIL import Image
 from pyarrow import parquet
 
-from app.runtime.uploads import UploadManager
 from dmlviz import data
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
 from tests.waiting import until
+
+pytestmark = pytest.mark.slow
 
 
 def pets(broken=False):
@@ -134,6 +136,15 @@ def test_uploads_left_by_a_killed_server_are_deleted(tmp_path):
     left.mkdir(parents=True)
     UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
     assert not left.exists()
+
+
+def test_uploads_of_a_server_that_lives_stay_when_another_one_starts_on_the_same_data(intake, tmp_path):
+    intake.upload("a", {"my_pets.zip": pets()})
+    other = UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
+    assert read(intake).phase == "understood"
+    kind, name = intake.accept("a", "Pets")
+    assert (kind, data.load(name, intake.data).size) == ("pictures", 20)
+    assert other.status("a") is None
 
 
 def table(**columns):

@@ -14,12 +14,13 @@ import time
 from pathlib import Path
 
 import httpx
+from dmlviz_app.people.classrooms import Classrooms
+from dmlviz_app.people.cookies import COOKIE, BrowserCookie, load_key, public_id
+from dmlviz_app.people.people import BROWSER
 from visitors import cpu, serving, visit
 
-from app.runtime.browser_cookie import COOKIE, BrowserCookie, load_key, public_id
-from app.runtime.classrooms import Classrooms
-from app.runtime.people import BROWSER
 from dmlviz.config import TrainConfig
+from dmlviz.jobs.order import training
 from dmlviz.jobs.placement import WorkerEvent
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
@@ -111,10 +112,10 @@ def prepare(runs: Path) -> tuple[str, list[str]]:
 class SleepingWorker:
     """Sleeps in place of a training."""
 
-    machine = ""
+    machine = name = ""
 
-    def __init__(self, folder: str, pool: "SleepingPool") -> None:
-        pool.begun[folder.rpartition("/")[2]] = time.perf_counter()
+    def __init__(self, folder: Path, pool: "SleepingPool") -> None:
+        pool.begun[folder.name] = time.perf_counter()
         threading.Timer(JOB_S, lambda: pool.events.put(WorkerEvent(self, None))).start()
 
     def kill(self) -> None:
@@ -135,9 +136,9 @@ class SleepingPool:
         self.events = events
         self.begun: dict[str, float] = {}
 
-    def dispatch(self, request: dict[str, str], dataset: str) -> SleepingWorker:
+    def dispatch(self, folder: Path, dataset: str) -> SleepingWorker:
         """Start to sleep."""
-        return SleepingWorker(request["folder"], self)
+        return SleepingWorker(folder, self)
 
     def prestart(self) -> None:
         """Nothing to start."""
@@ -159,7 +160,7 @@ def queue() -> None:
         asked = {}
         for number in range(PEOPLE):
             when = time.perf_counter()
-            asked[jobs.submit(config.replace(seed=number), f"person {number}")] = when
+            asked[jobs.submit(training(jobs.runs, config.replace(seed=number)), f"person {number}").id] = when
         while jobs.running_for():
             time.sleep(0.05)
         waits = [pool.begun[run] - when for run, when in asked.items()]

@@ -14,7 +14,6 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
 
 from bench_jobs import first_frames, stopped, timed, until
-from cluster import Worker, free_port
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets
@@ -23,6 +22,8 @@ from dmlviz.fleet.dask_fleet import DaskFleet
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import export_run, unpacked_run
 from dmlviz.runs.store import Runs
+from tests.fleet.cluster import Worker
+from tests.processes import free_port
 
 ROUNDS = 5
 WARM_UP_S = 12  # for the next worker of either to import everything

@@ -15,6 +15,8 @@ from urllib.request import urlopen
 
 from visitors import serving, visit
 
+from tests.processes import descendants
+
 PEOPLE = (0, 10, 30, 100)
 TRAINING = "?dataset={dataset}&steps=100000&seed={seed}"
 
@@ -25,15 +27,6 @@ def pss(pid: int) -> float:
     match = re.search(r"^Pss: +(\d+)", rollup, re.MULTILINE)
     assert match is not None
     return int(match[1]) / 1000
-
-
-def descendants(pid: int) -> list[int]:
-    """Its children, theirs, and so on."""
-    children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        if thread.name != str(pid):
-            children += [int(child) for child in (thread / "children").read_text().split()]
-    return [each for child in children for each in (child, *descendants(child))]
 
 
 def ready(url: str) -> bool:

@@ -14,6 +14,8 @@ import numpy as np
 from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets, load
 from dmlviz.jobs import fork_client
+from dmlviz.jobs.order import training
+from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
 
@@ -34,7 +36,7 @@ def memory(pid):
 def first_frames(jobs, config):
     """Seconds from the click to the first frame (the untrained net) and to the first after a step."""
     begun = time.perf_counter()
-    run = jobs.runs.get(jobs.submit(config))
+    run = jobs.submit(training(jobs.runs, config))
     follower, seen, seconds = run.follow(), [], []
     while len(seconds) < 2:
         for _, line in follower.read_new():
@@ -52,7 +54,7 @@ def stopped(jobs, run):
     jobs.stop(run)
     until(lambda: jobs.status(run).phase == "stopped")
     seconds = time.perf_counter() - begun
-    assert jobs.runs.get(run).embeddings is not None
+    assert run.embeddings is not None
     until(lambda: not jobs.running_for())
     return seconds
 
@@ -84,20 +86,19 @@ def main():
             rows["a waiting worker, MB"] = median(waiting), None
             rows["a training worker, MB"] = median(training), None
 
-            run, images = config.replace(seed=0).id, load(dataset).test.images
+            run, images = jobs.runs.get(config.replace(seed=0).id), load(dataset).test.images
             first = time.perf_counter()
-            answer = jobs.embed(run, images[:1])
+            answer = embed_images(jobs.inference_worker, run, images[:1])
             rows["first drawing of a run, ms"] = (time.perf_counter() - first) * 1000, None
-            stored = jobs.runs.get(run).embeddings[:1]
+            stored = run.embeddings[:1]
             np.testing.assert_allclose(answer["embeddings"], stored, atol=1e-4)
-            rows["a drawing, ms"] = median(timed(lambda: jobs.embed(run, images[:1])) for _ in range(20)), None
-            rows["the answering worker, MB"] = memory(jobs.inference_worker._worker.pid), None
-            record = jobs.runs.get(run)
-            record.neighbors(0, 10)
-            rows["neighbors of an image, ms"] = (
-                median(timed(lambda: record.neighbors(0, 10)) for _ in range(20)),
+            rows["a drawing, ms"] = (
+                median(timed(lambda: embed_images(jobs.inference_worker, run, images[:1])) for _ in range(20)),
                 None,
             )
+            rows["the answering worker, MB"] = memory(jobs.inference_worker._worker.pid), None
+            run.neighbors(0, 10)
+            rows["neighbors of an image, ms"] = median(timed(lambda: run.neighbors(0, 10)) for _ in range(20)), None
             rows["status, ms"] = median(timed(lambda: jobs.status(run)) for _ in range(20)), None
         finally:
             jobs.close()

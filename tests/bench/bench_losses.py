@@ -1,4 +1,4 @@
-"""Pair and structured losses against pytorch-metric-learning, or against the formula written with plain torch calls.
+"""Losses of pairs, triplets and structures against pytorch-metric-learning, or the formula in plain torch calls.
 
 Loss and gradient of one batch: asserted equal in float64, then timed in float32. `--large` adds 256 × 64 NT-Xent and
 lifted structure, for which the peer needs several gigabytes and half a minute a step.
@@ -6,7 +6,9 @@ lifted structure, for which the peer needs several gigabytes and half a minute a
 
 import sys
 import warnings
+from itertools import combinations
 
+import numpy as np
 import torch
 from interleaved import kept_megabytes, medians, row, step
 from pytorch_metric_learning import distances, reducers
@@ -53,6 +55,26 @@ def against(peer, labels, name, **params):
     """Our loss and the peer's module as functions of embeddings."""
     ours = losses.build(name, **params)
     return (lambda x: ours(x, labels)), (lambda x: peer(x, labels))
+
+
+def every_triplet():
+    """All triplets of 250 images, also as the classical siamese-triplet code lists them with NumPy."""
+    x, labels = batch(10, 25)
+    soft = pml.TripletMarginLoss(0, smooth_loss=True, distance=EUCLIDEAN, reducer=MEAN)
+    compare("triplet_soft, all", *against(soft, labels, "triplet_soft"), x, None)
+    ours, peer = against(pml.TripletMarginLoss(0.2, distance=EUCLIDEAN, reducer=MEAN), labels, "triplet")
+    assert_equal(ours, peer, x)
+
+    def classical(x):
+        names, triplets = labels.numpy(), []
+        for label in set(names):
+            same, others = np.where(names == label)[0], np.where(names != label)[0]
+            triplets += [[a, p, n] for a, p in combinations(same, 2) for n in others]
+        a, p, n = torch.tensor(np.array(triplets)).T
+        return ((x[a] - x[p]).pow(2).sum(1).sqrt() - (x[a] - x[n]).pow(2).sum(1).sqrt() + 0.2).relu().mean()
+
+    work = {"ours": ours, "peer": peer, "classical": classical}
+    row("triplet, all, 250 × 64", medians({name: step(loss, x) for name, loss in work.items()}, 11))
 
 
 def cubes(classes, images, rounds):
@@ -192,6 +214,7 @@ def main():
     if "--large" in sys.argv:
         cubes(16, 16, rounds=1)
         return
+    every_triplet()
     cubes(8, 16, rounds=3)
     x, labels = batch(16, 16)
     listed(x, labels)

@@ -136,7 +136,7 @@ def clicks(page: Page, wire: Wire, url: str, run: str) -> None:
 def drawings(page: Page, url: str, run: str) -> None:
     """Pen-up → neighbors of the drawing."""
     page.goto(f"{url}/?run={run}")
-    page.get_by_test_id("stButtonGroup").get_by_text("Draw", exact=True).click()
+    page.get_by_role("tab", name="Draw", exact=True).click()
     page.locator(".query-pad[data-ready=true]").wait_for()
     page.wait_for_timeout(4000)
     page.evaluate(HELP)
@@ -156,9 +156,9 @@ def drawings(page: Page, url: str, run: str) -> None:
         waits.append(page.evaluate("window.seen"))
         page.wait_for_timeout(700)
         page.get_by_role("button", name="Clear", exact=True).click()
-        page.locator(".inspector").wait_for(state="detached")
+        page.locator(".inspector[data-subject='']").wait_for()
         page.wait_for_timeout(500)
-    told("pen-up → neighbors, debounce included", waits[1:], "ms", "400 ms")
+    told("pen-up → neighbors", waits[1:], "ms", "150 ms")
 
 
 def main() -> None:

@@ -99,6 +99,7 @@ def bench_umap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int
 def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """The first UMAP of a server that has just warmed up, on the wall's clock, from the request to the finished map."""
     from dmlviz.config import ProjectionConfig, TrainConfig
+    from dmlviz.jobs.order import projection
     from dmlviz.jobs.scheduler import JobScheduler
     from dmlviz.runs.store import Runs
     from dmlviz.runs.training_run import train_and_record
@@ -111,8 +112,8 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
     try:
         time.sleep(60)
         began = time.monotonic()
-        projection = jobs.project(run.id, ProjectionConfig(method="umap"))
-        while jobs.status(run.id, projection).phase != "finished":
+        drawing = jobs.submit(projection(runs, run.id, ProjectionConfig(method="umap")))
+        while jobs.status(drawing).phase != "finished":
             time.sleep(0.02)
         taken = time.monotonic() - began
     finally:

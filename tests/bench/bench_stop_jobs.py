@@ -22,17 +22,17 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
 
 from bench_jobs import until
-from cluster import Worker, free_port
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.subset import pack_items
 from dmlviz.fleet.certificates import make_certificates
 from dmlviz.fleet.dask_fleet import DaskFleet
-from dmlviz.jobs.job import Key
+from dmlviz.jobs.order import projection, training, trial
 from dmlviz.jobs.scheduler import JobScheduler
-from dmlviz.jobs.trial_record import TrialRecord
 from dmlviz.runs.run import EventLogDir
 from dmlviz.runs.store import Runs
+from tests.fleet.cluster import Worker
+from tests.processes import free_port
 
 LONG = TrainConfig(dataset="mnist", steps=5000)
 SHORT = LONG.replace(steps=60)
@@ -46,10 +46,10 @@ def has(record: EventLogDir, name: str, step: int = 0) -> bool:
     return any(event["event"] == name and event.get("step", 0) >= step for event in record.events())
 
 
-def stopped(jobs: JobScheduler, key: Key, record: EventLogDir) -> tuple[float, float]:
+def stopped(jobs: JobScheduler, record: EventLogDir) -> tuple[float, float]:
     """Seconds from the wish to stop until the log has the end, and until the slot is free."""
     begun = time.perf_counter()
-    assert jobs.stop(key.run, key.projection, trial=key.trial)
+    assert jobs.stop(record)
     until(lambda: record.end is not None)
     ended = time.perf_counter() - begun
     until(lambda: not jobs.running_for())
@@ -59,27 +59,25 @@ def stopped(jobs: JobScheduler, key: Key, record: EventLogDir) -> tuple[float, f
 
 def train(jobs: JobScheduler, config: TrainConfig, event: str, step: int = 0, more: float = 0) -> tuple[float, float]:
     """Stop a training `more` seconds after that event has come."""
-    run = jobs.runs.get(jobs.submit(config))
+    run = jobs.submit(training(jobs.runs, config))
     until(lambda: has(run, event, step))
     time.sleep(more)
-    return stopped(jobs, Key(run.id), run)
+    return stopped(jobs, run)
 
 
 def project(jobs: JobScheduler, run: str, config: ProjectionConfig, event: str) -> tuple[float, float]:
     """Stop a projection when that event has come."""
-    name = jobs.project(run, config)
-    drawing = jobs.runs.get(run).drawing(name)
+    drawing = jobs.submit(projection(jobs.runs, run, config))
     until(lambda: has(drawing, event))
-    return stopped(jobs, Key(run, name), drawing)
+    return stopped(jobs, drawing)
 
 
 def try_out(jobs: JobScheduler, folder: Path) -> tuple[float, float]:
     """Stop a trial of a lab that trains."""
-    trial = {"name": "softmax-seed_0", "settings": TRIAL, "dataset": "mnist", "seconds": 30.0}
-    record = TrialRecord.create(folder, {"lab": "recall", "trial": trial})
-    key = jobs.try_out(f"bench/{folder.name}", record, "mnist")
+    content = {"name": "softmax-seed_0", "settings": TRIAL, "dataset": "mnist", "seconds": 30.0}
+    record = jobs.submit(trial(folder, "recall", content, f"bench/{folder.name}"))
     until(lambda: len([event for event in record.events() if event["event"] == "progress"]) > 2)
-    return stopped(jobs, key, record)
+    return stopped(jobs, record)
 
 
 def main() -> None:
@@ -117,7 +115,7 @@ def _measure(here: JobScheduler, folder: Path, chosen: argparse.Namespace, opene
 
     told("train, step 50", lambda seed: train(here, LONG.replace(seed=seed), "step", 50))
     told("train, final scores", lambda seed: train(here, SHORT.replace(seed=seed), "replay"))
-    base = here.submit(SHORT.replace(seed=99))
+    base = here.submit(training(here.runs, SHORT.replace(seed=99)))
     until(lambda: here.status(base).phase == "finished")
     for method in ("tsne", "umap"):
         config = ProjectionConfig(method=method, subset=FIVE_THOUSAND)
@@ -125,7 +123,7 @@ def _measure(here: JobScheduler, folder: Path, chosen: argparse.Namespace, opene
             told(
                 f"project, {method}, {event}",
                 lambda seed, config=config, event=event: project(
-                    here, base, config.replace(seed=seed + 10 * (event == "frame")), event
+                    here, base.id, config.replace(seed=seed + 10 * (event == "frame")), event
                 ),
             )
     told("trial of a lab", lambda number: try_out(here, folder / f"trial_{number}"))

@@ -103,7 +103,7 @@ class Server:
             found = subprocess.run(["pgrep", "-P", str(parent), *named], capture_output=True, text=True, check=False)
             return [int(pid) for pid in found.stdout.split()]
 
-        fork_servers = children(self.process.pid, "-f", "dmlviz.jobs.fork_server")
+        fork_servers = children(self.process.pid, "-f", "dmlviz.workers.fork_server")
         workers = [pid for fork_server in fork_servers for pid in children(fork_server)]
         assert workers
         for pid in workers:
@@ -148,30 +148,26 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture(scope="session")
-def server(runs: Path, serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """All plug-ins of CONTRIBUTING.md, the loss in its own file, and a lab whose trials are quick."""
+    loss = ROOT / "examples" / "margin_ratio_loss.py"
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    others = tmp_path_factory.mktemp("plugins") / "shown_in_contributing.py"
+    others.write_text("\n".join(code for code in shown if code != loss.read_text()))
+    return [loss, others, ROOT / "tests" / "studies" / "counting_lab.py"]
+
+
+@pytest.fixture(scope="session")
+def server(
+    runs: Path, serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory, plugins: list[Path]
+) -> Server:
     """The server that most stories visit."""
     data = tmp_path_factory.mktemp("data")  # what a story adds stays here
     if (folder := data_folder()) is not None:
         for known in folder.iterdir():
             (data / known.name).symlink_to(known)
-    return serve("--runs", runs, "--data", data)
-
-
-@pytest.fixture(scope="session")
-def plugin_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the runs of the server with plug-ins."""
-    return tmp_path_factory.mktemp("plugin-runs")
-
-
-@pytest.fixture(scope="session")
-def plugin_server(plugin_runs: Path, serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """The app with all plug-ins of CONTRIBUTING.md, the loss in its own file, and with a lab whose trials are quick."""
-    loss = ROOT / "examples" / "margin_ratio_loss.py"
-    shown = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
-    others = tmp_path_factory.mktemp("plugins") / "shown_in_contributing.py"
-    others.write_text("\n".join(code for code in shown if code != loss.read_text()))
-    lab = ROOT / "tests" / "studies" / "counting_lab.py"
-    return serve("--runs", plugin_runs, "--plugin", loss, "--plugin", others, "--plugin", lab)
+    options = [word for file in plugins for word in ("--plugin", file)]
+    return serve("--runs", runs, "--data", data, *options)
 
 
 @pytest.fixture
@@ -187,31 +183,6 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     started = Server(command, folders)
     yield started
     started.close()
-    assert "Traceback" not in started.log, started.log
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[tuple[Server, dict[str, Any]]]:
-    """A server that trains nothing itself, and two machines that train for it, by name."""
-    pytest.importorskip("distributed")
-    sys.path.insert(0, str(ROOT / "tests" / "fleet"))
-    from cluster import Worker, free_port
-
-    from dmlviz.fleet.certificates import make_certificates
-
-    certificates, address = tmp_path / "certificates", f"tls://127.0.0.1:{free_port()}"
-    make_certificates(certificates)
-    environment = {"DMLVIZ_CERTIFICATES": str(certificates), "NUMBA_DISABLE_JIT": "1"}
-    if (folder := data_folder()) is not None:
-        environment["DMLVIZ_DATA"] = str(folder)
-    command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", "--slots", "0"]
-    started = Server([*command, "--fleet", address, "--runs", str(tmp_path / "runs")], environment)
-    machines = {name: Worker(address, certificates, name) for name in ("gpu-1", "gpu-2")}
-    yield started, machines
-    started.close()
-    for machine in machines.values():
-        print(machine.name, *machine.said())
-    print(started.log)
     assert "Traceback" not in started.log, started.log
 
 
@@ -255,7 +226,7 @@ class Tabs:
         """Close the page in a tab; nothing of it is in the next one."""
         if not page.is_closed():
             if page.url.startswith("http"):
-                page.evaluate("sessionStorage.clear()")
+                page.evaluate("sessionStorage.clear(); localStorage.clear()")
             page.goto("about:blank")
             self._left[page.context].append(page)
 
@@ -343,6 +314,10 @@ class Person:
     def choose(self, name: str) -> None:
         """Click one of a segmented control."""
         self.page.get_by_test_id("stButtonGroup").get_by_text(name, exact=True).click()
+
+    def inspect(self, name: str) -> None:
+        """Open a tab of the inspector."""
+        self.page.get_by_role("tab", name=name, exact=True).click()
 
     def pick(self, label: str, option: str) -> None:
         """Pick an option of a menu. A page that is drawn anew may close the menu: then it is opened again."""

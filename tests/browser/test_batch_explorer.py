@@ -30,6 +30,7 @@ def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digit
     assert asked("batches") == asked("distances") == [], "closed drawers ask nothing"
 
     drawers.locator(".bar").get_by_role("button", name="What the loss sees").click()
+    expect(drawers.locator(".panel").first).to_be_in_viewport(ratio=0.99)
     steps, batch = recorded_steps(digits_run.config), page.locator(".lossview .batch")
     expect(batch).to_have_attribute("data-batch", str(steps[2]), timeout=SLOW)
     expect(batch.locator(".sentence")).to_contain_text("negative gradient", timeout=SLOW)
@@ -79,3 +80,19 @@ def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digit
         threshold.press("ArrowLeft")
     expect(distances.locator(".sentence")).to_contain_text("Double-click")
     assert float(distances.get_attribute("data-accepted") or "nan") < accepted
+
+
+def test_a_panel_comes_into_view_when_it_opens_also_on_a_phone_before_its_batch_is_there(visit, digits_run):
+    person = visit(390, 844)
+    page = person.page
+    asked, sent = [], []
+    page.route("**/batches/**", lambda route: route.continue_() if sent else asked.append(route))
+    person.open(f"?run={digits_run.id}")
+    drawers = page.locator(".lossview[data-ready=true]")
+    drawers.get_by_role("button", name="What the loss sees").click()
+    until(lambda: 0 < drawers.locator(".panel").first.bounding_box()["y"] < 400)  # most of the window is the panel's
+    until(lambda: page.evaluate("true") and asked)  # a wait without a call of Playwright hears of no request
+    sent.append(True)
+    asked[0].continue_()
+    expect(drawers.locator(".batch")).to_have_attribute("data-batch", re.compile("[0-9]"), timeout=SLOW)
+    until(lambda: 0 < drawers.locator(".panel").first.bounding_box()["y"] < 400)

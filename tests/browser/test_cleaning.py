@@ -61,7 +61,12 @@ def test_wrong_labels_are_found_decided_about_and_trained_without(visit, server)
     page.goto(f"{person.url}/clean?run={run}")
     sheet = page.locator(".review")
     expect(sheet).to_have_attribute("data-run", run)
+    expect(page.get_by_text("The only run of")).to_be_visible()
+    sheet.get_by_role("button", name="Look through the training images").click()
     expect(sheet).to_have_attribute("data-ready", "true")
+    keep, change = (f"{verb} {name}" for verb, name in (("Keep", "zero"), ("Change to", "one")))
+    expect(sheet.get_by_role("button", name=keep).first).to_be_visible()
+    expect(sheet.get_by_role("button", name=change).first).to_be_visible()
     rows = sheet.locator(".row")
     labels = [row.locator("b").inner_text() for row in rows.all()[:8]]
     suggestions = [row.locator(".perhaps").inner_text().strip().removeprefix("perhaps ") for row in rows.all()[:8]]

@@ -11,6 +11,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 WHILE_MEASURED_MS = 240_000
+SCRIPT_IS_HERE = "performance.getEntriesByType('resource').some(({ name }) => name.includes('PlotlyChart'))"
 
 
 def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_point(person, digits_run):
@@ -19,6 +20,7 @@ def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_po
     drawer = page.get_by_test_id("stExpander").filter(has_text="Curves")
     chart = drawer.get_by_test_id("stPlotlyChart").last  # beside it the one before may stand for a moment
     assert chart.count() == 0
+    until(lambda: page.evaluate(SCRIPT_IS_HERE))  # a second of work, before it is asked for
 
     drawer.locator("summary").click()
     person.choose("ROC")

@@ -119,7 +119,20 @@ def test_a_failing_run_shows_an_alarm_and_applies_its_suggestion(person, server)
 
 
 def failing_run() -> str:
-    from dmlviz.runs.store import BUNDLED_RUNS, Runs
+    from dmlviz.runs.store import Runs, bundled_runs
 
-    runs = Runs(BUNDLED_RUNS / "none").list()
+    runs = Runs(bundled_runs()).list()
     return next(run.id for run in runs if run.info.get("fails") and run.config.loss == "contrastive")
+
+
+def test_on_a_phone_the_sidebar_closes_when_a_training_begins(visit):
+    person = visit(390, 844)
+    page = person.page
+    person.open("?dataset=digits&net=mlp&steps=21")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(page.get_by_test_id("stSidebarCollapseButton")).to_be_in_viewport()
+    person.press("Train")
+    expect(page).to_have_url(re.compile("run=[0-9a-f]{16}"))
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+    expect(page.get_by_role("button", name="Train", exact=True)).not_to_be_in_viewport()
+    person.map_has("state", "finished")

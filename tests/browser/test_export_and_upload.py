@@ -62,6 +62,21 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, runs
     assert near == [str(one.item) for one in known]
     inspector.locator(".row").nth(2).click()
     expect(the_map).to_have_attribute("data-pinned", near[2] or "")
+
+    page.locator(".map .color-by select").select_option("center")
+    page.locator("[data-score=precision_at_1]").click()
+    wrong = 596 - round(596 * digits_run.metrics["precision_at_1"])
+    expect(the_map).to_have_attribute("data-selected", str(wrong))
+    page.get_by_role("button", name="By class").click()
+    expect(page.locator(".detail")).to_contain_text("On 596 test images")
+    expect(page).to_have_url(re.compile("pin=.*color=center"))
+    page.reload()
+    expect(the_map).to_have_attribute("data-selected", str(wrong), timeout=60_000)
+    expect(the_map).to_have_attribute("data-pinned", near[2] or "")
+    expect(page.locator(".map .color-by select")).to_have_value("center")
+    page.locator(".loss-curve svg").press("Home")
+    page.locator("[data-score=precision_at_1]").click()  # the page knows the images of the end alone, and says so
+    expect(page.locator(".scores .where").first).to_contain_text("This page has no server")
     alone.close()
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

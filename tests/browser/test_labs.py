@@ -12,31 +12,22 @@ from dmlviz.labs.registry import LABS
 pytestmark = pytest.mark.browser
 
 # Most labs have stories of their own, which begin with the guess.
-STORIES = "".join((Path(__file__).parent / f"test_lab_{name}.py").read_text() for name in ("activities", "playgrounds"))
+OTHERS = ("test_lab_activities.py", "test_lab_playgrounds.py", "test_pages.py")
+STORIES = "".join((Path(__file__).parent / name).read_text() for name in OTHERS)
 GUESSED_ELSEWHERE = set(re.findall(r'(?:open_lab|guess)\("([a-z-]+)"', STORIES))
 
 
-@pytest.fixture
-def visitor(plugin_server, visit):
-    return visit(at=plugin_server)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("name", [name for name in LABS if ready_made(name) and name not in GUESSED_ELSEWHERE])
+def test_a_lab_shows_its_ready_made_figure_after_a_guess(person, name):
+    person.open_lab(name)
 
 
-def test_every_lab_shows_its_ready_made_figure_after_a_guess(visitor):
-    page = visitor.page
-    page.goto(f"{visitor.url}/labs")
+def test_a_lab_is_found_run_to_its_figure_and_kept(person):
+    page = person.page
+    page.goto(f"{person.url}/labs")
     for lab in LABS.values():
         expect(page.get_by_role("link", name=lab.title, exact=True)).to_be_visible()
-    for lab in LABS.values():
-        if ready_made(lab.name) is None or lab.name in GUESSED_ELSEWHERE:
-            continue
-        page.get_by_role("link", name=lab.title, exact=True).click()
-        visitor.guess(lab.name)
-        page.get_by_test_id("stPageLink-NavLink").filter(has_text=re.compile("^Labs$")).click()
-
-
-def test_a_lab_is_run_to_its_figure_and_kept(visitor):
-    page = visitor.page
-    page.goto(f"{visitor.url}/labs")
     page.get_by_role("link", name="Counting", exact=True).click()
     expect(page).to_have_url(re.compile("lab=counting"))
     page.get_by_role("button", name="Run", exact=True).click()

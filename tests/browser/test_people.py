@@ -2,17 +2,17 @@
 
 import json
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from dmlviz_app.server.logs import pseudonym
 from playwright.sync_api import Browser, Page, expect
 
-from app.runtime.logs import pseudonym
 from tests.browser.conftest import Server
+from tests.processes import free_port
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -29,12 +29,6 @@ PEOPLE = """
 [roles]
 "grace@example.org" = "teacher"
 """
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @contextmanager

@@ -96,12 +96,12 @@ def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page)
         embedding = page.evaluate(IN_PAGE, ["embed", encoded(expected), 0])
         np.testing.assert_allclose(embedding, embed(run, expected[None])[0], atol=1e-4)
 
-    box = page.locator("#query canvas").bounding_box()
+    box = page.locator(".query-pad canvas").bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
     page.mouse.up()
-    page.locator("#inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
+    page.locator(".inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
     assert page.failures == []
     assert all(url.startswith((address, "blob:", "data:")) for url in page.asked)
 
@@ -205,7 +205,7 @@ def test_the_first_page_leads_to_lessons_and_labs(site, page):
     task.get_by_text(lesson.reveal).wait_for()
     run = task.frame_locator("iframe")
     run.locator(".map[data-points='596']").wait_for()
-    assert run.locator("header").is_hidden()
+    assert run.locator("body > header").is_hidden()
     assert page.failures == []
     assert all(url.startswith((address, "blob:", "data:")) for url in page.asked)
     assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) <= MAX_BYTES

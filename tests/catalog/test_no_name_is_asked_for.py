@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import app
+import dmlviz_app
+
 import dmlviz
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
@@ -43,7 +44,7 @@ def test_the_search_for_names_finds_an_offender():
 
 
 def test_no_code_asks_for_a_choice_by_name():
-    roots = [Path(dmlviz.__file__).parent, Path(app.__file__).parent]
+    roots = [Path(dmlviz.__file__).parent, Path(dmlviz_app.__file__).parent]
     catalog = roots[0] / "catalog"
     files = [
         path

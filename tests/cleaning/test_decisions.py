@@ -18,6 +18,7 @@ def found():
         images=1201,
         uncompared=0,
         steps=(0, 3),
+        recall=1.0,
         rows=(
             Finding("suspect", 17, 3, 0.9, "90% of its neighbors over the training are 9", 9),
             Finding("suspect", 23, 1, 0.75, "75% of its neighbors, and more, are 7", 7),

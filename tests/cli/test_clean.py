@@ -2,10 +2,13 @@
 
 import csv
 
+import pytest
+
 from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.runs.store import Runs
 
 
+@pytest.mark.slow
 def test_clean_lists_decides_and_leaves_out_what_was_decided(trained, run_cli, tmp_path):
     folder, _ = trained
     run = Runs(folder).list()[0].id

@@ -9,12 +9,13 @@ import pytest
 
 from dmlviz.cli.doctor import _looked, _table
 from dmlviz.doctor import folders, machine, packages
-from dmlviz.doctor.check import Check
-from dmlviz.doctor.self_check import check_training
+from dmlviz.doctor.folders import Check
+from dmlviz.doctor.machine import check_training
 
 Usage = namedtuple("Usage", "total used free")
 
 
+@pytest.mark.slow
 def test_all_is_checked_and_a_broken_folder_is_exit_status_1(run_cli, tmp_path, monkeypatch):
     monkeypatch.setenv("DMLVIZ_NICENESS", "0")  # a busy machine hardly lets it train otherwise
     file = tmp_path / "file"
@@ -35,6 +36,7 @@ def test_all_is_checked_and_a_broken_folder_is_exit_status_1(run_cli, tmp_path, 
     assert all(check["finding"] for check in checks.values())
 
 
+@pytest.mark.slow
 def test_a_training_that_cannot_work_says_why(monkeypatch):
     monkeypatch.setenv("DMLVIZ_PLUGINS", "/nowhere/loss.py")
     check = check_training()

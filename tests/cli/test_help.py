@@ -26,6 +26,7 @@ def help_output():
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_help_lists_every_command_and_imports_none_of_their_libraries(help_output):
     code, shown, loaded = help_output[""]
     assert code == 0
@@ -33,6 +34,7 @@ def test_help_lists_every_command_and_imports_none_of_their_libraries(help_outpu
     assert not {"torch", "numpy", "pydantic", "streamlit"} & set(loaded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command_does_not_import_torch(help_output, command):
     code, _, loaded = help_output[command]

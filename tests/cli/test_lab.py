@@ -15,6 +15,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_lab_is_run_shown_and_deleted(run_cli, folder, counting, monkeypatch):
     monkeypatch.setenv("TRIAL_1", "fails")
     file = folder / "rows.json"

@@ -57,6 +57,7 @@ def test_a_search_service_says_that_it_answers_once_it_has_its_port(run_cli, tmp
     assert "is in use" in error
 
 
+@pytest.mark.slow
 def test_without_a_command_the_app_is_served_on_loopback_until_ctrl_c(tmp_path):
     environment = os.environ | {"DMLVIZ_RUNS": str(tmp_path)}
     process = subprocess.Popen(

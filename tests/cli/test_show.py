@@ -10,12 +10,14 @@ import urllib.request
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from PIL import Image
 from pyarrow import parquet
 
 from dmlviz.runs.store import Runs
 
 
+@pytest.mark.slow
 def test_a_table_is_opened_as_a_map_with_its_columns(tmp_path):
     rng = np.random.default_rng(0)
     table = {"place": rng.normal(size=(40, 3)).tolist(), "kind": ["cup", "jug"] * 20, "price": np.arange(40) / 4}
@@ -55,7 +57,7 @@ def test_a_table_without_vectors_becomes_a_data_set_that_the_app_opens_with(tmp_
     parquet.write_table(table, tmp_path / "pictures.parquet")
     folders = ("--runs", tmp_path / "runs", "--data", tmp_path / "data")
     pages = []
-    monkeypatch.setattr("dmlviz.cli.serve.serve", lambda page, **_: pages.append(page))
+    monkeypatch.setattr("dmlviz.cli.serve.serve", lambda settings, page: pages.append(page))
     code, output, said = run_cli("show", tmp_path / "pictures.parquet", "--port", 0, "--no-browser", *folders)
     assert code == 0, said
     assert pages == [f"?dataset={output.split()[-1]}"]

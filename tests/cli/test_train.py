@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from dmlviz.cli.train import train
 from dmlviz.runs.store import Runs
 
@@ -43,6 +45,7 @@ def test_retrain_trains_again_and_gives_the_same_embeddings(trained, run_cli, qu
     assert (run.embeddings == first).all()
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_readable_run_and_prints_its_folder(tmp_path, quick):
     process = subprocess.Popen(
         [*DMLVIZ, *quick, "--steps", "100000", "--runs", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -61,6 +64,7 @@ def test_ctrl_c_leaves_a_readable_run_and_prints_its_folder(tmp_path, quick):
     assert output.decode().rstrip().endswith(str(run.path))
 
 
+@pytest.mark.slow
 def test_the_readouts_without_labels_are_printed_for_the_classes_that_they_know(run_cli, tmp_path, quick):
     without = "--no-use-labels --batch-size 20 --held-out-classes 7,8".split()
     code, output, _ = run_cli(*quick, *without, "--runs", tmp_path)

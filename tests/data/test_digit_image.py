@@ -43,7 +43,7 @@ def drawing(figure: int, pen: int = 7, lean: float = 0.0) -> np.ndarray:
 def test_a_drawn_digit_lands_among_its_class_with_any_pen(pen, lean):
     run = next(run for run in Runs("/nowhere").list() if run.config.dataset == "digits" and not run.info.get("fails"))
     images = np.stack([prepare(drawing(figure, pen, lean), "digits").image for figure in FIGURES])
-    question = {"job": "embed", "run": str(run.path), "views": [], "trajectory": False}
+    question = {"run": str(run.path), "views": [], "trajectory": False}
     said = handle_request(question | {"images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)})
     votes = [
         np.bincount(

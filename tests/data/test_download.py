@@ -25,7 +25,7 @@ PACKED = gzip.compress(CONTENT, mtime=0)
 
 
 class Mirror(http.server.ThreadingHTTPServer):
-    """Serves `files` by path; a value may be bytes or "drip", "hang"."""
+    """Serves `files` by path; a value may be bytes, or "hang", or "cut": half of what was announced."""
 
     daemon_threads = True
 
@@ -44,11 +44,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         content = self.server.files.get(self.path.lstrip("/"))
         if content is None:
             self.send_error(404)
-        elif isinstance(content, bytes):
+        elif isinstance(content, bytes) or content == "cut":
             self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Content-Length", str(len(PACKED if content == "cut" else content)))
             self.end_headers()
-            self.wfile.write(content)
+            self.wfile.write(PACKED[: len(PACKED) // 2] if content == "cut" else content)
         elif content == "hang":
             time.sleep(3)
 
@@ -100,10 +100,13 @@ def test_the_next_mirror_answers_when_one_is_down_or_wrong(mirror: Mirror, tmp_p
         (PACKED[:-10], "the checksum is wrong"),
         (PACKED[:-10] + b"0123456789", "the checksum is wrong"),
         (PACKED + b"more", "larger than"),
+        ("cut", "the checksum is wrong"),
         (None, "Not Found"),
     ],
 )
-def test_a_wrong_file_leaves_nothing_behind(mirror: Mirror, tmp_path: Path, content: bytes | None, says: str) -> None:
+def test_a_wrong_file_leaves_nothing_behind(
+    mirror: Mirror, tmp_path: Path, content: bytes | str | None, says: str
+) -> None:
     if content is not None:
         mirror.files = {"file.gz": content}
     with pytest.raises(DataUnavailableError, match=says) as caught:

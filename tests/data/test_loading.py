@@ -39,6 +39,7 @@ def write_mnist(root: Path, *, train: int = 20, test: int = 10, suffix: str = ""
     return folder
 
 
+@pytest.mark.slow
 def test_loading_data_imports_no_torch() -> None:
     code = "import sys, dmlviz.data as d; d.load('digits'); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

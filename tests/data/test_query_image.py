@@ -91,6 +91,7 @@ def test_a_photographed_garment_keeps_its_levels_and_ink_is_made_dark():
     assert prepare(pale, "mnist").image.max() == 255
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dataset", "least"), [("mnist", 0.97), ("fashion_mnist", 0.9), ("digits", 0.8)])
 def test_a_test_image_that_is_enlarged_and_prepared_is_its_own_nearest(dataset, least):
     if dataset not in available_datasets():
@@ -226,19 +227,19 @@ def announced(width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize("side", [5000, 9500, 60000])
 def test_a_decompression_bomb_is_refused_before_it_is_decoded(side):
-    with pytest.raises(UserError, match="4096"):
+    with pytest.raises(UserError, match="50 megapixels" if side > 5000 else "too few for a photograph"):
         decode(announced(side, side), "mnist")
 
 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "PNG, JPEG or WebP"),
-        (b"<svg onload=alert(1)></svg>", "PNG, JPEG or WebP"),
-        (file_of(stroke(), "GIF"), "PNG, JPEG or WebP"),
+        (b"", "PNG, JPEG, WebP or HEIC"),
+        (b"<svg onload=alert(1)></svg>", "PNG, JPEG, WebP or HEIC"),
+        (file_of(stroke(), "GIF"), "PNG, JPEG, WebP or HEIC"),
         (file_of(stroke())[:60], "damaged"),
         (file_of(np.random.default_rng(0).integers(0, 255, (80, 80)).astype(np.uint8), "JPEG")[:400], "damaged"),
-        (b"\x89PNG\r\n\x1a\n" + b"\0" * (2 * 1024 * 1024), "2 MB"),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * (30 * 1024 * 1024), "30 MB"),
     ],
 )
 def test_a_hostile_or_broken_file_gets_one_sentence(data, words):

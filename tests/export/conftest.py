@@ -34,9 +34,9 @@ def runs(tmp_path_factory):
     run = runs.create(CONFIG, "Größe <b>& Co</b>")
     for _ in train_and_record(run):
         pass
-    drawing = runs.create_projection(run, ProjectionConfig(method="tsne", params={"iterations": 60}))
-    run_projection(drawing.path)
-    assert run.state == drawing.state == "finished"
+    projection = runs.create_projection(run, ProjectionConfig(method="tsne", params={"iterations": 60}))
+    run_projection(projection.path)
+    assert run.state == projection.state == "finished"
     return runs
 
 
@@ -53,6 +53,6 @@ def kept(run):
 
 
 @pytest.fixture(scope="session")
-def kept_drawing(run):
+def kept_projection(run):
     """With its t-SNE."""
     return RunExport.from_run(run, run.projections()[0])

@@ -20,6 +20,7 @@ def run_cli(capsys, *arguments):
     return exit_info.value.code or 0, output.out, output.err
 
 
+@pytest.mark.slow
 def test_the_default_file_is_named_after_the_run(capsys, runs, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, output, _ = run_cli(capsys, "export", run.id, "--format", "csv", "--runs", runs.folder)

@@ -47,13 +47,13 @@ def test_the_csv_has_a_row_for_each_test_image_with_its_place_and_neighbors(kept
         assert far == pytest.approx([one.distance for one in near], rel=1e-5)
 
 
-def test_the_parquet_holds_the_csv_and_the_embeddings(kept_drawing):
-    table = parquet.read_table(written("parquet", kept_drawing))
+def test_the_parquet_holds_the_csv_and_the_embeddings(kept_projection):
+    table = parquet.read_table(written("parquet", kept_projection))
     assert table.num_rows == 596
-    assert np.array_equal(np.stack(table["embedding"].to_numpy()), kept_drawing.embeddings)
-    assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), kept_drawing.coordinates)
+    assert np.array_equal(np.stack(table["embedding"].to_numpy()), kept_projection.embeddings)
+    assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), kept_projection.coordinates)
     told = json.loads(table.schema.metadata[b"dmlviz"])
-    assert (told["run"], told["view"]) == (kept_drawing.run.id, "tsne")
+    assert (told["run"], told["view"]) == (kept_projection.run.id, "tsne")
 
 
 def test_the_projector_files_match(kept):
@@ -93,9 +93,9 @@ def test_coinciding_images_still_have_other_images_as_neighbors():
     assert (distances[:20] == 0).all()
 
 
-def test_file_names_are_plain(kept, kept_drawing):
+def test_file_names_are_plain(kept, kept_projection):
     assert kept.file_name("html") == f"groe-b-co-b-{kept.run.id[:6]}.html"
-    assert kept_drawing.file_name("csv").endswith(f"-tsne-{kept.run.id[:6]}.csv")
+    assert kept_projection.file_name("csv").endswith(f"-tsne-{kept.run.id[:6]}.csv")
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("python", "command")])
@@ -118,10 +118,10 @@ def epochs(runs, run):
     made = {}
     for film in (False, True):
         config = ProjectionConfig(method="pca", all_epochs=film, step=None if film else run.embedded_steps[1])
-        drawing = runs.create_projection(run, config)
-        run_projection(drawing.path)
-        assert drawing.state == "finished", drawing.end
-        made[film] = RunExport.from_run(run, drawing)
+        projection = runs.create_projection(run, config)
+        run_projection(projection.path)
+        assert projection.state == "finished", projection.end
+        made[film] = RunExport.from_run(run, projection)
     return made
 
 
@@ -132,7 +132,7 @@ def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run
     table = parquet.read_table(written("parquet", kept))
     assert table["item"].to_pylist() == run.tracked_indices.tolist()
     assert np.array_equal(np.stack(table["embedding"].to_numpy()), run.embeddings_at(step)[0])
-    places = kept.drawing.coordinates
+    places = kept.projection.coordinates
     assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
     assert set(table["neighbor_1"].to_pylist()) <= set(run.tracked_indices.tolist())
     with zipfile.ZipFile(written("projector", kept)) as archive:
@@ -141,7 +141,7 @@ def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run
     row, column = divmod(77, 15)  # 200 pictures, 15 × 15 places
     tile = sprite[8 * row : 8 * row + 8, 8 * column : 8 * column + 8]
     assert np.array_equal(tile, data.load("digits").test.images[run.tracked_indices[77]])
-    assert kept.drawing.id in written("html", kept).getvalue().decode()
+    assert kept.projection.id in written("html", kept).getvalue().decode()
     flag = "--all-epochs" if film else f"--step {step}"
     assert flag in as_command(kept)
     assert flag in as_python(kept)

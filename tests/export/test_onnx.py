@@ -32,6 +32,7 @@ def test_without_the_extra_a_sentence_names_it(tmp_path, monkeypatch):
         write("onnx", RunExport(Runs(tmp_path).get(RUN)), file)
 
 
+@pytest.mark.slow
 def test_the_example_finds_with_onnxruntime_and_faiss_what_the_run_finds(tmp_path):
     pytest.importorskip("onnxruntime")
     done = subprocess.run([sys.executable, EXAMPLE], cwd=tmp_path, capture_output=True, text=True)

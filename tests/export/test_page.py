@@ -74,13 +74,13 @@ def test_the_page_shows_settings_and_scores(text):
         assert words in text
 
 
-def test_an_exported_projection_has_its_own_frames(kept_drawing):
-    told = kept_in(html_of(kept_drawing))
-    assert told["view"] == kept_drawing.drawing.id
-    run, drawing = told["streams"]
-    assert (run["pid"], drawing["pid"]) == (None, kept_drawing.drawing.id)
-    end = next(event for event in drawing["events"] if event["event"] == "finished")
-    assert end["frame"]["id"] in drawing["frames"]
+def test_an_exported_projection_has_its_own_frames(kept_projection):
+    told = kept_in(html_of(kept_projection))
+    assert told["view"] == kept_projection.projection.id
+    run, projection = told["streams"]
+    assert (run["pid"], projection["pid"]) == (None, kept_projection.projection.id)
+    end = next(event for event in projection["events"] if event["event"] == "finished")
+    assert end["frame"]["id"] in projection["frames"]
 
 
 def test_too_many_frames_are_thinned_with_a_note(kept, monkeypatch):

@@ -11,7 +11,7 @@ from PIL import Image
 
 from dmlviz.data import sprite_sheet
 from dmlviz.export import SpriteSheets, write
-from dmlviz.export.projector import sprite_of
+from dmlviz.export.tables import sprite_of
 
 
 def seen(sprite, side, i):

@@ -19,13 +19,13 @@ def words_of(text):
     return [shlex.split(line) for line in text.replace("\\\n", " ").splitlines() if not line.startswith("#")]
 
 
-def test_the_script_gives_the_same_numbers_to_the_last_bit(kept_drawing, capsys):
+def test_the_script_gives_the_same_numbers_to_the_last_bit(kept_projection, capsys):
     told = {}
-    exec(compile(as_python(kept_drawing), "script", "exec"), told)
-    assert np.array_equal(told["end"].embeddings, kept_drawing.embeddings)
-    assert told["end"].metrics == pytest.approx(kept_drawing.run.metrics, abs=0)
-    assert np.array_equal(told["coordinates"], kept_drawing.coordinates)
-    score = f"P@1 {kept_drawing.run.metrics['precision_at_1']:.4f} on 596 test images"
+    exec(compile(as_python(kept_projection), "script", "exec"), told)
+    assert np.array_equal(told["end"].embeddings, kept_projection.embeddings)
+    assert told["end"].metrics == pytest.approx(kept_projection.run.metrics, abs=0)
+    assert np.array_equal(told["coordinates"], kept_projection.coordinates)
+    score = f"P@1 {kept_projection.run.metrics['precision_at_1']:.4f} on 596 test images"
     assert capsys.readouterr().out.strip() == score
 
 
@@ -43,16 +43,16 @@ def _names(head):
     return names
 
 
-def test_the_commands_give_the_same_numbers_to_the_last_bit(kept_drawing, tmp_path, capsys):
-    train, project = words_of(as_command(kept_drawing))
+def test_the_commands_give_the_same_numbers_to_the_last_bit(kept_projection, tmp_path, capsys):
+    train, project = words_of(as_command(kept_projection))
     for words in (train, project):
         with pytest.raises(SystemExit) as ended:
             main([*words[1:], "--runs", str(tmp_path)])
         assert not ended.value.code, capsys.readouterr().err
-    again = Runs(tmp_path).get(kept_drawing.run.id)
-    assert np.array_equal(again.embeddings, kept_drawing.embeddings)
-    assert again.metrics == kept_drawing.run.metrics
-    assert np.array_equal(again.drawing(kept_drawing.drawing.id).coordinates, kept_drawing.coordinates)
+    again = Runs(tmp_path).get(kept_projection.run.id)
+    assert np.array_equal(again.embeddings, kept_projection.embeddings)
+    assert again.metrics == kept_projection.run.metrics
+    assert np.array_equal(again.drawing(kept_projection.projection.id).coordinates, kept_projection.coordinates)
 
 
 def test_only_settings_that_differ_from_defaults_are_written():
@@ -66,6 +66,7 @@ def test_only_settings_that_differ_from_defaults_are_written():
     assert minimal_overrides(ProjectionConfig(method="tsne")) == {"method": "tsne"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_written_settings_give_the_whole_config_for_every_loss(loss):
     _assert_restored(TrainConfig(loss=loss, dataset="digits", steps=7, seed=9, held_out_classes=(2, 7)))

@@ -1,5 +1,6 @@
 """The size of a static site: what is in it is tested in tests/browser/test_site.py."""
 
+import dataclasses
 import gzip
 import json
 import re
@@ -8,10 +9,13 @@ import numpy as np
 import pytest
 from plotly.offline import get_plotlyjs_version
 
+from dmlviz import lessons
+from dmlviz.cli.site import lesson_runs
+from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, site
 from dmlviz.export.lab_page import lab_figures
-from dmlviz.export.lesson_page import LessonExport
+from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.packed import pack_net, pack_run
 from dmlviz.export.page import BUILT
 from dmlviz.export.site import MAX_BYTES, write_site
@@ -52,7 +56,8 @@ def run_like_mnist(draw):
         "distances": np.sort(draw.integers(0, 30_000, (k, n)), axis=0).astype("<u2"),
     }
     events = [{"event": "replay", "frames": [{"id": "end"}]}]
-    contents = {"labels": draw.integers(0, 10, n).astype("<u2"), "near": near}
+    files = {"judged.bin": draw.bytes(95_000), "values/live/center.f32": draw.bytes(36_000)}
+    contents = {"labels": draw.integers(0, 10, n).astype("<u2"), "near": near, "files": files}
     run = pack_run(contents | {"streams": [{"events": events, "frames": frames}]})
     embeddings = draw.normal(0, 8_000, (n, dims)).astype("<i2")
     return len(run), len(pack_net(draw.normal(0, 0.05, weights), embeddings))
@@ -91,3 +96,28 @@ def test_the_part_of_plotly_that_a_site_has_is_of_the_same_version_and_draws_its
     figures = json.loads(gzip.decompress(lab_figures("reality-check")))
     kinds = {trace["type"] for figure in figures for trace in figure["light"]["data"]}
     assert {"scatter", "heatmap"} <= kinds <= {"scatter", "bar", "heatmap"}
+
+
+def test_what_is_missing_is_trained_and_drawn_once(tmp_path, monkeypatch):
+    lesson = LESSONS["do-not-trust-the-map"]
+    task = dataclasses.replace(lesson.tasks[0], settings="steps=3&net=linear&view=pca")
+    short = dataclasses.replace(lesson, tasks=(task,))
+    monkeypatch.setitem(lessons.LESSONS, lesson.name, short)
+    store, said = Runs(tmp_path), []
+    export = lesson_runs(lesson.name, "digits", store, data_root(), said.append)
+    assert [line.partition(": ")[2].split()[0] for line in said] == ["training", "drawing"]
+    (kept,) = export.runs
+    assert (kept.run.config, kept.projection.config) == (task.training("digits"), task.projection())
+    again = lesson_runs(lesson.name, "digits", store, data_root(), said.append)
+    assert len(said) == 2
+    assert again.runs[0].run.id == kept.run.id
+
+    page = lesson_page(export, ["name-of-the-page"], "Site")
+    assert f"<td>{kept.run.metrics['precision_at_1']:.3f}</td>" in page
+    assert page.index("name-of-the-page.html#run") < page.index("Your guess")  # the map comes first, without scores
+    assert "On all 596 test images of Digits 8 × 8, after 3 steps." in page
+
+
+def test_an_unknown_lesson_is_told(tmp_path):
+    with pytest.raises(UserError, match="no lesson 'why-minning'; there are why-a-margin, why-mining"):
+        lesson_runs("why-minning", "digits", Runs(tmp_path), data_root())

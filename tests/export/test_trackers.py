@@ -66,6 +66,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence_and_leaves_nothing(run, k
     assert not (tmp_path / run.id).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::FutureWarning")
 def test_mlflow_has_params_metrics_and_the_map(run, kept, map_at_r, tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
@@ -84,6 +85,7 @@ def test_mlflow_has_params_metrics_and_the_map(run, kept, map_at_r, tmp_path, mo
         log_run("mlflow", kept, target)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_wandb_keeps_a_run_on_this_machine_when_offline(run, kept, tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb")
@@ -110,6 +112,7 @@ def test_what_mlflow_has_no_place_for_is_a_sentence(kept, target):
         log_run("mlflow", kept, target)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_database_that_mlflow_cannot_open_is_a_sentence(kept, tmp_path):
     pytest.importorskip("mlflow")

@@ -1,21 +1,17 @@
 """Disks and folders that fail: `python tests/faults/disk.py --times 36`, as root: the disks are small tmpfs mounts.
 
 A disk is full, can only be read, takes no more files, or a folder goes in the middle of a training; data are missing or
-cut; a download ends halfway or is another file; two servers share a folder of runs; a command is given a file for a
-folder. One sentence must say it, and all that was there before stays whole.
+cut; two servers share a folder of runs; a command is given a file for a folder. One sentence must say it, and all that
+was there before stays whole.
 """
 
 import contextlib
-import gzip
-import hashlib
-import http.server
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -26,11 +22,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kill import LONG, SHORT, _unreadable, _wait
 from table import Table, options
 
-from dmlviz.catalog.dataset_sources import DatasetSource, RemoteFile
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
-from dmlviz.data.download import download_dataset
-from dmlviz.errors import DataUnavailableError, UserError
+from dmlviz.errors import UserError
+from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs
@@ -40,8 +35,9 @@ OVER = ("finished", "stopped", "failed", "interrupted", "unknown")
 NOT_DONE = ("failed", "refused")
 SECOND_SERVER = (
     "import sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs.scheduler import JobScheduler\n"
+    "from dmlviz.jobs.order import training\n"
     "jobs = JobScheduler(sys.argv[1], slots=1); print('ready', flush=True); sys.stdin.readline()\n"
-    "for text in sys.argv[2:]: jobs.submit(TrainConfig.from_json(text))\n"
+    "for text in sys.argv[2:]: jobs.submit(training(jobs.runs, TrainConfig.from_json(text)))\n"
     "while jobs.running_for(): time.sleep(0.05)\n"
     "jobs.close()"
 )
@@ -155,38 +151,6 @@ class Disks:
         with unreachable():
             return self._train(self._new(), lambda: None, lambda: None, config, data=data, ends=NOT_DONE)
 
-    def another_download(self) -> str:
-        """A mirror sends another file of the same size, once; then the right one."""
-        content = self.draw.randbytes(300_000)
-        packed, target = gzip.compress(content, 1), self._new()
-        at = self.draw.randrange(len(packed))
-        other = packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :]
-        with mirror(packed, other) as url:
-            return self._download(url, packed, content, target)
-
-    def half_a_download(self) -> str:
-        """A mirror sends less than it announced, once; then all of it."""
-        content = self.draw.randbytes(300_000)
-        packed, target = gzip.compress(content, 1), self._new()
-        with mirror(packed, packed[: self.draw.randrange(len(packed))]) as url:
-            return self._download(url, packed, content, target)
-
-    def _download(self, url: str, packed: bytes, content: bytes, target: Path) -> str:
-        """Download twice from a mirror that is right only the second time, and say which promise is broken."""
-        remote = RemoteFile(hashlib.md5(packed).hexdigest(), len(packed))
-        source = DatasetSource("there", mirrors=(url,), files={"images": remote})
-        try:
-            download_dataset(source, target, ["images"], timeout=5)
-            return "another file was taken for the right one"
-        except DataUnavailableError as error:
-            broken = _no_sentence(str(error))
-        if [*target.iterdir()]:
-            broken += f"; it left {[path.name for path in target.iterdir()]}"
-        download_dataset(source, target, ["images"], timeout=5)
-        if (target / "images").read_bytes() != content:
-            broken += "; the whole file is another"
-        return broken
-
     def two_servers(self) -> str:
         """Two servers are asked for the same trainings in the same folder at the same time."""
         folder = self._new()
@@ -261,7 +225,7 @@ class Disks:
         try:
             before()
             try:
-                run = jobs.submit(config)
+                run = jobs.submit(training(jobs.runs, config))
                 _wait(lambda: jobs.status(run).phase != "starting")
                 time.sleep(self.draw.uniform(0, 0.5))
                 fault()
@@ -279,7 +243,7 @@ class Disks:
             if kept:
                 broken += "; ".join(["", *_unreadable(jobs.runs.get(self.finished.id))])
             if data is None:
-                following = jobs.submit(SHORT.replace(seed=self.number))
+                following = jobs.submit(training(jobs.runs, SHORT.replace(seed=self.number)))
                 _wait(lambda: not jobs.running_for())
                 if jobs.status(following).phase != "finished":
                     broken += f"; the next job {jobs.status(following).phase}: {jobs.status(following).reason}"
@@ -293,28 +257,6 @@ class Disks:
         self.number += 1
         folder = self.folder / str(self.number)
         return folder
-
-
-@contextlib.contextmanager
-def mirror(content: bytes, first: bytes) -> Iterator[str]:
-    """A server on loopback that announces a file, sends `first` to the first who asks, and the file to the next."""
-    asked: list[str] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(first if len(asked) == 1 else content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
 
 
 @contextlib.contextmanager
@@ -363,8 +305,6 @@ CASES = {
     "a folder that becomes a file": Disks.file_in_place,
     "data that are missing": Disks.data_missing,
     "data that are cut off": Disks.data_cut,
-    "half a download": Disks.half_a_download,
-    "another file from a mirror": Disks.another_download,
     "two servers on one folder": Disks.two_servers,
     "a run that another program deletes": Disks.deleted_by_another,
     "a file in place of a folder": Disks.file_for_a_folder,

@@ -17,16 +17,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cluster import Worker, alive, descendants, free_port
 from relay import Relay
 from table import Table, options
 
 from dmlviz.config import TrainConfig
 from dmlviz.fleet.certificates import make_certificates
 from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
+from tests.fleet.cluster import Worker
+from tests.processes import alive, descendants, free_port
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
 LONG = SHORT.replace(steps=500_000)
@@ -77,8 +79,8 @@ class Fleet:
         return other
 
     def _trains(self, seed):
-        run = self.jobs.submit(LONG.replace(seed=seed))
-        self.until(lambda: self.jobs.runs.get(run).snapshot_steps, 120)
+        run = self.jobs.submit(training(self.jobs.runs, LONG.replace(seed=seed)))
+        self.until(lambda: run.snapshot_steps, 120)
         return run
 
     def stop(self, run):
@@ -86,8 +88,8 @@ class Fleet:
         self.until(lambda: not self.jobs.running_for(), 60)
 
     def stop_all(self):
-        for key, _ in self.jobs.running_for():
-            self.jobs.stop(key.run, key.projection, trial=key.trial)
+        for job, _ in self.jobs.running_for():
+            self.jobs.stop(job.record)
         self.until(lambda: not self.jobs.running_for(), 60)
 
     def whole(self, run):
@@ -121,7 +123,7 @@ def kills(table, count, seed):
 
 def _kill(fleet, what, number, moment):
     """Kill one of them during a training; return the seconds that it took until all was well."""
-    run = fleet.jobs.submit(LONG.replace(seed=1000 + number))
+    run = fleet.jobs.submit(training(fleet.jobs.runs, LONG.replace(seed=1000 + number)))
     time.sleep(moment)
     name = fleet.jobs.status(run).machine or "near"
     worker, figures = fleet.machines[name].process.pid, {}
@@ -143,7 +145,7 @@ def _kill(fleet, what, number, moment):
     assert status.phase == "running" or status.reason, f"it is {status.phase} without a reason"
     fleet.whole(run)
     fleet.stop_all()
-    following = fleet.jobs.submit(TINY.replace(seed=number))
+    following = fleet.jobs.submit(training(fleet.jobs.runs, TINY.replace(seed=number)))
     figures["s to the next job's end"] = fleet.until(lambda: fleet.jobs.status(following).phase == "finished", 120)
     fleet.whole(following)
     return figures
@@ -153,7 +155,7 @@ def _settled(fleet, run):
     """Whether a run trains again, or is over."""
     status = fleet.jobs.status(run)
     if status.phase == "running":
-        return bool(fleet.jobs.runs.get(run).snapshot_steps)
+        return bool(run.snapshot_steps)
     return status.phase in ("failed", "stopped", "finished")
 
 
@@ -173,9 +175,9 @@ def cuts(table, count, seed):
             fleet.relay.cut()
             time.sleep(5)
             fleet.relay.mend()
-            before = len(fleet.jobs.runs.get(run).log.lines())
-            seconds = fleet.until(lambda run=run, n=before: len(fleet.jobs.runs.get(run).log.lines()) > n, 60)
-            restarts = fleet.jobs.runs.get(run).info.get("restarts", [])
+            before = len(run.log.lines())
+            seconds = fleet.until(lambda run=run, n=before: len(run.log.lines()) > n, 60)
+            restarts = fleet.jobs.runs.get(run.id).info.get("restarts", [])
             figures = {"s to the next line": seconds}
             table.add("the network is away for 5 s", "it was begun again" if restarts else "", **figures)
             fleet.stop(run)
@@ -184,12 +186,12 @@ def cuts(table, count, seed):
                 machine = fleet.machines["far"].process
                 fleet.relay.cut() if what == "cut" else machine.send_signal(signal.SIGSTOP)
                 seconds = fleet.until(lambda run=run: fleet.jobs.status(run).machine == "near", 60)
-                fleet.until(lambda run=run: fleet.jobs.runs.get(run).snapshot_steps, 60)
+                fleet.until(lambda run=run: run.snapshot_steps, 60)
                 time.sleep(max(0, 60 - seconds))
                 fleet.relay.mend()
                 machine.send_signal(signal.SIGCONT)
                 back = fleet.until(lambda: len(fleet.jobs.fleet.machines) == 2, 60)
-                started = [event["event"] for event in fleet.jobs.runs.get(run).events()].count("started")
+                started = [event["event"] for event in run.events()].count("started")
                 fleet.stop(run)
                 fleet.whole(run)
                 case = "the network is away for 60 s" if what == "cut" else "a machine is frozen for 60 s"
@@ -206,7 +208,7 @@ def memory(table, count, seed):
         for number in range(count):
             if table.over:
                 break
-            run = fleet.jobs.submit(TINY.replace(seed=seed + number))
+            run = fleet.jobs.submit(training(fleet.jobs.runs, TINY.replace(seed=seed + number)))
             seconds = fleet.until(lambda run=run: fleet.jobs.status(run).phase in ("finished", "failed"), 600)
             status = fleet.jobs.status(run)
             now = _memory(fleet.jobs.fleet._scheduler.pid)

@@ -22,24 +22,24 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from dmlviz_app.server import uploads
 from forge import forged
 from hostile_pictures import hostile_picture, hostile_zip
 from hostile_tables import Files, hostile_table
 from probe import data_folder, make_seed, unexpected_html, unexpected_python
 from table import Table, options
 
-from app.runtime import uploads
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import query_image
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, write
 from dmlviz.export.script import as_python
-from dmlviz.jobs import import_worker
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import read_json, write_json
+from dmlviz.workers import import_worker
 
 MOST_MB, MOST_S, PATIENCE_S = 100, 2.0, 20
 OWN = "custom-0123456789abcdef"  # a data set of colored pictures that somebody brought

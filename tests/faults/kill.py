@@ -18,13 +18,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import psutil
 from table import Table, options
 
 from dmlviz.config import TrainConfig
+from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs
+from tests.processes import alive, descendants
 
 LEFT_S = 3.0  # until when no process may be left
 PATIENCE_S = 180.0  # on a machine at a load of 30, a training takes a minute
@@ -32,7 +35,8 @@ SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_
 LONG = SHORT.replace(steps=300, num_snapshots=60)
 SERVER = (
     "import sys, time; from dmlviz.config import TrainConfig; from dmlviz.jobs.scheduler import JobScheduler\n"
-    "jobs = JobScheduler(sys.argv[1], slots=1); jobs.submit(TrainConfig.from_json(sys.argv[2]))\n"
+    "from dmlviz.jobs.order import training\n"
+    "jobs = JobScheduler(sys.argv[1], slots=1); jobs.submit(training(jobs.runs, TrainConfig.from_json(sys.argv[2])))\n"
     "print('ready', flush=True); time.sleep(120)"
 )
 
@@ -59,13 +63,13 @@ class Faults:
         self.table.add(f"a {victim} killed", "; ".join(broken), **figures)
 
     def _own(self, victim: str, config: TrainConfig, moment: float) -> tuple[list[str], float, float]:
-        run = self.jobs.submit(config)
+        run = self.jobs.submit(training(self.jobs.runs, config))
         time.sleep(moment)
-        process = next((worker for worker, job in self.jobs._active.items() if job.key.run == run), None)
+        process = next((worker for worker, job in self.jobs._active.items() if job.record.path == run.path), None)
         if process is None:
             return self._judge(run, [], [])
-        pid = process.pid if victim == "worker" else _parent(process.pid)
-        pids = [process.pid] if victim == "worker" else [pid, *_descendants(pid)]
+        pid = process.pid if victim == "worker" else psutil.Process(process.pid).ppid()
+        pids = [process.pid] if victim == "worker" else [pid, *descendants(pid)]
         _kill(pid)
         return self._judge(run, pids, ["finished", "failed"])
 
@@ -75,13 +79,13 @@ class Faults:
             assert server.stdout is not None
             server.stdout.readline()
             time.sleep(moment * 5)  # its workers import everything first
-            pids = [server.pid, *_descendants(server.pid)]
+            pids = [server.pid, *descendants(server.pid)]
             server.kill()
-        return self._judge(config.id, pids, ["finished", "failed", "interrupted"])
+        return self._judge(EventLogDir(self.folder / config.id), pids, ["finished", "failed", "interrupted"])
 
-    def _judge(self, run: str, pids: list[int], ends: list[str]) -> tuple[list[str], float, float]:
+    def _judge(self, run: EventLogDir, pids: list[int], ends: list[str]) -> tuple[list[str], float, float]:
         broken = []
-        gone = _wait(lambda: not any(map(_alive, pids)))
+        gone = _wait(lambda: not any(map(alive, pids)))
         if gone > LEFT_S:
             broken.append(f"a process was left for {gone:.1f} s")
         if ends:
@@ -95,13 +99,13 @@ class Faults:
             broken += _unreadable(record)
         if len(self.jobs.runs.look()[1]):
             broken.append("a run cannot be read")
-        following = self.jobs.submit(SHORT.replace(seed=10_000 + self.number))
+        following = self.jobs.submit(training(self.jobs.runs, SHORT.replace(seed=10_000 + self.number)))
         seconds = _wait(lambda: self.jobs.status(following).phase in ("finished", "failed", "interrupted"))
         if self.jobs.status(following).phase != "finished":
             broken.append(f"the next job {self.jobs.status(following).phase}: {self.jobs.status(following).reason}")
-        self.jobs.runs.delete(following)
+        self.jobs.runs.delete(following.id)
         if self.jobs.status(run).phase in ends:
-            self.jobs.runs.delete(run)
+            self.jobs.runs.delete(run.id)
         return broken, gone, seconds
 
 
@@ -119,29 +123,6 @@ def _unreadable(run: Run) -> list[str]:
 def _kill(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def _stat(pid: int) -> list[str]:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return ["Z", "0"]
-
-
-def _alive(pid: int) -> bool:
-    return _stat(pid)[0] != "Z"
-
-
-def _parent(pid: int) -> int:
-    return int(_stat(pid)[1])
-
-
-def _descendants(pid: int) -> list[int]:
-    try:
-        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-    return [*children, *(inner for child in children for inner in _descendants(child))]
 
 
 def _wait(promise: Callable[[], bool]) -> float:

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
+from dmlviz_app import routes
+from dmlviz_app.run_views import downloads
+from dmlviz_app.runs import state as run_list
+from dmlviz_app.server import services
+from dmlviz_app.server.settings import Settings
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.api import routes
-from app.payloads import downloads
-from app.runtime import services
-from app.runtime.services import Settings
-from app.state import run_list
 from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
@@ -28,7 +28,7 @@ from dmlviz.runs.embed import trained_net
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.quota import total_size
 from dmlviz.runs.run import Run
-from dmlviz.runs.store import BUNDLED_RUNS, Runs
+from dmlviz.runs.store import Runs, bundled_runs
 
 SEED = "1982b684f3268e0c"  # of the ready-made runs the smallest that has everything
 OTHER = "b923f3cc7f52c032"
@@ -54,11 +54,11 @@ class Probe:
         self.folder = folder
         self.bundled = folder.parent / f"{folder.name}-bundled"
         shutil.rmtree(self.bundled, ignore_errors=True)
-        shutil.copytree(BUNDLED_RUNS / OTHER, self.bundled / OTHER)
+        shutil.copytree(bundled_runs() / OTHER, self.bundled / OTHER)
         self.here = services.start_services(Settings(runs=folder, data=data), warm=False)
         self.here.runs.bundled = self.bundled
         self._write_in_process, downloads._write_in_process = downloads._write_in_process, _write_here
-        app = Starlette(routes=routes.routes(), exception_handlers={UserError: routes.user_error})
+        app = Starlette(routes=routes.routes(), exception_handlers=routes.EXCEPTION_HANDLERS)
         self.client = TestClient(app, base_url="http://localhost")
 
     def close(self) -> None:

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from dmlviz_app import routes
+from dmlviz_app.protocol.common import ROUTES
 from probe import OTHER, Probe, data_folder
 from starlette.routing import Route
 
-from app.api import routes
-from app.payloads.protocol.common import ROUTES
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.export import FORMATS
 from dmlviz.labs.registry import LABS

@@ -14,20 +14,20 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from dmlviz_app.compare.state import CompareState
+from dmlviz_app.labs.state import LabsState
+from dmlviz_app.learn.state import LearnState
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.runs.state import RunListState
 from random_requests import requests
 from table import Table, options
 
-from app.state.compare import CompareState
-from app.state.explore import UIState
-from app.state.labs import LabsState
-from app.state.learn import LearnState
-from app.state.run_list import RunListState
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.parameters import brief
+from dmlviz.catalog.parameters import brief, flag
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli.options import read_option
-from dmlviz.config import ProjectionConfig, TrainConfig, flag
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.base import Config
 from dmlviz.errors import UserError
 from dmlviz.labs.registry import LABS

@@ -6,14 +6,14 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+import dmlviz_app
 import numpy as np
 import pytest
 from damage import KINDS, ask, damaged
+from dmlviz_app.runs import state as run_list
 from probe import OTHER, Probe, data_folder, make_seed
 
-import app
 import dmlviz
-from app.state import run_list
 from dmlviz.data.embedding_file import validated
 from dmlviz.errors import DamagedFileError
 from dmlviz.runs import damage_cache
@@ -181,7 +181,7 @@ def test_point_values_work_while_another_thread_parses_headers(run, probe, monke
 
 
 def test_nothing_reads_arrays_but_the_one_place():
-    sources = [path for package in (dmlviz, app) for path in Path(package.__file__).parent.rglob("*.py")]
+    sources = [path for package in (dmlviz, dmlviz_app) for path in Path(package.__file__).parent.rglob("*.py")]
     assert len(sources) > 100
     assert [path.name for path in sources if "np.load(" in path.read_text()] == []
 

@@ -1,18 +1,13 @@
 """Disks and folders that fail are told in a sentence. The faults are made by `disk.py`."""
 
-import random
 import subprocess
 
 import pytest
-from disk import CASES, Disks, can_mount, small_disk
+from disk import can_mount, small_disk
 from kill import SHORT
 
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
-
-
-def test_half_a_download_is_told_and_leaves_nothing(tmp_path):
-    assert CASES["half a download"](Disks(tmp_path, random.Random(1))) == ""
 
 
 def test_a_folder_that_can_only_be_read_is_told_in_a_sentence(tmp_path):

@@ -5,7 +5,9 @@ import sys
 import time
 
 import pytest
-from kill import LEFT_S, LONG, SERVER, _alive, _descendants, _wait
+from kill import LEFT_S, LONG, SERVER, _wait
+
+from tests.processes import alive, descendants
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every worker is a process of its own")
@@ -13,8 +15,8 @@ def test_a_server_killed_during_the_imports_of_its_fork_server_leaves_nothing(tm
     command = [sys.executable, "-c", SERVER, str(tmp_path), LONG.to_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout.readline() == "ready\n"
-        children = _descendants(server.pid)
+        children = descendants(server.pid)
         assert children
         time.sleep(0.5)  # it has begun to import
         server.kill()
-    assert _wait(lambda: not any(map(_alive, children))) < LEFT_S / 3
+    assert _wait(lambda: not any(map(alive, children))) < LEFT_S / 3

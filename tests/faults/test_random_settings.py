@@ -3,10 +3,10 @@
 import random
 
 import pytest
+from dmlviz_app.run_views.view_state import UIState
 from random_requests import requests
 from random_settings import fault_of_sentence, new_table, run, try_address
 
-from app.state.explore import UIState
 from dmlviz.cli.options import read_option
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError

@@ -6,11 +6,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+import dmlviz_app
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-import app
 from dmlviz import figures, metrics
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
@@ -19,9 +19,9 @@ from dmlviz.figures import style
 from dmlviz.figures.data import columns, measure
 from dmlviz.figures.drawing import draw
 from dmlviz.figures.palette import class_colors
-from dmlviz.runs import BUNDLED_RUNS, Runs
+from dmlviz.runs import Runs, bundled_runs
 
-APP = Path(app.__file__).parent
+APP = Path(dmlviz_app.__file__).parent
 OF_ARRAYS = [name for name in figures.__all__ if name != "training_curves"]
 
 
@@ -48,7 +48,7 @@ def test_every_declared_figure_is_a_function_and_every_function_is_declared():
 
 
 def test_a_run_says_which_figures_and_options_there_are():
-    run = Runs(BUNDLED_RUNS, BUNDLED_RUNS).list()[0]
+    run = Runs(bundled_runs()).list()[0]
     step = run.snapshot_steps[-1]
     assert f"after step {step:,}" in run.figure("ROC", step=step, dark=True).layout.title.subtitle.text
     with pytest.raises(UserError, match=r"^roc takes step, dark; got bogus: leave it out\.$"):
@@ -149,6 +149,7 @@ def run(tmp_path_factory):
     return runs.get(run.id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", figures.__all__)
 def test_a_run_says_which_images_and_which_step(run, name):
     figure = getattr(figures, name)(run)
@@ -204,6 +205,7 @@ def test_measured_data_give_the_same_figure_and_a_table(run, name):
     assert len(lengths) == 1
 
 
+@pytest.mark.slow
 def test_plotly_is_loaded_only_to_draw():
     lines = (
         "import sys",
@@ -218,6 +220,7 @@ def test_plotly_is_loaded_only_to_draw():
     assert done.stdout.split("\n")[:2] == ["[]", "['plotly']"]
 
 
+@pytest.mark.slow
 def test_colors_are_those_of_the_map_and_of_the_app(page_script):
     told = page_script("colors")["classes"]
     assert told == {theme: class_colors(40, theme) for theme in ("light", "dark")}
@@ -229,6 +232,7 @@ def test_colors_are_those_of_the_map_and_of_the_app(page_script):
         assert [colors[theme] for colors in ours] == [known[name] for name in names]
 
 
+@pytest.mark.slow
 def test_same_and_different_have_the_colors_of_the_batch_explorer(page_script):
     from dmlviz.figures.palette import DIFFERENT, SAME
 

@@ -1,20 +1,15 @@
 """A real fleet on loopback: a scheduler, two machines, and a server's job scheduler that trains nothing itself."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("distributed")
-sys.path.insert(0, str(Path(__file__).parent))
-
-from cluster import Worker, alive, descendants, free_port
-
 from dmlviz.config import TrainConfig
 from dmlviz.fleet.certificates import make_certificates
 from dmlviz.fleet.dask_fleet import DaskFleet
-from dmlviz.jobs.job_queue import STOP_TIMEOUT_S
+from dmlviz.jobs import order
 from dmlviz.jobs.scheduler import JobScheduler
+from tests.fleet.cluster import Worker
+from tests.processes import alive, descendants, free_port
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +28,7 @@ def long(short):
 def patience():
     """A machine that is asked to stop a training has a minute to answer, however busy it is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(STOP_TIMEOUT_S, "train", 60.0)
+        patch.setattr(order, "TRAINING_STOP_TIMEOUT_S", 60.0)
         yield
 
 
@@ -78,8 +73,8 @@ def jobs(cluster, until):
     jobs, machines = cluster
     until(lambda: len(jobs.fleet.machines) == len(machines))
     yield jobs
-    for key, _ in jobs.running_for():
-        jobs.stop(key.run, key.projection, trial=key.trial)
+    for job, _ in jobs.running_for():
+        jobs.stop(job.record)
     until(lambda: not jobs.running_for())
 
 

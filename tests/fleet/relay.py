@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from cluster import free_port
+from tests.processes import free_port
 
 
 class Relay:

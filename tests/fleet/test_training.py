@@ -12,6 +12,7 @@ import pytest
 
 from dmlviz.fleet.dask_client import answer_within
 from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
@@ -20,9 +21,9 @@ from dmlviz.runs.training_run import train_and_record
 
 
 def test_a_training_on_a_machine_gives_the_same_run_as_here(jobs, until, short, tmp_path):
-    run = jobs.submit(short)
+    run = jobs.submit(training(jobs.runs, short))
     until(lambda: jobs.status(run).phase == "finished")
-    there = jobs.runs.get(run)
+    there = jobs.runs.get(run.id)
     assert there.info["machine"] in ("gpu-1", "gpu-2")
     assert not [*check(there, thorough=True)]
     until(lambda: not jobs.running_for())
@@ -38,8 +39,8 @@ def test_a_training_on_a_machine_gives_the_same_run_as_here(jobs, until, short, 
 
 
 def test_frames_come_while_it_trains_and_the_log_goes_on_without_a_gap(jobs, until, long):
-    run = jobs.submit(long.replace(seed=1))
-    record = jobs.runs.get(run)
+    run = jobs.submit(training(jobs.runs, long.replace(seed=1)))
+    record = jobs.runs.get(run.id)
     until(lambda: record.snapshot_steps and len(record.log.lines()) >= 4)
     status = jobs.status(run)
     assert status.phase == "running"
@@ -58,16 +59,16 @@ def test_frames_come_while_it_trains_and_the_log_goes_on_without_a_gap(jobs, unt
 
 
 def test_stop_ends_a_training_with_all_images_embedded(jobs, until, long):
-    run = jobs.submit(long.replace(seed=60))
-    until(lambda: jobs.runs.get(run).snapshot_steps)
+    run = jobs.submit(training(jobs.runs, long.replace(seed=60)))
+    until(lambda: run.snapshot_steps)
     assert jobs.stop(run)
     until(lambda: jobs.status(run).phase == "stopped")
-    assert jobs.runs.get(run).embeddings is not None
+    assert run.embeddings is not None
 
 
 def test_two_trainings_take_two_machines_and_a_third_waits(jobs, until, short, long):
-    first, second = (jobs.submit(long.replace(seed=seed), owner=str(seed)) for seed in (10, 11))
-    third = jobs.submit(short.replace(seed=12))
+    first, second = (jobs.submit(training(jobs.runs, long.replace(seed=seed)), owner=str(seed)) for seed in (10, 11))
+    third = jobs.submit(training(jobs.runs, short.replace(seed=12)))
     until(lambda: {jobs.status(run).phase for run in (first, second)} == {"running"})
     assert {jobs.status(run).machine for run in (first, second)} == {"gpu-1", "gpu-2"}
     assert (jobs.status(third).phase, jobs.status(third).position) == ("queued", 1)
@@ -77,8 +78,8 @@ def test_two_trainings_take_two_machines_and_a_third_waits(jobs, until, short, l
 
 
 def test_a_worker_process_that_is_killed_is_a_failure_with_a_reason(jobs, machines, until, long, descendants):
-    run = jobs.submit(long.replace(seed=20))
-    until(lambda: jobs.runs.get(run).snapshot_steps)
+    run = jobs.submit(training(jobs.runs, long.replace(seed=20)))
+    until(lambda: run.snapshot_steps)
     machine = machines[jobs.status(run).machine].process.pid
     for pid in descendants(machine):
         if _is_training(pid):
@@ -96,30 +97,30 @@ def _is_training(pid):
 def test_a_machine_that_dies_loses_no_run_it_begins_again_on_the_other(
     cluster, jobs, machines, start_worker, until, long, descendants, alive
 ):
-    run = jobs.submit(long.replace(seed=30))
-    until(lambda: jobs.runs.get(run).snapshot_steps)
+    run = jobs.submit(training(jobs.runs, long.replace(seed=30)))
+    until(lambda: run.snapshot_steps)
     lost = jobs.status(run).machine
     other = ({"gpu-1", "gpu-2"} - {lost}).pop()
     pids = descendants(machines[lost].process.pid)
     machines.pop(lost).kill()
     until(lambda: jobs.status(run).machine == other and jobs.status(run).phase == "running")
-    assert jobs.runs.get(run).info["restarts"] == [f"{lost} was lost."]
+    assert jobs.runs.get(run.id).info["restarts"] == [f"{lost} was lost."]
     until(lambda: not any(map(alive, pids)))
     machines[lost] = start_worker(jobs.fleet.address, lost)
     until(lambda: len(jobs.fleet.machines) == 2)
     jobs.stop(run)
     until(lambda: jobs.status(run).phase == "stopped")
-    assert [event["event"] for event in jobs.runs.get(run).events()].count("started") == 1
+    assert [event["event"] for event in run.events()].count("started") == 1
 
 
 def test_a_scheduler_that_dies_comes_back_and_the_run_begins_again(jobs, until, long):
-    run = jobs.submit(long.replace(seed=40))
-    until(lambda: jobs.runs.get(run).snapshot_steps)
+    run = jobs.submit(training(jobs.runs, long.replace(seed=40)))
+    until(lambda: run.snapshot_steps)
     jobs.fleet._scheduler.kill()
-    until(lambda: jobs.runs.get(run).info.get("restarts"))
+    until(lambda: jobs.runs.get(run.id).info.get("restarts"))
     until(lambda: jobs.status(run).phase == "running")
-    assert jobs.runs.get(run).info["restarts"][0] == "The fleet was lost."
-    assert [event["event"] for event in jobs.runs.get(run).events()].count("started") == 1
+    assert jobs.runs.get(run.id).info["restarts"][0] == "The fleet was lost."
+    assert [event["event"] for event in run.events()].count("started") == 1
 
 
 SERVER = """
@@ -127,9 +128,10 @@ import sys, time
 from pathlib import Path
 from dmlviz.config import TrainConfig
 from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 jobs = JobScheduler(Path(sys.argv[1]), slots=0, warm=False, fleet=DaskFleet(sys.argv[2], Path(sys.argv[3])))
-print(jobs.submit(TrainConfig.from_json(sys.argv[4])), flush=True)
+print(jobs.submit(training(jobs.runs, TrainConfig.from_json(sys.argv[4]))).id, flush=True)
 time.sleep(600)
 """
 
@@ -143,19 +145,19 @@ def test_a_server_that_was_killed_gets_the_training_that_went_on(
     again = None
     try:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            run = server.stdout.readline().strip()
-            until(lambda: len(Run(tmp_path / run).log.lines()) > 5, 240)  # three programs start
+            run = Run(tmp_path / server.stdout.readline().strip())
+            until(lambda: len(run.log.lines()) > 5, 240)  # three programs start
             server.kill()  # and with it the fleet's scheduler, which it has started
-        lines = Run(tmp_path / run).log.lines()
-        assert Run(tmp_path / run).state == "interrupted"
+        lines = run.log.lines()
+        assert run.state == "interrupted"
         again = JobScheduler(tmp_path, slots=0, warm=False, fleet=DaskFleet(address, certificates))
-        assert again.resume_fleet_jobs() == [run]
-        until(lambda: len(again.runs.get(run).log.lines()) > len(lines), 120)
+        assert again.resume_fleet_jobs() == [run.id]
+        until(lambda: len(run.log.lines()) > len(lines), 120)
         assert again.status(run).machine == "gpu-9"
-        assert again.runs.get(run).log.lines()[: len(lines)] == lines  # the same training: its times are in the lines
+        assert run.log.lines()[: len(lines)] == lines  # the same training: its times are in the lines
         assert again.stop(run)
         until(lambda: again.status(run).phase == "stopped")
-        assert not [*check(Run(tmp_path / run), thorough=True)]
+        assert not [*check(Run(run.path), thorough=True)]
     finally:
         if again is not None:
             again.close()

@@ -6,23 +6,22 @@ import zipfile
 from dataclasses import asdict
 
 import pytest
-from cluster import Worker
 
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
-from dmlviz.fleet.folder import check_folder
-from dmlviz.fleet.folder_fleet import FolderFleet, server_name
-from dmlviz.fleet.trials import LiveTrial, pack_trial
-from dmlviz.jobs.scheduler import JobScheduler
-from dmlviz.jobs.trial_record import TrialRecord
+from dmlviz.fleet.live_record import LiveTrial
+from dmlviz.fleet.trials import pack_trial
+from dmlviz.jobs.order import trial
 from dmlviz.labs.lab_study import plan_trials
-from dmlviz.studies.runner import StudyRunner
 
-STARTED, FINISHED = {"event": "started", "time": 1.0}, {"event": "finished", "values": {"y": 1}, "seconds": 2.0}
+STARTED, FINISHED = (
+    {"event": "started", "time": 1.0},
+    {"event": "finished", "values": {"y": 1}, "seconds": 2.0, "time": 3.0},
+)
 
 
 def record_of(path, *events):
-    record = TrialRecord.create(path, {"lab": "counting", "trial": {"name": "trial_1"}})
+    record = trial(path, "counting", {"name": "trial_1"}, "study/trial_1").begin()
     for event in events:
         record.log.append(event)
     return record
@@ -46,11 +45,11 @@ def test_a_packed_trial_arrives_whole_and_its_order_stays(tmp_path):
     (there.path / "arrays" / "points.npz").write_bytes(b"numbers")
     here = record_of(tmp_path / "here")
     order = here.order | {"mine": True}
-    (here.path / "trial.json").write_text(json.dumps(order))
+    (here.path / "order.json").write_text(json.dumps(order))
     live = LiveTrial(here)
     lines = [line.decode() for line in there.log.lines()]
-    assert not live.write({"first": 1, "lines": lines[1:]})  # a line is missing before it
-    assert live.write({"first": 0, "lines": lines})
+    assert not live.write({"first": 1, "lines": lines[1:], "files": {}, "info": {}})  # a line is missing before it
+    assert live.write({"first": 0, "lines": lines, "files": {}, "info": {}})
     assert here.end is None  # until all has come
     live.finish(pack_trial(there))
     assert here.end["values"] == {"y": 1}
@@ -61,14 +60,14 @@ def test_a_packed_trial_arrives_whole_and_its_order_stays(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["..__up.npz", "__etc__x.npz", ".hidden.npz", "a.py", "trial.json", "a__b__c__d__e.npz", "events.jsonl.npz "],
+    ["..__up.npz", "__etc__x.npz", ".hidden.npz", "a.py", "order.json", "a__b__c__d__e.npz", "events.jsonl.npz "],
 )
 def test_a_file_that_no_trial_has_is_refused(name, tmp_path):
     live = LiveTrial(record_of(tmp_path / "here"))
     with pytest.raises(UserError, match="no file"):
         live.finish(zipped(**{"events.jsonl": events(STARTED, FINISHED), name: "x"}))
     assert live.record.end is None
-    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["trial.json"]
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["order.json"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_a_file_that_no_trial_has_is_refused(name, tmp_path):
         (b"no zip", UserError, "no trial"),
         (zipped(), MachineLostError, "cut off"),
         (zipped(**{"events.jsonl": events(STARTED)}), MachineLostError, "cut off"),
-        (zipped(**{"events.jsonl": '{"event": 1}\n'}), UserError, "no event"),
+        (zipped(**{"events.jsonl": '{"event": 1}\n'}), UserError, "event"),
         (zipped(**{f"{number}.npz": "" for number in range(1001)}), UserError, "larger"),
     ],
 )
@@ -86,50 +85,24 @@ def test_what_is_no_whole_trial_is_said_in_a_sentence(packed, error, words, tmp_
         LiveTrial(record_of(tmp_path / "here")).finish(packed)
 
 
-def test_a_study_is_done_by_the_machines_of_a_fleet(counting, until, tmp_path):
-    folder, runs = check_folder(tmp_path / "fleet"), tmp_path / "runs"
-    machine = Worker(folder, None, "node-1")
-    reports = []
-    jobs = JobScheduler(runs, slots=0, warm=False, fleet=FolderFleet(folder, server_name(runs)), on_job=reports.append)
-    runner = StudyRunner(jobs, tmp_path / "studies", plan_trials)
-    try:
-        until(lambda: jobs.fleet.machines)
-        assert jobs.all_slots == 1
-        study = runner.start("counting", "quick", "digits")
-        assert runner.wait(study, 300)
-        assert study.state == "finished"
-        results = {result.trial.name: result for result in study.results()}
-        assert [results[f"trial_{number}"].values["y"] for number in range(3)] == [0, 1, 4]
-        assert (results["trial_2"].folder / "picture.txt").read_text() == "a picture"
-        assert {report.worker for report in reports if report.state == "finished"} == {"node-1"}
-        until(lambda: not [*folder.glob("orders/*/*")])
-    finally:
-        runner.close()
-        jobs.close()
-        machine.said()
-
-
 def trial_of_two_domains(name, path, **settings):
     """A trial of that lab that has not begun, with some settings of its own."""
-    trial = next(trial for trial in plan_trials("two-domains", "quick", "digits", []) if name in trial.name)
-    order = {"lab": "two-domains", "trial": asdict(trial) | {"settings": {**trial.settings, **settings}}}
-    return TrialRecord.create(path, order)
+    planned = next(each for each in plan_trials("two-domains", "quick", "digits", []) if name in each.name)
+    return trial(path, "two-domains", asdict(planned) | {"settings": {**planned.settings, **settings}}, f"study/{name}")
 
 
 def test_a_trial_of_a_lab_is_done_over_dask(jobs, until, tmp_path):
-    record = trial_of_two_domains("pixels", tmp_path / "trial")
-    key = jobs.try_out("study/trial", record, "digits")
-    until(lambda: not jobs.owners_of(key))
+    record = jobs.submit(trial_of_two_domains("pixels", tmp_path / "trial"))
+    until(lambda: not jobs.owners_of(record))
     assert record.end["event"] == "finished", record.end
     assert record.end["values"]
 
 
 def test_a_trial_whose_machine_dies_is_begun_again_on_the_other(jobs, machines, start_worker, until, tmp_path):
-    record = trial_of_two_domains("shared", tmp_path / "trial", steps=500_000)  # until it is stopped
-    key = jobs.try_out("study/lost", record, "digits")
+    record = jobs.submit(trial_of_two_domains("shared", tmp_path / "trial", steps=500_000))  # until it is stopped
 
     def machine():
-        return next((worker.machine for worker, job in jobs._active.items() if job.key == key), None)
+        return next((worker.machine for worker, job in jobs._active.items() if job.record.path == record.path), None)
 
     until(record.log.lines)
     lost, begun = machine(), record.events()[0]["time"]
@@ -138,8 +111,8 @@ def test_a_trial_whose_machine_dies_is_begun_again_on_the_other(jobs, machines, 
     until(record.log.lines)
     assert record.events()[0]["event"] == "started"
     assert record.events()[0]["time"] > begun
-    jobs.stop("", trial="study/lost")
-    until(lambda: not jobs.owners_of(key))
+    jobs.stop(record)
+    until(lambda: not jobs.owners_of(record))
     assert record.end["event"] == "stopped"
     assert [event["event"] for event in record.events()].count("started") == 1
     machines[lost] = start_worker(jobs.fleet.address, lost)

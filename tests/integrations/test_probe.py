@@ -11,9 +11,8 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.data import TensorDataset
 
 from dmlviz.errors import UserError
-from dmlviz.integrations import probe_images
-from dmlviz.integrations.probe import Probe
-from dmlviz.integrations.probe_images import to_probe
+from dmlviz.integrations import probe
+from dmlviz.integrations.probe import Probe, to_probe
 from dmlviz.recording import RecordingWarning
 from dmlviz.runs.store import Runs
 
@@ -57,7 +56,7 @@ def test_other_images_are_refused(images, message):
 
 
 def test_more_than_fits_into_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(probe_images, "MAX_BYTES", 40)
+    monkeypatch.setattr(probe, "MAX_BYTES", 40)
     with pytest.raises(UserError, match=r"got 3 with .* GB: pass fewer, as with torch.utils.data.Subset"):
         to_probe(TensorDataset(IMAGES), None)
 

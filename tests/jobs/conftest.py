@@ -1,13 +1,13 @@
 """One slot, a warm worker, and how to wait for what they do."""
 
-from pathlib import Path
-
 import pytest
 
 from dmlviz.config import TrainConfig
-from dmlviz.jobs.job_queue import STOP_TIMEOUT_S
+from dmlviz.jobs import order
+from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
+from tests.processes import alive
 
 
 @pytest.fixture(scope="session")
@@ -22,14 +22,6 @@ def long(short):
     return short.replace(steps=500_000)
 
 
-def alive(pid):
-    """Whether a process runs."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 @pytest.fixture(scope="session", name="alive")
 def living():
     return alive
@@ -39,7 +31,7 @@ def living():
 def patience():
     """A worker that is asked to stop has a minute to answer: its priority is low, and the machine may be busy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(STOP_TIMEOUT_S, "train", 60.0)
+        patch.setattr(order, "TRAINING_STOP_TIMEOUT_S", 60.0)
         yield
 
 
@@ -56,14 +48,14 @@ def nothing_left_under_way(request, until):
     yield
     if "jobs" in request.fixturenames:
         jobs = request.getfixturevalue("jobs")
-        for key, _ in jobs.running_for():
-            jobs.stop(key.run, key.projection, trial=key.trial)
+        for job, _ in jobs.running_for():
+            jobs.stop(job.record)
         until(lambda: not jobs.running_for())
 
 
 @pytest.fixture(scope="module")
 def finished(jobs, until, short):
-    run = jobs.submit(short)
+    run = jobs.submit(training(jobs.runs, short))
     until(lambda: jobs.status(run).phase == "finished")
     until(lambda: not jobs.running_for())
-    return jobs.runs.get(run)
+    return jobs.runs.get(run.id)

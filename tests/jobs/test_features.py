@@ -15,11 +15,13 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli.main import main
 from dmlviz.data.backbone_weights import kept_weights, lock_of, remove_dataset, remove_unused, weights_of
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.jobs import features_job
-from dmlviz.jobs.features_job import compute_features
-from dmlviz.jobs.features_record import FeaturesRecord
+from dmlviz.jobs import job_record
+from dmlviz.jobs.job_record import JobRecord
+from dmlviz.jobs.order import features as features_order
 from dmlviz.nets import features as features_module
 from dmlviz.storage.files import FileLock
+from dmlviz.workers import features as features_job
+from dmlviz.workers.features import compute_features
 
 PICTURES = "custom-00000000fea70e55"
 
@@ -58,12 +60,12 @@ def quick(monkeypatch):
     monkeypatch.setattr(features_module, "BLOCK", 4)
     monkeypatch.setattr(features_module, "Backbone", MeanPixel)
     monkeypatch.setattr(features_module, "find_weights", lambda spec, path: {"one": torch.ones(2)})
-    monkeypatch.setattr(features_job, "REPORT_INTERVAL_S", 0.0)
+    monkeypatch.setattr(job_record, "REPORT_INTERVAL_S", 0.0)
 
 
 def order(root, weights=None, **more):
     asked = {"dataset": PICTURES, "backbone": "resnet18", "weights": None if weights is None else str(weights)}
-    return FeaturesRecord.create(root / "order", asked | {"title": "Seen"} | more)
+    return features_order(root / "order", **asked, title="Seen", **more).begin()
 
 
 def test_features_are_computed_with_progress_and_become_a_data_set(root, quick):
@@ -233,5 +235,5 @@ def test_a_file_without_the_weights_of_the_backbone_is_one_sentence(root, monkey
 
 
 def test_an_order_that_cannot_be_read_is_said(tmp_path):
-    with pytest.raises(DamagedFileError, match="names no data set"):
-        _ = FeaturesRecord(tmp_path).order
+    with pytest.raises(DamagedFileError, match="holds no order"):
+        _ = JobRecord(tmp_path).order

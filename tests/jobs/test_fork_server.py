@@ -65,7 +65,7 @@ def test_a_workers_last_words_and_exit_status_are_known(tmp_path):
         process = fork_client.start([str(tmp_path / "nothing")], errors)
         assert process.wait() == 1
         errors.seek(0)
-        assert b"run.json cannot be read: it is not there" in errors.read()
+        assert b"order.json cannot be read: it holds no order" in errors.read()
         process.stdout.close()
         process.stdin.close()
 

@@ -4,21 +4,31 @@ import json
 
 import numpy as np
 import pytest
+from dmlviz_app.run_views.point_values import point_value_bytes
 
-from app.payloads.point_values import point_values
 from dmlviz.config import ProjectionConfig
 from dmlviz.config.subset import pack_items
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.page_contents import page_contents
+from dmlviz.jobs.order import projection, training
+from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.projection import project
 
 
+def draw(jobs, run, config, **options):
+    return jobs.submit(projection(jobs.runs, run.id, config, **options))
+
+
+def embed(jobs, run, images, **options):
+    return embed_images(jobs.inference_worker, run, images, **options)
+
+
 def test_a_query_is_placed_where_the_net_embeds_it(jobs, finished):
     images = load("digits").test.images[:3]
-    answer = jobs.embed(finished.id, images)
+    answer = embed(jobs, finished, images)
     np.testing.assert_allclose(answer["embeddings"], finished.embeddings[:3], atol=1e-5)
     np.testing.assert_allclose(
         answer["places"]["live"], finished.linear_projection.project(np.asarray(answer["embeddings"])), atol=1e-5
@@ -29,50 +39,46 @@ def test_a_query_is_placed_where_the_net_embeds_it(jobs, finished):
 
 def test_images_of_another_shape_are_refused_with_one_sentence(jobs, finished, long):
     with pytest.raises(UserError, match="28 × 28"):
-        jobs.embed(finished.id, np.zeros((1, 28, 28), np.uint8))
-    with pytest.raises(UserError, match="no run"):
-        jobs.embed("0" * 16, np.zeros((1, 8, 8), np.uint8))
-    run = jobs.submit(long.replace(seed=40))
+        embed(jobs, finished, np.zeros((1, 28, 28), np.uint8))
+    run = jobs.submit(training(jobs.runs, long.replace(seed=40)))
     with pytest.raises(UserError, match="training has finished"):
-        jobs.embed(run, np.zeros((1, 8, 8), np.uint8))
-    assert len(jobs.embed(finished.id, np.zeros((2, 8, 8), np.uint8))["embeddings"]) == 2  # it goes on answering
+        embed(jobs, run, np.zeros((1, 8, 8), np.uint8))
+    assert len(embed(jobs, finished, np.zeros((2, 8, 8), np.uint8))["embeddings"]) == 2  # it goes on answering
 
 
 def test_a_projection_runs_as_a_job(jobs, finished, until):
     config = ProjectionConfig(method="pca")
-    projection = jobs.project(finished.id, config)
-    until(lambda: jobs.status(finished.id, projection).phase == "finished")
-    drawing = finished.drawing(projection)
+    drawing = draw(jobs, finished, config)
+    until(lambda: jobs.status(drawing).phase == "finished")
     assert drawing.coordinates.shape == (len(finished.labels), 2)
     end = drawing.end
     assert len(drawing.frame(end["frame"]["id"])) == len(finished.labels) * 2 * 2
-    assert jobs.project(finished.id, config) == projection
+    assert draw(jobs, finished, config).id == drawing.id
     assert jobs.running_for() == []
     assert drawing.quality["trustworthiness"].shape == (len(finished.labels),)
     assert 0 < end["faithfulness"]["trustworthiness"] <= 1
-    answer = jobs.embed(finished.id, load("digits").test.images[:2])
-    np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-3)
-    assert list(jobs.embed(finished.id, load("digits").test.images[:2], views=[])["places"]) == ["live"]
+    answer = embed(jobs, finished, load("digits").test.images[:2])
+    np.testing.assert_allclose(answer["places"][drawing.id], drawing.coordinates[:2], atol=1e-3)
+    assert list(embed(jobs, finished, load("digits").test.images[:2], views=[])["places"]) == ["live"]
 
 
 def test_a_subset_is_projected_and_measured_alone(jobs, finished, until):
     items = np.arange(3, 300, 2)
     config = ProjectionConfig(method="tsne", params={"iterations": 250}, subset=pack_items(items))
-    projection = jobs.project(finished.id, config)
-    until(lambda: jobs.status(finished.id, projection).phase == "finished")
-    drawing = finished.drawing(projection)
+    drawing = draw(jobs, finished, config)
+    until(lambda: jobs.status(drawing).phase == "finished")
     alone = project(finished.embeddings[items], config)
     np.testing.assert_array_equal(drawing.coordinates, alone.coordinates)
     assert drawing.end["faithfulness"]["measured"] == len(items)
     assert drawing.end["frame"]["items"] == "tracked"  # the map asks which
-    values = np.frombuffer(point_values(finished, drawing, "faithfulness"), "<f4")
+    values = np.frombuffer(point_value_bytes(finished, drawing, "faithfulness"), "<f4")
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(values)), items)
     export = RunExport(finished, drawing)
     np.testing.assert_array_equal(export.items, items)
     np.testing.assert_array_equal(export.labels, finished.labels[items])
     assert page_contents(export)["tracked"] == items.tolist()
     images = load("digits").test.images[items[:2]]
-    places = jobs.embed(finished.id, images, views=[projection])["places"][projection]
+    places = embed(jobs, finished, images, views=[drawing.id])["places"][drawing.id]
     np.testing.assert_allclose(places, drawing.coordinates[:2], atol=1)
 
 
@@ -80,24 +86,24 @@ def test_a_subset_of_another_step_holds_the_tracked_images_only(jobs, finished, 
     tracked = finished.tracked_indices
     step = finished.embedded_steps[0]
     subset = pack_items(np.arange(tracked[10] + 1))
-    projection = jobs.project(finished.id, ProjectionConfig(method="pca", step=step, subset=subset))
-    until(lambda: jobs.status(finished.id, projection).phase == "finished")
-    assert finished.drawing(projection).coordinates.shape == (11, 2)
+    drawing = draw(jobs, finished, ProjectionConfig(method="pca", step=step, subset=subset))
+    until(lambda: jobs.status(drawing).phase == "finished")
+    assert drawing.coordinates.shape == (11, 2)
     missing = np.setdiff1d(np.arange(len(finished.labels)), tracked)
     if len(missing):
         with pytest.raises(UserError, match="None of the selected images"):
-            jobs.project(finished.id, ProjectionConfig(method="pca", step=step, subset=pack_items(missing[:5])))
+            draw(jobs, finished, ProjectionConfig(method="pca", step=step, subset=pack_items(missing[:5])))
 
 
 def test_a_subset_too_small_for_a_method_is_refused_with_one_sentence(jobs, finished):
     with pytest.raises(UserError, match="a third of the number of points; got 30 for 4 points: use PCA"):
-        jobs.project(finished.id, ProjectionConfig(method="tsne", subset=pack_items(np.arange(4))))
+        draw(jobs, finished, ProjectionConfig(method="tsne", subset=pack_items(np.arange(4))))
     with pytest.raises(UserError, match="at least 2 points; got 1"):
-        jobs.project(finished.id, ProjectionConfig(method="pca", subset=pack_items(np.array([7]))))
+        draw(jobs, finished, ProjectionConfig(method="pca", subset=pack_items(np.array([7]))))
     with pytest.raises(UserError, match="names at least one item"):
         ProjectionConfig(subset="no word")
     with pytest.raises(UserError, match="None of the selected images"):
-        jobs.project(finished.id, ProjectionConfig(method="pca", subset=pack_items(np.array([99_999]))))
+        draw(jobs, finished, ProjectionConfig(method="pca", subset=pack_items(np.array([99_999]))))
 
 
 def test_equal_subsets_are_one_projection_and_no_subset_keeps_the_old_id():
@@ -108,63 +114,60 @@ def test_equal_subsets_are_one_projection_and_no_subset_keeps_the_old_id():
 
 
 def test_a_projection_of_an_unfinished_run_is_refused(jobs, long):
-    run = jobs.submit(long.replace(seed=50))
+    run = jobs.submit(training(jobs.runs, long.replace(seed=50)))
     with pytest.raises(UserError, match="wait until its training ends"):
-        jobs.project(run, ProjectionConfig(method="pca"))
+        draw(jobs, run, ProjectionConfig(method="pca"))
     with pytest.raises(UserError, match="no run"):
-        jobs.project("0" * 16, ProjectionConfig(method="pca"))
+        projection(jobs.runs, "0" * 16, ProjectionConfig(method="pca"))
 
 
 def test_an_invalid_projection_is_refused_before_it_is_queued(jobs, finished):
     with pytest.raises(UserError, match="at most 2 dimensions"):
-        jobs.project(finished.id, ProjectionConfig(method="plane"))
+        draw(jobs, finished, ProjectionConfig(method="plane"))
     assert jobs.running_for() == []
 
 
 def test_a_projection_can_be_stopped(jobs, finished, until):
-    projection = jobs.project(finished.id, ProjectionConfig(method="tsne", params={"iterations": 5000}))
-    until(lambda: any(event["event"] == "frame" for event in finished.drawing(projection).events()))
-    jobs.stop(finished.id, projection)
-    until(lambda: jobs.status(finished.id, projection).phase == "stopped")
-    assert jobs.status(finished.id).phase == "finished"
+    drawing = draw(jobs, finished, ProjectionConfig(method="tsne", params={"iterations": 5000}))
+    until(lambda: any(event["event"] == "frame" for event in drawing.events()))
+    jobs.stop(drawing)
+    until(lambda: jobs.status(drawing).phase == "stopped")
+    assert jobs.status(finished).phase == "finished"
 
 
 def test_a_reference_projection_shows_its_phase_stops_at_once_and_restarts(jobs, finished, until):
     params = {"iterations": 5000, "method": "exact"}
     config = ProjectionConfig(method="tsne", engine="reference", params=params)
-    projection = jobs.project(finished.id, config)
-    drawing = finished.drawing(projection)
+    drawing = draw(jobs, finished, config)
     until(lambda: any(event["event"] == "phase" for event in drawing.events()))
     phase = next(event for event in drawing.events() if event["event"] == "phase")
     assert phase["words"] == "scikit-learn lays out the points; it shows nothing before its end"
-    jobs.stop(finished.id, projection)
-    assert until(lambda: jobs.status(finished.id, projection).phase == "stopped") < 8
+    jobs.stop(drawing)
+    assert until(lambda: jobs.status(drawing).phase == "stopped") < 8
     assert drawing.resume_state is None
-    assert jobs.project(finished.id, config.replace(params=params | {"iterations": 250}), resume=True) != projection
+    assert draw(jobs, finished, config.replace(params=params | {"iterations": 250}), resume=True).id != drawing.id
 
 
 def test_a_reference_projection_places_query_images(jobs, finished, until):
     config = ProjectionConfig(method="tsne", engine="reference", params={"iterations": 250, "metric": "manhattan"})
-    projection = jobs.project(finished.id, config)
-    until(lambda: jobs.status(finished.id, projection).phase == "finished")
-    drawing = finished.drawing(projection)
+    drawing = draw(jobs, finished, config)
+    until(lambda: jobs.status(drawing).phase == "finished")
     assert 0.5 < drawing.end["faithfulness"]["trustworthiness"] <= 1
-    answer = jobs.embed(finished.id, load("digits").test.images[:2])
-    np.testing.assert_allclose(answer["places"][projection], drawing.coordinates[:2], atol=1e-2)
+    answer = embed(jobs, finished, load("digits").test.images[:2])
+    np.testing.assert_allclose(answer["places"][drawing.id], drawing.coordinates[:2], atol=1e-2)
 
 
 def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
     config = ProjectionConfig(method="tsne", params={"iterations": 2000}, seed=1)
-    projection = jobs.project(finished.id, config)
-    drawing = finished.drawing(projection)
+    drawing = draw(jobs, finished, config)
     until(lambda: any(event.get("iteration") for event in drawing.events()))
-    jobs.stop(finished.id, projection)
-    until(lambda: jobs.status(finished.id, projection).phase == "stopped")
+    jobs.stop(drawing)
+    until(lambda: jobs.status(drawing).phase == "stopped")
     until(lambda: not jobs.running_for())
     iteration, positions = drawing.resume_state
     assert 0 < iteration < 2000
-    assert jobs.project(finished.id, config, resume=True) == projection
-    until(lambda: jobs.status(finished.id, projection).phase == "finished")
+    assert draw(jobs, finished, config, resume=True).id == drawing.id
+    until(lambda: jobs.status(drawing).phase == "finished")
     later = drawing.events()
     again = next(number for number, event in enumerate(later) if number and event["event"] == "started")
     assert later[again]["iteration"] == iteration
@@ -175,19 +178,19 @@ def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
 
 def test_epochs_are_projected_one_by_one_and_all_together(jobs, finished, until):
     step = finished.embedded_steps[1]
-    one = jobs.project(finished.id, ProjectionConfig(step=step))
-    until(lambda: jobs.status(finished.id, one).phase == "finished")
+    one = draw(jobs, finished, ProjectionConfig(step=step))
+    until(lambda: jobs.status(one).phase == "finished")
     tracked = len(finished.tracked_indices)
-    assert finished.drawing(one).coordinates.shape == (tracked, 2)
-    assert finished.drawing(one).end["frame"]["items"] == "tracked"
-    film = jobs.project(finished.id, ProjectionConfig(method="umap", params={"iterations": 20}, all_epochs=True))
-    until(lambda: jobs.status(finished.id, film).phase == "finished")
-    replay = next(event for event in finished.drawing(film).events() if event["event"] == "replay")
+    assert one.coordinates.shape == (tracked, 2)
+    assert one.end["frame"]["items"] == "tracked"
+    film = draw(jobs, finished, ProjectionConfig(method="umap", params={"iterations": 20}, all_epochs=True))
+    until(lambda: jobs.status(film).phase == "finished")
+    replay = next(event for event in film.events() if event["event"] == "replay")
     assert [frame["step"] for frame in replay["frames"]] == finished.embedded_steps
     assert len({frame["scale"] for frame in replay["frames"]}) == 1
-    assert finished.drawing(film).coordinates.shape == (len(finished.embedded_steps), tracked, 2)
+    assert film.coordinates.shape == (len(finished.embedded_steps), tracked, 2)
     with pytest.raises(UserError, match="no snapshot at step 999"):
-        jobs.project(finished.id, ProjectionConfig(step=999))
+        draw(jobs, finished, ProjectionConfig(step=999))
 
 
 def test_a_bundled_run_takes_queries_and_projections(tmp_path, until):
@@ -195,15 +198,15 @@ def test_a_bundled_run_takes_queries_and_projections(tmp_path, until):
     try:
         run = next(run for run in jobs.runs.list() if not run.info.get("fails"))
         images = load("digits").test.images
-        answer = jobs.embed(run.id, images[:1])
+        answer = embed(jobs, run, images[:1])
         np.testing.assert_allclose(answer["embeddings"], run.embeddings[:1], atol=1e-4)
         np.testing.assert_allclose(answer["places"]["live"], run.embeddings[:1], atol=1e-4)
-        projection = jobs.project(run.id, ProjectionConfig(method="plane"))
-        until(lambda: jobs.status(run.id, projection).phase == "finished")
+        drawing = draw(jobs, run, ProjectionConfig(method="plane"))
+        until(lambda: jobs.status(drawing).phase == "finished")
         copy = jobs.runs.get(run.id)
-        np.testing.assert_allclose(copy.drawing(projection).coordinates, run.embeddings)
+        np.testing.assert_allclose(copy.drawing(drawing.id).coordinates, run.embeddings)
         assert not (run.path / "projections").exists()
-        assert jobs.submit(run.config) == run.id
-        assert jobs.status(run.id).phase == "finished"
+        assert jobs.submit(training(jobs.runs, run.config)).id == run.id
+        assert jobs.status(run).phase == "finished"
     finally:
         jobs.close()

@@ -9,12 +9,13 @@ import pytest
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs.job_queue import MAX_QUEUED_PER_OWNER
-from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.order import training
+from dmlviz.jobs.scheduler import MAX_QUEUED_PER_OWNER, JobScheduler
+from dmlviz.runs.event_log_dir import EventLogDir
 
 
 def worker_of(jobs, run):
-    return next(worker for worker, job in jobs._active.items() if job.key.run == run)
+    return next(worker for worker, job in jobs._active.items() if job.record.path == run.path)
 
 
 def test_a_training_finishes_and_writes_all_files(finished, short):
@@ -31,32 +32,37 @@ def test_a_training_finishes_and_writes_all_files(finished, short):
 
 
 def test_equal_requests_share_one_run(jobs, finished, short):
-    assert jobs.submit(short, owner="somebody else") == finished.id
-    assert jobs.status(finished.id).phase == "finished"
+    assert jobs.submit(training(jobs.runs, short), owner="somebody else").id == finished.id
+    assert jobs.status(finished).phase == "finished"
     assert jobs.running_for() == []
     assert jobs.runs.get(finished.id).created == finished.created
 
 
 def test_concurrent_equal_requests_share_one_run(jobs, until, long):
     config, ids = long.replace(seed=1), []
-    ask = [threading.Thread(target=lambda who=i: ids.append(jobs.submit(config, f"owner {who}"))) for i in range(12)]
+
+    def submit(owner):
+        return jobs.submit(training(jobs.runs, config), owner).id
+
+    ask = [threading.Thread(target=lambda who=i: ids.append(submit(f"owner {who}"))) for i in range(12)]
     for thread in ask:
         thread.start()
     for thread in ask:
         thread.join()
     assert ids == [config.id] * 12
-    assert [key.run for key, _ in jobs.running_for()] == [config.id]
-    until(lambda: jobs.status(config.id).phase == "running")
-    assert len([event for event in jobs.runs.get(config.id).events() if event["event"] == "started"]) == 1
+    [(job, _)] = jobs.running_for()
+    assert job.record.id == config.id
+    until(lambda: jobs.status(job.record).phase == "running")
+    assert len([event for event in job.record.events() if event["event"] == "started"]) == 1
 
 
 def test_stop_ends_a_training_with_all_images_embedded(jobs, until, long):
-    run = jobs.submit(long.replace(seed=60))
-    until(lambda: jobs.runs.get(run).snapshot_steps)
+    run = jobs.submit(training(jobs.runs, long.replace(seed=60)))
+    until(lambda: run.snapshot_steps)
     assert jobs.stop(run)
     assert jobs.status(run).phase in ("stopping", "stopped")
     until(lambda: jobs.status(run).phase == "stopped")
-    stopped = jobs.runs.get(run)
+    stopped = jobs.runs.get(run.id)
     assert stopped.embeddings.shape == (len(load("digits").test), 8)
     assert stopped.end["metrics"]["precision_at_1"] > 0
     assert jobs.status(run).reason
@@ -65,8 +71,8 @@ def test_stop_ends_a_training_with_all_images_embedded(jobs, until, long):
 
 
 def test_a_second_stop_ends_a_worker_that_does_not_answer(jobs, until, alive, long):
-    run = jobs.submit(long.replace(seed=3))
-    until(lambda: jobs.runs.get(run).snapshot_steps)
+    run = jobs.submit(training(jobs.runs, long.replace(seed=3)))
+    until(lambda: run.snapshot_steps)
     pid = worker_of(jobs, run).pid
     os.kill(pid, signal.SIGSTOP)
     jobs.stop(run)
@@ -76,25 +82,26 @@ def test_a_second_stop_ends_a_worker_that_does_not_answer(jobs, until, alive, lo
 
 
 def test_a_stopped_run_starts_again_when_resubmitted(jobs, until, long):
-    run = jobs.submit(long.replace(seed=4))
-    until(lambda: jobs.runs.get(run).snapshot_steps)
-    before = jobs.runs.get(run).created
+    run = jobs.submit(training(jobs.runs, long.replace(seed=4)))
+    until(lambda: run.snapshot_steps)
+    before = run.created
     jobs.stop(run)
-    assert jobs.submit(long.replace(seed=4)) == run
+    assert jobs.submit(training(jobs.runs, long.replace(seed=4))).id == run.id
     assert jobs.status(run).phase in ("starting", "running")
-    assert jobs.runs.get(run).created > before
+    assert jobs.runs.get(run.id).created > before
     until(lambda: jobs.status(run).phase == "running")
 
 
 def test_the_queue_shows_positions_and_moves_on(jobs, until, long):
-    first, second, third = (jobs.submit(long.replace(seed=seed), owner=str(seed)) for seed in (10, 11, 12))
+    orders = [training(jobs.runs, long.replace(seed=seed)) for seed in (10, 11, 12)]
+    first, second, third = (jobs.submit(order, str(number)) for number, order in enumerate(orders))
     assert [jobs.status(run).phase for run in (first, second, third)][1:] == ["queued", "queued"]
     status = jobs.status(third)
     assert (status.position, status.of) == (2, 2)
-    assert jobs.runs.get(third).title  # a queued run has its page already
+    assert jobs.runs.get(third.id).title  # a queued run has its page already
     jobs.stop(second)
     assert jobs.status(second).phase == "stopped"
-    assert jobs.runs.get(second).state == "stopped"
+    assert second.state == "stopped"
     status = jobs.status(third)
     assert (status.position, status.of) == (1, 1)
     jobs.stop(first)
@@ -105,23 +112,24 @@ def test_the_queue_shows_positions_and_moves_on(jobs, until, long):
 def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
     jobs = JobScheduler(tmp_path, slots=3, warm=False)
     try:
-        mine = [jobs.submit(long.replace(seed=seed), owner="me") for seed in range(1 + MAX_QUEUED_PER_OWNER)]
+        orders = [training(jobs.runs, long.replace(seed=seed)) for seed in range(1 + MAX_QUEUED_PER_OWNER)]
+        mine = [jobs.submit(order, owner="me") for order in orders]
         assert [jobs.status(run).phase for run in mine][1:] == ["queued"] * 3
         with pytest.raises(UserError, match="at most one job running and 3 waiting"):
-            jobs.submit(long.replace(seed=99), owner="me")
-        assert jobs.submit(long.replace(seed=0), owner="me") == mine[0]  # not a new one
-        theirs = jobs.submit(long.replace(seed=100), owner="you")
+            jobs.submit(training(jobs.runs, long.replace(seed=99)), owner="me")
+        assert jobs.submit(training(jobs.runs, long.replace(seed=0)), owner="me").id == mine[0].id  # not a new one
+        theirs = jobs.submit(training(jobs.runs, long.replace(seed=100)), owner="you")
         # A slot is free, and it is not theirs to wait for mine.
         assert jobs.status(theirs).phase in ("starting", "running")
-        assert [key.run for key, _ in jobs.running_for("you")] == [theirs]
+        assert [job.record.id for job, _ in jobs.running_for("you")] == [theirs.id]
     finally:
         jobs.close()
 
 
 def test_one_of_two_owners_cannot_stop_a_shared_job(jobs, until, long):
     config = long.replace(seed=20)
-    run = jobs.submit(config, owner="me")
-    jobs.submit(config, owner="you")
+    run = jobs.submit(training(jobs.runs, config), owner="me")
+    jobs.submit(training(jobs.runs, config), owner="you")
     assert not jobs.stop(run, owner="a stranger")
     assert not jobs.stop(run, owner="me")
     assert jobs.status(run).phase in ("starting", "running")
@@ -130,9 +138,9 @@ def test_one_of_two_owners_cannot_stop_a_shared_job(jobs, until, long):
 
 
 def test_the_status_of_an_unknown_job_is_unknown(jobs):
-    assert jobs.status("0" * 16).phase == "unknown"
-    assert jobs.status("../..").phase == "unknown"
-    assert not jobs.stop("0" * 16)
+    nothing = EventLogDir(jobs.runs.folder / ("0" * 16))
+    assert jobs.status(nothing).phase == "unknown"
+    assert not jobs.stop(nothing)
 
 
 def test_each_job_is_reported_when_it_begins_and_when_it_has_ended(jobs, until, short, long):
@@ -141,25 +149,25 @@ def test_each_job_is_reported_when_it_begins_and_when_it_has_ended(jobs, until, 
     jobs.on_job = lambda report: reports.append(report) if report.run in mine else None
     try:
         with jobs._change:  # the first cannot end before the second has been stopped
-            first = jobs.submit(short.replace(seed=90), owner="ada")
-            waiting = jobs.submit(long.replace(seed=90), owner="ada")
+            first = jobs.submit(training(jobs.runs, short.replace(seed=90)), owner="ada")
+            waiting = jobs.submit(training(jobs.runs, long.replace(seed=90)), owner="ada")
             jobs.stop(waiting)
         until(lambda: len(reports) == 3)
     finally:
         jobs.on_job = lambda report: None
     begun, dropped, ended = reports
-    assert (begun.run, begun.kind, begun.state, begun.owner) == (first, "train", "starting", "ada")
-    assert (dropped.run, dropped.state, dropped.worker, dropped.seconds) == (waiting, "stopped", "", 0)
-    assert (ended.run, ended.state, ended.reason) == (first, "finished", "")
+    assert (begun.run, begun.kind, begun.state, begun.owner) == (first.id, "train", "starting", "ada")
+    assert (dropped.run, dropped.state, dropped.worker, dropped.seconds) == (waiting.id, "stopped", "", 0)
+    assert (ended.run, ended.state, ended.reason) == (first.id, "finished", "")
     assert ended.worker.isdecimal()
-    assert 0 < jobs.runs.get(first).end["seconds"] < ended.seconds
+    assert 0 < first.end["seconds"] < ended.seconds
     assert 0 <= begun.waited == ended.waited
 
 
 def test_a_listener_that_fails_stops_no_job(jobs, until, short):
     jobs.on_job = lambda report: 1 / 0
     try:
-        run = jobs.submit(short.replace(seed=91))
+        run = jobs.submit(training(jobs.runs, short.replace(seed=91)))
         until(lambda: jobs.status(run).phase == "finished")
     finally:
         jobs.on_job = lambda report: None

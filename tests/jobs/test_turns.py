@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from dmlviz.config import TrainConfig
+from dmlviz.jobs.order import training
 from dmlviz.jobs.placement import WorkerEvent
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
@@ -15,10 +16,10 @@ SLOTS = 16
 class WaitingWorker:
     """Does nothing until a test ends it."""
 
-    machine = ""
+    machine = name = ""
 
     def __init__(self, folder):
-        self.run = folder.rpartition("/")[2]
+        self.run = folder.name
 
     def kill(self):
         pass
@@ -38,8 +39,8 @@ class WaitingPool:
         self.events = events
         self.active = []
 
-    def dispatch(self, request, dataset):
-        self.active.append(WaitingWorker(request["folder"]))
+    def dispatch(self, folder, dataset):
+        self.active.append(WaitingWorker(folder))
         return self.active[-1]
 
     def prestart(self):
@@ -64,7 +65,7 @@ class Classroom:
     def submit(self, person):
         config = TrainConfig(dataset="digits", net="mlp", steps=10, seed=len(self.owner))
         self.owner[config.id] = person
-        return self.jobs.submit(config, person)
+        return self.jobs.submit(training(self.jobs.runs, config), person)
 
     def rounds(self):
         """Who is at work in each round; a round ends for all at once."""

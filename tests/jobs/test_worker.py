@@ -9,6 +9,7 @@ import tempfile
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.jobs import fork_client
-from dmlviz.jobs.job import Job, Key
-from dmlviz.jobs.job_end import why_it_failed
+from dmlviz.jobs.job import Job
+from dmlviz.jobs.order import JobKind, features, training
 from dmlviz.jobs.worker_process import exit_message
 from dmlviz.process_setup import ONE_THREAD_ENV
 from dmlviz.runs.store import Runs
+from dmlviz.workers.kinds import KINDS
 from tests.waiting import until
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
@@ -47,7 +49,7 @@ def runs(tmp_path):
 
 
 def order(process, run):
-    process.stdin.write(json.dumps({"job": "train", "folder": str(run.path), "data": None}).encode() + b"\n")
+    process.stdin.write(json.dumps({"folder": str(run.path), "data": None}).encode() + b"\n")
     process.stdin.flush()
 
 
@@ -78,8 +80,8 @@ def niceness(process):
 
 
 def test_the_worker_command_needs_only_a_folder(runs):
-    run = runs.create(SHORT)
-    command = [sys.executable, "-m", "dmlviz.jobs.worker", run.path]
+    run = training(runs, SHORT).begin()
+    command = [sys.executable, "-m", "dmlviz.workers.job_worker", run.path]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     seen = set()
     with subprocess.Popen(command, text=True, env=os.environ | ONE_THREAD_ENV, **pipes) as process:
@@ -98,7 +100,7 @@ def test_the_worker_command_needs_only_a_folder(runs):
 def test_a_query_is_embedded_by_every_checkpoint(runs):
     from dmlviz.runs.embed import embed, trajectory
 
-    run = runs.create(SHORT)
+    run = training(runs, SHORT).begin()
     with worker(run.path) as process:
         assert told(process) == {"done": True}
     item = int(run.tracked_indices[7])
@@ -117,12 +119,12 @@ def test_a_folder_without_a_job_is_one_sentence(tmp_path):
         assert ended(process) == 1
         errors.seek(0)
         said = errors.read().decode()
-    assert "run.json cannot be read: it is not there" in said
+    assert "order.json cannot be read: it holds no order" in said
     assert "Traceback" not in said
 
 
 def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
-    run = runs.create(LONG)
+    run = training(runs, LONG).begin()
     with worker(run.path) as process:
         until(lambda: run.snapshot_steps)
         until(lambda: niceness(process) == MODEST)
@@ -138,7 +140,7 @@ def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
 
 
 def test_a_waiting_worker_reports_ready_at_low_priority(runs):
-    run = runs.create(LONG)
+    run = training(runs, LONG).begin()
     with worker("--wait") as process:
         assert told(process) == {"ready": True}
         order(process, run)
@@ -158,7 +160,7 @@ def test_an_idle_worker_ends_with_its_parent(mode):
 
 
 def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
-    run = runs.create(LONG)
+    run = training(runs, LONG).begin()
     with worker("--wait") as process:
         order(process, run)
         until(lambda: run.snapshot_steps)
@@ -173,7 +175,7 @@ def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
 def test_a_worker_ends_with_its_parent_while_a_library_blocks_python():
     script = (
         "import ctypes\n"
-        "from dmlviz.jobs.worker import ParentChannel; from dmlviz.process_setup import exit_when_closed\n"
+        "from dmlviz.workers.job_worker import ParentChannel; from dmlviz.process_setup import exit_when_closed\n"
         "parent = ParentChannel(); exit_when_closed(0); parent.send(asleep=True)\n"
         "ctypes.PyDLL(None).sleep(600)"  # PyDLL: sleeps without letting another Python thread run
     )
@@ -198,7 +200,8 @@ def write_noise_as_mnist(root, count):
 
 def test_too_little_memory_fails_with_one_sentence(runs):
     write_noise_as_mnist(runs.folder / "data", 4100)
-    run = runs.create(TrainConfig(dataset="mnist", net="mlp", loss="triplet", images_per_class=400, steps=20))
+    config = TrainConfig(dataset="mnist", net="mlp", loss="triplet", images_per_class=400, steps=20)
+    run = training(runs, config).begin()
     with worker("--wait", "--data", runs.folder / "data") as process:
         told(process)
         pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[0])
@@ -226,12 +229,25 @@ def test_the_exit_of_a_worker_is_one_sentence(status, said, sentence):
     assert sentence in exit_message(status, said)
 
 
-@pytest.mark.parametrize(
-    ("key", "advice"), [(Key("run"), "smaller batches"), (Key("", features="folder"), "and continue")]
-)
-def test_who_lost_a_worker_to_a_lack_of_memory_is_told_what_helps(key, advice):
-    job = Job(key, record=None, request={}, dataset="digits", owners=[])
-    why = why_it_failed(job, exit_message(-signal.SIGKILL, []))
-    assert "out of memory" in why
-    assert advice in why
-    assert why_it_failed(job, "It ended.") == "It ended."
+def test_who_lost_a_worker_to_a_lack_of_memory_is_told_what_helps(tmp_path):
+    computed = features(tmp_path, dataset="digits")
+    for order, advice in ((training(Runs(tmp_path), SHORT), "smaller batches"), (computed, "and continue")):
+        job = Job(order, record=None, owners=[])
+        why = job.why_it_failed(exit_message(-signal.SIGKILL, []))
+        assert "out of memory" in why
+        assert advice in why
+        assert job.why_it_failed("It ended.") == "It ended."
+
+
+def test_a_worker_does_every_kind_of_job():
+    assert [*KINDS] == [*get_args(JobKind)]
+
+
+def test_a_kind_of_job_that_nobody_knows_is_one_sentence(tmp_path):
+    (tmp_path / "order.json").write_text('{"kind": "cook"}')
+    with tempfile.TemporaryFile() as errors, worker(tmp_path, errors=errors) as process:
+        assert ended(process) == 1
+        errors.seek(0)
+        said = errors.read().decode()
+    assert "A worker does train, project, trial, features, clean; got 'cook'" in said
+    assert "Traceback" not in said

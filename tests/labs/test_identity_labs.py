@@ -14,15 +14,17 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.labs import shown_images
-from dmlviz.labs.episode_map import draw_episode, episode_map
+from dmlviz.labs.embedding import embed, train_net
+from dmlviz.labs.few_shot import measure as few_shot
+from dmlviz.labs.few_shot.episode_map import draw_episode, episode_map
+from dmlviz.labs.gallery import measure as gallery
 from dmlviz.labs.lab_study import check_dataset, ready_made
-from dmlviz.labs.measures import few_shot, gallery, reid, verification
-from dmlviz.labs.measures.embedding import embed, train_net
-from dmlviz.labs.measures.training import train_to_the_end
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.reid_scores import GALLERY_SIZES
-from dmlviz.labs.specs.reid import size_rows
+from dmlviz.labs.reid import measure as reid
+from dmlviz.labs.reid.spec import GALLERY_SIZES, size_rows
+from dmlviz.labs.training import train_to_the_end
 from dmlviz.labs.trial_worker import measurement
+from dmlviz.labs.verification import measure as verification
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult, TrialStoppedError
 
@@ -84,6 +86,7 @@ def test_every_trial_of_a_plan_is_a_training_that_can_be_done(name: str) -> None
         check_dataset(lab, "mnist")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in OURS if LABS[name].live])
 def test_what_a_trial_reports_while_it_goes_on_is_in_the_figure_as_it_stays(name: str, root: Path) -> None:
     *reports, last = first_results(name, root)
@@ -97,6 +100,7 @@ def test_what_a_trial_reports_while_it_goes_on_is_in_the_figure_as_it_stays(name
         before = set(early)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 def test_a_figure_grows_from_the_first_result_and_its_pictures_are_there(name: str, root: Path, tmp_path: Path) -> None:
     lab = LABS[name]

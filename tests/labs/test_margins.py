@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dmlviz.labs.measures.margins import angles, measure
+from dmlviz.labs.margins.measure import angles, measure
 from dmlviz.labs.pictures import SIDE, circle_picture, plane_picture
 from dmlviz.labs.registry import LABS
 from dmlviz.studies.trial import TrialContext, TrialResult
@@ -33,14 +33,15 @@ def test_the_gap_over_the_zero_direction_counts():
     assert angles(directions(0), np.array([0]), directions(5, 355, 180))["smallest_gap"] == pytest.approx(10)
 
 
-def made_up(size):
+def made_up(size, spread=0.01):
+    """Results of two margins that differ, with so many degrees from seed to seed."""
     lab = LABS["margins"]
     return [
         TrialResult(
             trial=trial,
             values={
                 "median_angle": 10 - 10 * trial.settings["loss_params"]["margin"] + trial.settings["seed"],
-                "wide_angle": 72 - 200 * trial.settings["loss_params"]["margin"],
+                "wide_angle": 72 - 200 * trial.settings["loss_params"]["margin"] + spread * trial.settings["seed"],
                 "smallest_gap": 30.0,
                 "accuracy": 0.9,
                 "precision_at_1": 0.9,
@@ -59,9 +60,23 @@ def test_rows_are_means_over_seeds_and_come_from_any_part():
     assert (row.y, row.n) == (pytest.approx(10), 3)
     assert row.low < row.y < row.high
     answer = lab.guess.answer(results)
-    assert "within 72°" in answer
-    assert "within 32°" in answer
-    assert "smallest gap between two is 30° before and 30° after" in answer
+    assert "within 72° and 32°;" not in answer
+    assert "within 72° and 32°. The" in answer
+    assert "smallest gap between two is 30° before and 30° after (no clear difference" in answer
+    assert "presses each class together" not in answer  # the medians, 10° to 12° and 8° to 10°, are not clear
+
+
+def test_the_answer_claims_no_difference_that_the_seeds_do_not_show():
+    assert "within 92° and 52° (no clear difference: the 95 % intervals, 42° to 142° and 2° to 102°, overlap)" in (
+        LABS["margins"].guess.answer(made_up("full", spread=20))
+    )
+    assert "(one training each: the difference may be chance)" in LABS["margins"].guess.answer(made_up("quick"))
+
+
+def test_no_interval_of_an_angle_goes_below_0():
+    rows = [row for row in LABS["margins"].rows(made_up("full", spread=40)) if row.series.startswith("90 %")]
+    assert min(row.low for row in rows) == 0
+    assert all(row.low <= row.y <= row.high <= 180 for row in rows)
 
 
 def test_pictures_have_a_clear_ground_and_points():

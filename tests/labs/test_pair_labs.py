@@ -12,11 +12,17 @@ import torch
 
 from dmlviz.data.dataset import Dataset, Split
 from dmlviz.data.made.town import TILES, build_town
+from dmlviz.labs import pair_training
 from dmlviz.labs.lab import Lab
-from dmlviz.labs.measures import metric, notions, pair_training, patches, terrapattern, tracking, two_domains
-from dmlviz.labs.measures.patch_nets import build_patch_net
+from dmlviz.labs.metric import measure as metric
+from dmlviz.labs.metric.measure import label_notions, slant, stroke_thickness
+from dmlviz.labs.metric.spec import signed_picture
+from dmlviz.labs.patches import measure as patches
+from dmlviz.labs.patches.nets import build_patch_net
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.specs.metric import signed_picture
+from dmlviz.labs.terrapattern import measure as terrapattern
+from dmlviz.labs.tracking import measure as tracking
+from dmlviz.labs.two_domains import measure as two_domains
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult
 
@@ -60,6 +66,7 @@ def tiny_results(lab: Lab, folder: Path, trials: slice, *, most: int = 2, **chan
     return results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-domains", "metric"])
 def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, tmp_path: Path) -> None:
     lab = LABS[name]
@@ -78,6 +85,7 @@ def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, tmp_path: P
     assert lab.pictures(without, row.figure, row.series, row.x) == [] or name == "metric"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "trials", "changes"),
     [
@@ -192,15 +200,15 @@ def test_thickness_and_slant_of_drawn_lines() -> None:
     images[1, 4:24, 10:17] = 255  # seven wide
     for row in range(4, 24):
         images[2, row, 20 - row // 2 : 23 - row // 2] = 255  # half a pixel to the right from row to row above
-    thin, thick, _ = notions.stroke_thickness(images)
+    thin, thick, _ = stroke_thickness(images)
     assert 2.5 < thin < 4 < 6 < thick < 11
-    assert notions.slant(images).tolist() == pytest.approx([0, 0, 0.5], abs=0.01)
+    assert slant(images).tolist() == pytest.approx([0, 0, 0.5], abs=0.01)
 
 
 def test_groups_by_thickness_are_equally_large_in_training() -> None:
     rng = np.random.default_rng(0)
     split = Split(rng.integers(0, 256, (200, 28, 28)).astype(np.uint8), rng.integers(0, 10, 200))
-    labels = notions.label_notions(split, split)
+    labels = label_notions(split, split)
     assert labels["parity"][0].tolist() == (split.labels % 2).tolist()
     assert np.bincount(labels["slant"][0]).tolist() == [50, 50, 50, 50]
 

@@ -13,15 +13,15 @@ from dmlviz.data import data_root, made
 from dmlviz.data.made.tracks import FRAMES, SIDE
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.labs.kept_arrays import NET
-from dmlviz.labs.measures import terrapattern
-from dmlviz.labs.measures.kept_net import fill_with_kept, keep_net
-from dmlviz.labs.measures.pair_training import normalized
-from dmlviz.labs.measures.patch_nets import build_patch_net
-from dmlviz.labs.measures.tracking import box_overlap, build_tracker
-from dmlviz.labs.measures.two_domains import build_towers, domains
-from dmlviz.labs.patch_drawings import DRAWINGS
+from dmlviz.labs.kept_net import fill_with_kept, keep_net
+from dmlviz.labs.pair_training import normalized
+from dmlviz.labs.patches.nets import build_patch_net
+from dmlviz.labs.patches.spec import DRAWINGS
 from dmlviz.labs.playground import answer
-from dmlviz.labs.playgrounds.two_domains import prepare
+from dmlviz.labs.terrapattern import measure as terrapattern
+from dmlviz.labs.tracking.measure import box_overlap, build_tracker
+from dmlviz.labs.two_domains.measure import build_towers, domains
+from dmlviz.labs.two_domains.playground import prepare
 
 
 @pytest.fixture(scope="module")

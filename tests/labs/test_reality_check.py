@@ -1,21 +1,40 @@
 """The lab Reality check: folds, the search, the plan, the gains; on tiny data by hand."""
 
+import importlib.util
 import json
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.data import Dataset, Split
-from dmlviz.labs.measures import reality_check as measures
+from dmlviz.labs.reality_check import measure as measures
+from dmlviz.labs.reality_check import plan as planning
 from dmlviz.labs.reality_check.claims import BASELINE_TRICKS, baseline_name, claim
 from dmlviz.labs.reality_check.contestants import BY_KEY, CONTESTANTS, CONTRASTIVE
-from dmlviz.labs.reality_check.plan import BASELINES, SEEDS, TRIALS, best_settings, plan, search_results, total
+from dmlviz.labs.reality_check.measure import SCORES
+from dmlviz.labs.reality_check.plan import (
+    BASELINES,
+    SEEDS,
+    TRIALS,
+    best_settings,
+    has_optuna,
+    next_settings,
+    plan,
+    search_results,
+    total,
+)
 from dmlviz.labs.reality_check.rows import TRICKS, gains, rows
-from dmlviz.labs.reality_check.search import has_optuna, next_settings
+from dmlviz.labs.reality_check.ties import by_class, class_interval, difference, ends_of_ranges, fold_difference
 from dmlviz.labs.registry import LABS
 from dmlviz.metrics import evaluate
+from dmlviz.studies.study import create_study
 from dmlviz.studies.trial import TrialContext, TrialResult, TrialStoppedError
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_folds_share_no_class_and_leave_the_second_half_alone():
@@ -83,12 +102,13 @@ def finish(size, score=lambda trial: 0.5):
             return results
         trial = missing[0]
         if trial.settings["score_on"] == "validation":
-            values = {"validation": score(trial), "folds": []}
+            values = {"validation": score(trial), "folds": [score(trial)] * 4}
         else:
             level = 0.5 if trial.name.startswith("final") else 0.25
             level += 0.1 * (trial.settings["contestant"] != CONTRASTIVE.key) + 0.001 * trial.settings["seed"]
             scores = dict.fromkeys(measures.SCORES, level)
-            values = {"separated": scores, "concatenated": scores, "peeked": level + 0.05}
+            classes = [level - 0.1, level, level + 0.1]
+            values = {"separated": scores, "concatenated": scores, "classes": classes, "peeked": level + 0.05}
         results.append(TrialResult(trial=trial, values=values))
 
 
@@ -162,6 +182,30 @@ def test_every_combination_of_tricks_has_a_baseline_of_its_own():
     assert names == {"", *BASELINES}
 
 
+def test_losses_are_tied_where_the_interval_of_their_difference_reaches_zero():
+    results = finish("quick", score=lambda trial: 0.5 + 0.01 * (trial.settings["contestant"] == "arcface"))
+    arcface = BY_KEY["arcface"]
+    assert by_class(results, arcface).mean(axis=0) == pytest.approx([50.15, 60.15, 70.15])
+    assert class_interval(by_class(results, arcface)) == pytest.approx((60.15, 50.15, 70.15))  # of three classes
+    # Each class is ten points above the baseline's, and the two seeds are 0.1 apart.
+    mean, low, high = difference(results, arcface, CONTRASTIVE)
+    assert (mean, low, high) == pytest.approx((10, 9.9, 10.1))
+    mean, low, high = difference(results, arcface, BY_KEY["triplet"])
+    assert (mean, low, high) == pytest.approx((0, -0.1, 0.1))
+    assert fold_difference(results, arcface, CONTRASTIVE) == pytest.approx((1, 1, 1))
+    old = [replace(result, values={k: v for k, v in result.values.items() if k != "classes"}) for result in results]
+    assert by_class(old, arcface) is None
+
+
+def test_a_setting_at_the_end_of_its_range_is_named():
+    results = finish("quick", score=lambda trial: trial.settings["tuned"].get("scale", 0))
+    best = best_settings(search_results(BY_KEY["arcface"], results))
+    at_end = {**best, "margin": 1.49, "scale": 8.0, "learning_rate": 0.003, "loss_learning_rate": 0.03}
+    trial = next(result for result in results if result.trial.settings["tuned"] == best)
+    moved = replace(trial, trial=replace(trial.trial, settings={**trial.trial.settings, "tuned": at_end}))
+    assert ends_of_ranges([moved], BY_KEY["arcface"]) == ["ArcFace margin 1.49 (0 to 1.5)"]
+
+
 def test_rows_can_be_drawn_from_any_part_of_the_results():
     results = finish("quick")
     for count in range(len(results)):
@@ -201,6 +245,7 @@ def test_one_trial_gives_the_scores_of_its_four_nets(tiny, monkeypatch, tmp_path
         for start in range(0, joined.shape[1], measures.DIMENSIONS)
     ]
     assert values["separated"]["map_at_r"] == pytest.approx(np.mean(alone))
+    assert np.mean(values["classes"]) == pytest.approx(values["separated"]["map_at_r"])  # classes of equal size
     assert values["concatenated"]["map_at_r"] == pytest.approx(evaluate(joined, test.labels)["map_at_r"])
     assert values["peeked"] >= values["separated"]["map_at_r"]
     search = plan("quick", "numbers", [])[0]
@@ -224,3 +269,53 @@ def test_the_printed_table_has_all_rows_of_the_paper():
     assert best == {"CUB200": "ArcFace", "Cars196": "MS", "SOP": "N. Softmax"}
     known = {contestant.title for contestant in CONTESTANTS}
     assert known <= {row.x for row in printed}
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    """The script, with a full study of two trials and two seeds, whose values are made up."""
+    spec = importlib.util.spec_from_file_location("docs_script", ROOT / "scripts" / "make_reality_check_docs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for table in (planning.TRIALS, planning.SEEDS):
+        monkeypatch.setitem(table, "full", 2)
+    monkeypatch.setattr(planning, "has_optuna", lambda: False)
+    study = create_study(tmp_path / "study", "reality-check", "full", "numbers")
+    results = []
+    while missing := planning.plan("full", "numbers", results)[len(results) :]:
+        trial = missing[0]
+        number = [contestant.key for contestant in CONTESTANTS].index(trial.settings["contestant"])
+        level = 0.3 + 0.02 * number + 0.005 * trial.settings["seed"]
+        scores = dict.fromkeys(SCORES, level)
+        values = {
+            "separated": scores,
+            "concatenated": scores,
+            "classes": [level - 0.01, level + 0.01],
+            "peeked": level,
+            "validation": level,
+            "folds": [level - 0.01, level, level, level + 0.01],
+        }
+        results.append(TrialResult(trial=trial, values=values, seconds=9))
+        study.append(results[-1])
+    study.finish()
+    monkeypatch.setattr(module, "ready_made", lambda name: study)
+    monkeypatch.setattr(module, "DOCS", tmp_path)
+    return module
+
+
+def test_the_page_has_every_loss_and_the_figures_are_valid(script, tmp_path):
+    script.main()
+    page = (tmp_path / "REALITY_CHECK.md").read_text()
+    for contestant in CONTESTANTS:
+        assert page.count(f"| {contestant.title} |") >= 2, contestant.title
+    # Mean of seeds 1 and 2 with the half width of the t-interval: 12.706 · 0.25 = 3.2 percent.
+    assert "| SoftTriple | 2019 | 54.8 ± 3.2 |" in page
+    assert "| 53.8 to 55.8 |" in page  # two classes: every resample lies between them
+    assert "Highest separated MAP@R: SoftTriple with 54.8 %. No other loss is tied with it." in page
+    assert "SoftTriple has the highest validation score and is tied with no other" in page
+    assert "in place 13 of 13 with 30.8 %" in page
+    assert "(random)" in page
+    for figure in ("reality_check_level.svg", "reality_check_papers.svg"):
+        assert figure in page
+        words = "".join(ElementTree.parse(tmp_path / figure).getroot().itertext())
+        assert "SoftTriple" in words

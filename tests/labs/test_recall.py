@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dmlviz.data import load, stratified_subset
+from dmlviz.labs.recall import spec as recall
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.specs import recall
 from dmlviz.metrics import evaluate
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult
 
@@ -13,7 +13,7 @@ from dmlviz.studies.trial import Trial, TrialContext, TrialResult
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Pixels, the untrained net, and a training of a few steps."""
-    from dmlviz.labs.measures.recall import measure
+    from dmlviz.labs.recall.measure import measure
 
     done = []
     for trial in LABS["recall"].plan("quick", "digits", [])[:3]:

@@ -17,6 +17,8 @@ TRIANGLE = [[-0.35, -0.25], [0.55, 0.35], [0.2, -0.55]]
 HELD_IN_GRADIENT = {"circle", "hierarchical_triplet"}
 
 
+@pytest.mark.slow
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_loss_has_two_curves_that_change_and_their_slopes(name: str) -> None:
     drawn = sample_curve(name, {}, samples=60)

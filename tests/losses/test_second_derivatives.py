@@ -1,5 +1,6 @@
 """A gradient penalty, a function of the loss's gradient, has the oracle's gradient: no second derivative is lost."""
 
+import pytest
 import torch
 
 from dmlviz import losses
@@ -51,10 +52,13 @@ def _assert_equal(oracle, case):
         torch.testing.assert_close(mine, expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.sample(30)
 def test_a_gradient_penalty_has_the_oracles_gradient(oracle, random_case):
     _assert_equal(oracle, random_case())
 
 
+@pytest.mark.slow
+@pytest.mark.sample(30)
 def test_a_gradient_penalty_over_mined_tuples_has_the_oracles_gradient(oracle, random_case):
     accepted = oracle.build().declaration.tuple_kinds
     case = random_case()

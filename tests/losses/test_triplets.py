@@ -104,6 +104,7 @@ def test_all_triplets_do_not_come_unreduced_but_mined_ones_do():
     assert loss(*LINE, every_triplet(LINE[1])).tolist() == [0, 0, 1, 0, 0, 1, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
 def test_2048_images_take_less_than_500_megabytes():
     code = r"""

@@ -203,6 +203,7 @@ def test_building_a_miner_checks_its_name_and_parameters():
         miners.build("all_pairs", margin=1)
 
 
+@pytest.mark.slow
 def test_showing_the_miners_loads_no_torch():
     code = "import sys; from dmlviz.miners import MINERS; assert len(MINERS) > 5; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

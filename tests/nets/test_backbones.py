@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow
 import pytest
 import torch
+from dmlviz_app.run_views.training_settings import TrainingDraft
 from PIL import Image
 from safetensors.torch import save_file
 
-from app.state.training_form import TrainingDraft
 from dmlviz import TrainConfig, add_features, data
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
@@ -30,6 +30,8 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.search_api.service import SearchService
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

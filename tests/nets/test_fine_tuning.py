@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from dmlviz_app.run_views.training_settings import TrainingDraft
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from app.state.training_form import TrainingDraft
 from dmlviz import TrainConfig, add_features, data
 from dmlviz.catalog.backbones import BACKBONES, blocks_of
 from dmlviz.catalog.datasets import DATASETS
@@ -21,7 +21,7 @@ from dmlviz.export.contents import RunExport
 from dmlviz.export.onnx_file import save_net
 from dmlviz.export.query_net import query_net
 from dmlviz.export.weights import loading
-from dmlviz.jobs.job import LEISURE, Job, Key
+from dmlviz.jobs.order import LARGE_NET_FACTOR, training
 from dmlviz.nets import build
 from dmlviz.nets.backbones import Backbone
 from dmlviz.nets.byte_images import behind_backbone
@@ -41,6 +41,8 @@ from dmlviz.training.events import Finished, Snapshot, Started
 from dmlviz.training.loop import train
 from dmlviz.training.precision import Precision
 from dmlviz.training.trainer import Trainer
+
+pytestmark = pytest.mark.slow
 
 SETTINGS = {"net": "linear", "embedding_dim": 4, "classes_per_batch": 2, "images_per_class": 4, "num_snapshots": 2}
 
@@ -183,11 +185,8 @@ def test_a_run_keeps_what_was_trained_once_and_everything_embeds_with_it(run, da
 
 def test_a_step_of_a_large_net_has_time_to_end_when_its_training_is_stopped(run):
     usual, large = TrainConfig(dataset="digits"), run.config
-    jobs = [
-        Job(Key(run.id), Runs(run.path.parent).create(config), {"job": "train"}, config.dataset, [""])
-        for config in (usual, large.replace(seed=1))
-    ]
-    assert [job.leisure for job in jobs] == [1, LEISURE]
+    orders = [training(Runs(run.path.parent), config) for config in (usual, large.replace(seed=1))]
+    assert [order.timeout_factor for order in orders] == [1, LARGE_NET_FACTOR]
 
 
 def test_the_loading_code_works_and_a_page_does_not_hold_the_net(run, dataset, monkeypatch):

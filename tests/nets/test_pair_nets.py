@@ -111,6 +111,7 @@ def test_only_one_matrix_has_templates() -> None:
         mahalanobis_matrix(build("linear", normalize=True))
 
 
+@pytest.mark.slow
 def test_the_names_are_listed_and_load_torch_only_when_asked_for() -> None:
     assert all(getattr(dmlviz.nets, name) is not None for name in dmlviz.nets.__all__)
     code = "import sys, dmlviz.nets; assert 'torch' not in sys.modules; dmlviz.nets.PairNet"

@@ -99,6 +99,7 @@ def kept_in(data):
     return json.loads(kept)
 
 
+@pytest.mark.slow
 def test_below_the_widget_lies_a_page_that_plays_without_it(run, cell):
     widget = run.show(height=300)
     widget._ipython_display_()
@@ -110,6 +111,7 @@ def test_below_the_widget_lies_a_page_that_plays_without_it(run, cell):
     assert kept_in(below) == widget.contents | {"height": 300}
 
 
+@pytest.mark.slow
 def test_the_page_of_a_training_comes_when_it_is_over(cell, tmp_path):
     widget = dmlviz.show(dmlviz.train(CONFIG.replace(steps=300)), runs=tmp_path)
     was_over = widget.contents["near"] is not None

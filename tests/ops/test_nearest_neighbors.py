@@ -1,4 +1,4 @@
-"""The nearest neighbors are exact, and nothing is its own neighbor."""
+"""The nearest neighbors are exact, those by an index as near as it says, and nothing is its own neighbor."""
 
 import subprocess
 import sys
@@ -11,6 +11,7 @@ import torch
 from dmlviz import UserError
 from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.nearest_neighbors import EuclideanSearch, NearestNeighbors
+from dmlviz.ops.neighbor_index import NeighborIndex, exact_table, indexed_table
 
 
 def points(n=300, d=8, seed=0):
@@ -156,6 +157,7 @@ def test_wrong_input_is_a_sentence(call, said):
         call()
 
 
+@pytest.mark.slow
 def test_the_search_loads_no_torch():
     code = "import sys, dmlviz.ops.nearest_neighbors; print({'torch', 'sklearn'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
@@ -192,3 +194,61 @@ def test_a_search_can_be_cancelled():
 
     with pytest.raises(KeyboardInterrupt):
         EuclideanSearch(points()).others(2, go_on=stop)
+
+
+def clusters(n=3000, d=16, count=30):
+    random = np.random.default_rng(0)
+    centers = random.normal(size=(count, d)) * 3
+    return (centers[random.integers(count, size=n)] + random.normal(size=(n, d))).astype(np.float32)
+
+
+def test_the_recall_that_is_told_is_that_of_all_rows():
+    points = clusters()
+    truth, found = exact_table(points, 10), indexed_table(points, 10, wanted=0.5)
+    hits = (found.indices[:, :, None] == truth.indices[:, None, :]).any(axis=2)
+    assert found.measured == 1000
+    assert found.recall == pytest.approx(hits.mean(), abs=0.02)
+    np.testing.assert_allclose(found.distances[hits.all(axis=1)], truth.distances[hits.all(axis=1)], rtol=1e-4)
+    assert (truth.recall, truth.measured) == (1.0, 0)
+
+
+def test_lists_are_added_until_the_recall_is_as_wanted():
+    points = np.random.default_rng(1).normal(size=(2500, 32)).astype(np.float32)  # no structure: most lists are needed
+    assert indexed_table(points, 10, wanted=0.1).recall < 0.9
+    assert indexed_table(points, 10).recall > 0.95
+
+
+def test_no_point_is_its_own_neighbor_but_its_duplicates_are():
+    points = np.repeat(clusters(n=50), 40, axis=0)
+    table = indexed_table(points, 10)
+    assert not (table.indices == np.arange(len(points))[:, None]).any()
+    assert (table.distances == 0).all()
+    assert table.recall == 1
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_scale_and_offset_change_no_neighbor(scale):
+    points = clusters(n=1500).astype(np.float64)
+    usual, scaled = indexed_table(points, 5), indexed_table(points * scale, 5)
+    assert (usual.indices == scaled.indices).mean() > 0.999
+    np.testing.assert_allclose(scaled.distances / scale, usual.distances, rtol=1e-3)
+
+
+def test_few_points_have_all_others_as_neighbors():
+    table = indexed_table(clusters(n=12), 11)
+    assert (np.sort(table.indices, axis=1) == [[j for j in range(12) if j != i] for i in range(12)]).all()
+
+
+@pytest.mark.parametrize("d", [2, 16, 64])
+def test_compressed_points_find_nearly_the_same(d):
+    points = clusters(n=12_000, d=d)
+    truth = exact_table(points, 10)
+    index = NeighborIndex(points, 10, 0.9, measured=500, compressed=True)
+    table = index.table()
+    hits = (table.indices[:, :, None] == truth.indices[:, None, :]).any(axis=2)
+    assert table.measured == 500
+    assert table.recall == pytest.approx(hits.mean(), abs=0.03)
+    assert hits.mean() > 0.85
+    assert not (table.indices == np.arange(len(points))[:, None]).any()
+    found = index.search(points[:100] + np.float32(1e-4))
+    assert (found == np.arange(100)[:, None]).any(axis=1).all()

@@ -61,6 +61,7 @@ def test_the_example_has_a_config_a_plot_and_thresholds():
         TrainConfig(loss="margin_ratio", loss_params={"ratio": 2})
 
 
+@pytest.mark.slow
 def test_specs_of_a_plug_in_load_without_torch():
     code = f"import sys; from dmlviz.plugins import load_plugins; load_plugins([{str(EXAMPLE)!r}])"
     code += "; from dmlviz.catalog.losses import LOSSES; print('margin_ratio' in LOSSES, 'torch' in sys.modules)"

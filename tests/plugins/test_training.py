@@ -6,13 +6,18 @@ import sys
 import time
 from pathlib import Path
 
-from app.payloads.pixel_baseline import pixel_baseline
+import pytest
+from dmlviz_app.run_views.baseline_curves import pixel_baseline
+
 from dmlviz import plugins
 from dmlviz.config import TrainConfig
+from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.plugins import load_plugins
 from dmlviz.runs.store import Runs
 from dmlviz.storage.paths import data_root
+
+pytestmark = pytest.mark.slow
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
 TRAIN = ["train", "--dataset", "digits", "--net", "mlp", "--steps", "5", "--num-snapshots", "2"]
@@ -59,13 +64,13 @@ def test_the_processes_that_train_for_the_app_know_the_plug_in(tmp_path):
     config = TrainConfig(loss="margin_ratio", dataset="digits", net="mlp", steps=40, num_snapshots=2)
     jobs = JobScheduler(Runs(tmp_path), slots=1)
     try:
-        run, deadline = jobs.submit(config), time.monotonic() + 300
+        run, deadline = jobs.submit(training(jobs.runs, config)), time.monotonic() + 300
         while jobs.running_for() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert jobs.status(run).phase == "finished", jobs.status(run)
     finally:
         jobs.close()
-    trained = Runs(tmp_path).get(run)
+    trained = Runs(tmp_path).get(run.id)
     assert trained.metrics["precision_at_1"] > 0.5
     # The process that compares the pixels reads the run too.
     assert 0 < pixel_baseline(trained, data_root(), tmp_path / "cache")["precision_at_1"] < 1

@@ -102,6 +102,7 @@ def test_limits_can_be_asked_for_without_the_points():
         check(ProjectionConfig(method="umap", params={"supervised": True}), 60, 64, labels=False)
 
 
+@pytest.mark.slow
 def test_limits_placing_and_faithfulness_load_no_torch():
     code = (
         "import sys, dmlviz.projection as p; assert 'faiss' not in sys.modules; "

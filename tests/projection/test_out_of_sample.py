@@ -5,7 +5,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import place_on, project
-from dmlviz.projection.far_field import FarFieldSummary
+from dmlviz.projection.out_of_sample import FarFieldSummary
 
 METHODS = ["pca", "tsne", "umap"]
 
@@ -16,6 +16,7 @@ def maps(digits):
     return {method: project(digits[0][:600], ProjectionConfig(method=method)) for method in METHODS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_point_of_the_map_lands_on_itself(digits, maps, method):
     drawn = maps[method]

@@ -72,6 +72,7 @@ def mirrored(rng):
     return points[:500].repeat(2, axis=0) * np.tile([1, -1], 500)[:, None] + 1e-6 * rng.normal(size=(1000, 64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("made", [tight, flung, collapsed, mirrored])
 def test_tight_and_far_flung_points_are_ranked_as_scikit_learn_ranks_them(made, kind):

@@ -44,6 +44,7 @@ def test_tsne_is_scikit_learns_bit_for_bit(digits, params, same):
     np.testing.assert_array_equal(project(points, reference_tsne(**params)).coordinates, directly(points, **same))
 
 
+@pytest.mark.slow
 def test_umap_is_umap_learns_bit_for_bit_and_places_new_points_by_its_transform():
     """Without compiling, which takes two minutes: numba then runs the same code as plain Python."""
     code = Path(__file__).with_name("umap_learn_twice.py")
@@ -176,10 +177,12 @@ def test_what_a_map_keeps_is_measured_by_its_own_metric(digits, metric):
     assert ours == pytest.approx(theirs, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_nothing_imports_umap_learn_before_it_draws():
     code = (
         "import sys, dmlviz.projection as p; p.project, p.project_sequence, p.place_on; "
-        "import dmlviz.projection.reference, dmlviz.runs.projection_run, dmlviz.jobs.worker, app.server; "
+        "import dmlviz.projection.reference, dmlviz.runs.projection_run; "
+        "import dmlviz.workers.job_worker, dmlviz_app.application; "
         "assert not {'umap', 'numba', 'pynndescent', 'sklearn'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

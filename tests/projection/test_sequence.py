@@ -60,6 +60,7 @@ def films(request, training):
     return project_sequence(training, request.param), [project(epoch, request.param) for epoch in training]
 
 
+@pytest.mark.slow
 def test_epochs_move_less_than_maps_that_know_nothing_of_each_other(films):
     moved = [
         np.mean([np.median(np.linalg.norm(b - a, axis=1)) / b.std() for a, b in pairwise(film)])
@@ -68,6 +69,7 @@ def test_epochs_move_less_than_maps_that_know_nothing_of_each_other(films):
     assert moved[0] < 0.6 * moved[1]
 
 
+@pytest.mark.slow
 def test_the_last_epoch_is_as_faithful_as_a_map_of_its_own(films):
     followed, own = (film[-1].quality.overall for film in films)
     assert followed["trustworthiness"] > own["trustworthiness"] - 0.01

@@ -28,6 +28,7 @@ def drawn(digits):
     return project(digits[0], ProjectionConfig(method="tsne"))
 
 
+@pytest.mark.slow
 def test_the_map_is_as_good_as_scikit_learns(digits, drawn):
     theirs = TSNE(random_state=0).fit_transform(digits[0])
     assert divergence(digits[0], drawn.coordinates) <= 1.02 * divergence(digits[0], theirs)
@@ -50,6 +51,7 @@ def test_equal_calls_give_equal_maps_and_another_seed_another(digits):
     assert (project(digits[0], SHORT.replace(seed=1)).coordinates != first).any()
 
 
+@pytest.mark.slow
 def test_three_dimensions(digits):
     drawn = project(digits[0], SHORT.replace(dims=3, params={"iterations": 300}))
     assert drawn.coordinates.shape == (700, 3)

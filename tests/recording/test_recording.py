@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -25,6 +24,9 @@ from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.run_recorder import MAX_CURVE_POINTS
 from dmlviz.runs.store import Runs
 from dmlviz.training.events import Step
+from tests.waiting import until
+
+pytestmark = pytest.mark.slow
 
 LABELS = np.arange(60) % 4
 
@@ -176,7 +178,7 @@ def test_a_long_curve_is_averaged():
     means, points = GrowingAverager(), 0
     for step in range(20 * MAX_CURVE_POINTS):
         event = Step(
-            step=step, loss=step, active_fraction=0, positive_distance=0, negative_distance=0, images_per_second=1,
+            step=step, loss=step, active=0, positive_distance=0, negative_distance=0, images_per_second=1,
             cpu_seconds=0,
         )  # fmt: skip
         points += means.add(event) is not None
@@ -200,9 +202,9 @@ def test_a_training_that_is_killed_leaves_a_whole_run(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as training:
         assert training.stdout.readline() == b"recorded\n"
         runs = Runs(tmp_path)
-        _wait(lambda: runs.list() and runs.list()[0].snapshot_steps == [0, 1, 2])
+        until(lambda: runs.list() and runs.list()[0].snapshot_steps == [0, 1, 2])
         os.kill(training.pid, signal.SIGKILL)
-    _wait(lambda: runs.list()[0].state == "stopped")
+    until(lambda: runs.list()[0].state == "stopped")
     run = runs.list()[0]
     assert run.end["reason"] == "The training process ended without closing the recording."
     assert run.metrics["precision_at_1"] >= 0
@@ -290,10 +292,3 @@ def test_where_nothing_can_be_written_the_training_goes_on_with_one_warning(tmp_
     (warning,) = warned
     assert warning.category is RecordingWarning
     assert "and the training goes on: Cannot create" in str(warning.message)
-
-
-def _wait(condition, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -25,7 +25,7 @@ def told(config=CONFIG, last=Finished, spread=1.0):
         yield Step(
             step=step,
             loss=1 / step,
-            active_fraction=0.5,
+            active=0.5,
             positive_distance=0.1,
             negative_distance=0.9,
             images_per_second=1e3,

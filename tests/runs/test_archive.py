@@ -4,6 +4,8 @@ import io
 import json
 import stat
 import zipfile
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,14 +13,16 @@ import pytest
 from dmlviz.errors import UserError
 from dmlviz.runs import archive
 from dmlviz.runs.archive import export_run, import_run
-from dmlviz.runs.store import BUNDLED_RUNS, Runs
+from dmlviz.runs.store import Runs, bundled_runs
+
+ARCHIVES = sorted(Path(str(files("dmlviz")), "ready_made_runs").glob("*.zip"))
 
 
 @pytest.fixture(scope="module")
 def packed():
     """The zip of a ready-made run, which is a real one."""
     file = io.BytesIO()
-    ready_made = Runs(BUNDLED_RUNS.parent / "none", bundled=BUNDLED_RUNS).list()
+    ready_made = Runs(bundled_runs()).list()
     export_run(next(run for run in ready_made if not run.info.get("fails")), file)
     return file.getvalue()
 
@@ -67,6 +71,15 @@ def test_a_run_comes_back_file_by_file(packed, runs):
     assert made.items() >= {**described, "pinned": False, "tags": []}.items()
     assert taken.state == "finished"
     assert taken.neighbors(0, 3)
+    with zipfile.ZipFile(io.BytesIO(packed)) as opened:
+        assert {entry.date_time for entry in opened.infolist()} == {(1980, 1, 1, 0, 0, 0)}, "equal runs, equal archives"
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
+def test_the_archive_of_a_ready_made_run_is_one_that_anybody_may_import(path, runs):
+    with path.open("rb") as file:
+        run = import_run(file, runs)
+    assert (run.id, run.title) == (path.stem, Runs(runs.folder / "none").get(path.stem).title)
 
 
 def test_the_same_run_is_not_taken_in_twice(packed, runs):

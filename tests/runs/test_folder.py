@@ -182,6 +182,7 @@ def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_pat
         assert not [event for event in run.events() if event["event"] == "alarm_over"]
 
 
+@pytest.mark.slow
 def test_a_run_that_begins_again_is_there_at_every_moment(tmp_path):
     runs = Runs(tmp_path)
     run = runs.create(TrainConfig(dataset="digits", steps=1)).id

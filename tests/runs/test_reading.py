@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -62,13 +63,15 @@ def test_a_file_that_is_not_finished_does_not_appear(tmp_path):
     assert (tmp_path / "run.json").read_text() == "old"
 
 
+@pytest.mark.slow
 def test_a_run_is_running_while_its_process_lives_and_cut_off_after(runs, small):
     run = runs.create(small)
     assert run.state == "interrupted"
     script = (
         "import sys, time; from dmlviz.runs import Run; from dmlviz.runs.record_writer import RecordWriter\n"
         "with RecordWriter(Run(sys.argv[1])) as writer:\n"
-        "    writer.event('preparing', dataset='digits', done=0, total=1); print('on', flush=True); time.sleep(60)"
+        "    writer.event({'event': 'preparing', 'dataset': 'digits', 'done': 0, 'total': 1})\n"
+        "    print('on', flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", script, str(run.path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -131,8 +134,9 @@ def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, wr
     assert [path.name for path in runs.folder.iterdir()] == [small.id]
 
 
+@pytest.mark.slow
 def test_reading_runs_and_queueing_jobs_needs_no_torch():
-    modules = "dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.runs.training_run, dmlviz.jobs.worker"
+    modules = "dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.runs.training_run, dmlviz.workers.job_worker"
     script = f"import sys, {modules}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "dmlviz.jobs" in loaded
@@ -142,3 +146,20 @@ def test_reading_runs_and_queueing_jobs_needs_no_torch():
 def test_a_path_is_enough_to_read_a_run(runs, write):
     run = write(runs)
     assert Run(str(run.path)).state == "finished"
+
+
+def test_a_run_that_writes_its_images_while_they_are_asked_for_is_not_damaged(runs, write, monkeypatch):
+    run = write(runs)
+    hidden = {name: (run.path / name).read_bytes() for name in ("labels.npy", "tracked.npy")}
+    for name in hidden:
+        (run.path / name).unlink()
+    exists = Path.exists
+
+    def written_meanwhile(path, **options):
+        for name, content in hidden.items():
+            (run.path / name).write_bytes(content)
+        return exists(path, **options)
+
+    assert run.tracked_indices is None
+    monkeypatch.setattr(Path, "exists", written_meanwhile)
+    assert len(run.tracked_indices) > 0

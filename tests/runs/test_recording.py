@@ -93,7 +93,7 @@ def test_a_long_training_keeps_a_short_curve_of_means(runs, small, told, write):
         Step(
             step=i,
             loss=i,
-            active_fraction=1,
+            active=1,
             positive_distance=0,
             negative_distance=1,
             images_per_second=1,
@@ -146,7 +146,8 @@ def test_a_new_title_survives_the_end_of_the_training(runs, small, told, labels)
         (UserError("Do it so."), "Do it so."),
         (MemoryError(), "Out of memory"),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), "Out of memory"),
-        (OSError(28, "No space left on device", "/runs/x"), "Cannot read or write /runs/x: No space left"),
+        (OSError(28, "No space left on device", "/runs/x"), "The disk is full ("),
+        (OSError(13, "Permission denied", "/runs/x"), "Cannot read or write /runs/x: Permission denied"),
         (ZeroDivisionError("division by zero"), "Internal error (ZeroDivisionError: division by zero)"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_request_without_a_picture_is_told_how_to_send_one(client, body, heade
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
-        ("/neighbors", b"hello", "PNG, JPEG or WebP"),
+        ("/neighbors", b"hello", "PNG, JPEG, WebP or HEIC"),
         ("/neighbors", png(np.full((9, 9), 255, np.uint8)), "blank"),
         ("/neighbors?k=0", vertical_line(), "1 to 1000"),
         ("/neighbors?k=many", vertical_line(), "1 to 1000"),
@@ -100,8 +100,8 @@ def test_a_bad_question_gets_one_sentence(client, path, body, words):
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(client):
-    assert client.post("/neighbors", content=bytes(3 * 1024**2), headers=TOKEN).status_code == 413
-    form = {"image": bytes(3 * 1024**2)}
+    assert client.post("/neighbors", content=bytes(31 * 1024**2), headers=TOKEN).status_code == 413
+    form = {"image": bytes(31 * 1024**2)}
     assert client.post("/neighbors", files=form, headers=TOKEN).status_code == 413
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.store import BUNDLED_RUNS, Runs
+from dmlviz.runs.store import Runs, bundled_runs
 from dmlviz.storage.arrays import read_array, read_arrays, read_shape
 
 ARRAYS = [
@@ -92,7 +92,7 @@ def test_an_npz_truncated_at_any_byte_raises_one_error(tmp_path):
 def test_the_schema_keeps_every_key_of_the_bundled_runs(tmp_path):
     """A new field of an event must be declared in run_schema, or readers never see it."""
     runs = Runs(tmp_path).list()
-    assert len(runs) == len(list(BUNDLED_RUNS.glob("*/run.json")))
+    assert len(runs) == len(list(bundled_runs().glob("*/run.json")))
     for run in runs:
         assert run.info == json.loads((run.path / "run.json").read_bytes())
         assert run.events() == [json.loads(line) for line in run.log.path.read_bytes().splitlines()]

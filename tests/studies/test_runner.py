@@ -18,6 +18,8 @@ from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import Study, list_studies
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = Path(__file__).parent / "counting_lab.py"
 PATIENCE = 300  # seconds
 

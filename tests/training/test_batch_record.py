@@ -1,7 +1,6 @@
 """Recorded batches: small, exact, and without effect on the training."""
 
 import io
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import torch
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, load
+from dmlviz.data import Dataset
 from dmlviz.errors import DamagedFileError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.runs.run import RunNotFoundError
@@ -17,19 +16,6 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.training import loop
 from dmlviz.training.batch_record import MAX_TOTAL_BYTES, NUM_RECORDED, BatchRecord, recorded_steps
-
-
-@pytest.fixture(scope="module")
-def digits() -> Dataset:
-    return load("digits")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def quick(**fields) -> TrainConfig:

@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pytest
 import torch
 
 from dmlviz.losses import build
-from dmlviz.training.class_arcs import SAMPLES, class_arcs
+from dmlviz.training.term_places import SAMPLES, class_arcs
 
 STEP = 2 * math.pi / SAMPLES
 CASES = [
@@ -19,6 +20,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 def test_the_maps_wedges_are_the_arcs_of_the_loss(page_script):
     questions, expected = [], []
     for name, params, count in CASES:

@@ -27,7 +27,7 @@ def step(number, loss=1.0, active=0.5, positive=0.3, negative=1.2):
     return Step(
         step=number,
         loss=loss,
-        active_fraction=active,
+        active=active,
         positive_distance=positive,
         negative_distance=negative,
         images_per_second=1.0,
@@ -131,6 +131,7 @@ def test_a_larger_margin_allows_larger_norms():
     assert lengths(grown, LECTURE.replace(loss_params={"margin": 0.2}))[0][1:] == ("exploding", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "explodes"),
     [

@@ -62,7 +62,7 @@ def test_step_values_equal_those_of_the_batch(digits: Dataset, quick, of) -> Non
     violations = 0.2 + distances[:, :, None] - distances[:, None, :]
     valid = (same & others)[:, :, None] & ~same[:, None, :]
     assert step.loss == pytest.approx(violations.clamp_min(0)[valid].mean().item(), rel=1e-4)
-    assert step.active_fraction == pytest.approx((violations[valid] > 0).float().mean().item(), abs=1e-3)
+    assert step.active == pytest.approx((violations[valid] > 0).float().mean().item(), abs=1e-3)
     assert step.terms_per_image == pytest.approx(valid.sum().item() / len(labels))
     assert step.images_per_second > 0
 
@@ -207,7 +207,7 @@ def test_class_centers_are_part_of_every_snapshot(loss, centers):
     config = TrainConfig(
         dataset="digits", net="mlp", loss=loss, embedding_dim=2, steps=2, num_snapshots=1, eval_subset_size=20
     )
-    shown = [event.class_centers for event in train(config) if isinstance(event, Snapshot | Finished)]
+    shown = [event.centers for event in train(config) if isinstance(event, Snapshot | Finished)]
     if centers is None:
         assert shown == [None, None]
         return

@@ -11,6 +11,8 @@ from dmlviz.data import load
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.training.loop import train
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def digits():

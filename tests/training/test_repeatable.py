@@ -30,6 +30,7 @@ def equal(a: Event, b: Event) -> bool:
     return type(a) is type(b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
@@ -58,12 +59,14 @@ def test_the_global_random_state_is_neither_used_nor_changed(digits: Dataset, qu
     assert torch.equal(before, torch.random.get_rng_state())
 
 
+@pytest.mark.slow
 def test_interleaved_trainings_do_not_affect_each_other(digits: Dataset, quick) -> None:
     alone = [list(train(quick(seed=seed), data=digits)) for seed in (0, 1)]
     together = list(zip(*(train(quick(seed=seed), data=digits) for seed in (0, 1)), strict=True))
     assert all(equal(a, pair[0]) and equal(b, pair[1]) for a, b, pair in zip(*alone, together, strict=True))
 
 
+@pytest.mark.slow
 def test_a_training_after_warm_up_imports_no_module() -> None:
     code = """
 import sys

@@ -44,6 +44,7 @@ def configs(draw: st.DrawFn) -> tuple[TrainConfig, np.ndarray]:
     return config, np.random.default_rng(draw(st.integers(0, 99))).integers(0, 10, draw(st.integers(200, 600)))
 
 
+@pytest.mark.slow
 @given(configs())
 @settings(max_examples=150, deadline=None)
 def test_no_validation_image_is_in_a_batch_and_every_batch_is_filled(given_config) -> None:

@@ -40,6 +40,7 @@ def test_each_strength_changes_pictures_alike_for_equal_seeds(name: str) -> None
     assert not torch.equal(drawn(images), drawn(images))  # differently every time
 
 
+@pytest.mark.slow
 def test_labels_are_unused_without_labels(digits: Dataset, quick) -> None:
     config = quick(**UNLABELED, validation_fraction=0, miner="all_pairs")
     labels = np.random.default_rng(0).permutation(digits.train.labels)

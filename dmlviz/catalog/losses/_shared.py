@@ -4,17 +4,17 @@ from dmlviz.catalog.parameters import Parameter
 
 
 def margin(default: float, text: str, *, name: str = "margin", minimum: float = 0, maximum: float = 100) -> Parameter:
-    """A margin on a distance or a cosine."""
+    """Return a parameter for a margin on a distance or a cosine."""
     return Parameter(name=name, kind=float, default=default, minimum=minimum, maximum=maximum, step=0.05, help=text)
 
 
 def scale(default: float, text: str, *, name: str = "scale", maximum: float = 1000) -> Parameter:
-    """A positive factor on a score."""
+    """Return a parameter for a positive factor on a score."""
     return Parameter(name=name, kind=float, default=default, minimum=0.001, maximum=maximum, step=1, help=text)
 
 
 def distance(default: str = "euclidean") -> Parameter:
-    """Which distance stands inside the hinge."""
+    """Return a parameter for the distance inside the hinge."""
     return Parameter(
         name="distance",
         kind=str,
@@ -25,7 +25,7 @@ def distance(default: str = "euclidean") -> Parameter:
 
 
 def reduction(default: str = "mean") -> Parameter:
-    """How the terms of a batch become one number."""
+    """Return a parameter for the reduction of a batch's terms to one number."""
     return Parameter(
         name="reduction",
         kind=str,

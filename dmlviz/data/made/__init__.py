@@ -4,8 +4,8 @@ A data set is made when its spec has a `recipe` (see dmlviz/catalog/made_dataset
 data set that it is made from and returns a training and a test split; the rest follows from the spec.
 """
 
+import contextlib
 import shutil
-import tempfile
 from importlib import import_module
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.dataset import Dataset, Split
 from dmlviz.errors import DamagedFileError
 from dmlviz.storage.arrays import read_array
+from dmlviz.storage.disk_space import new_folder
 from dmlviz.storage.files import write_array
 
 FOLDER = "made"
@@ -44,7 +45,7 @@ def load(spec: DatasetSpec, source: str, root: Path) -> Dataset:
 
 
 def build(spec: DatasetSpec, source: str, root: Path) -> tuple[Split, Split]:
-    """Make a data set from `source`, whatever the data folder holds of it already."""
+    """Make a data set from `source`, replacing an earlier one in the data folder."""
     from dmlviz import data
 
     assert spec.recipe is not None
@@ -96,16 +97,10 @@ def _read(spec: DatasetSpec, folder: Path) -> tuple[Split, Split] | None:
 
 def _save(splits: tuple[Split, Split], folder: Path) -> None:
     """Keep a data set, whole or not at all; where the data folder cannot be written, it is made anew each time."""
-    try:
+    with contextlib.suppress(OSError):  # a full disk, one to read only, or another process was faster
         folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
-    except OSError:
-        return
-    try:
-        new.chmod(0o755)
-        for part, split in zip(PARTS, splits, strict=True):
-            for name, values in {"images": split.images, "labels": split.labels, **split.roles}.items():
-                write_array(new / f"{part}_{name}.npy", values)
-        new.rename(folder)
-    except OSError:  # a full disk, or somebody else was faster
-        shutil.rmtree(new, ignore_errors=True)
+        with new_folder(folder.parent) as new:
+            for part, split in zip(PARTS, splits, strict=True):
+                for name, values in {"images": split.images, "labels": split.labels, **split.roles}.items():
+                    write_array(new / f"{part}_{name}.npy", values)
+            new.rename(folder)

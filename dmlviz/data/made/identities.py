@@ -1,4 +1,4 @@
-"""`identities`: every source image is somebody, seen in 8 views by 4 cameras, as in re-identification."""
+"""`identities`: every source image is an identity, seen in 8 views by 4 cameras, as in re-identification."""
 
 import numpy as np
 from scipy import ndimage
@@ -12,7 +12,7 @@ TRAIN_IDENTITIES = 750  # those of Market-1501
 TEST_IDENTITIES = 751
 VIEWS = 8
 
-# What a camera does to an image: share of the contrast that is left, gray level of the ground, blur in pixels.
+# The effect of a camera on an image: share of the contrast that is left, gray level of the ground, blur in pixels.
 CONTRAST = (1.0, 0.75, 0.6, 0.85)
 GROUND = (0.0, 40.0, 90.0, 15.0)
 BLUR = (0.0, 0.6, 0.4, 0.9)

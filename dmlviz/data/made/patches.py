@@ -18,7 +18,7 @@ PATCH = 32  # side of a patch, in pixels
 VIEWS = 4
 PLACES = 16  # a side of the grid of places in a pair of scenes
 
-# How two views differ: between the first views of a lesson, which every net matches, and those that none does.
+# Differences of two views: between the first views of a lesson, which every net matches, and those that none does.
 TURN = 20.0  # degrees, either way
 SCALE = 1.2  # at most so many times larger or smaller
 SHIFT = 2.0  # pixels, either way
@@ -82,10 +82,10 @@ def see_points(
 
     Args:
         images: The scenes.
-        scene: Which scene each point lies in, n.
+        scene: Index of the scene of each point, n.
         points: Row and column of the points, n × 2.
         rng: Source of the random numbers.
-        warp: How far views differ: 0 for not at all, 1 for as far as in the data set.
+        warp: Difference between views: 0 for not at all, 1 for as far as in the data set.
 
     Returns:
         Patches, uint8, n × PATCH × PATCH.
@@ -107,7 +107,7 @@ class ScenePair:
         left: The scene, uint8, SIDE × SIDE.
         right: The same turned, larger, in another light.
         places: Row and column of the places, the same on both sides, PLACES² × 2.
-        truth: Where each place of the left lies on the right, PLACES² × 2.
+        truth: Position on the right of each place of the left, PLACES² × 2.
     """
 
     left: np.ndarray

@@ -26,7 +26,7 @@ def build(source: Dataset) -> tuple[Split, Split]:
 
 
 def draw_sketches(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the edges of images as somebody draws them who never quite meets the line.
+    """Return the edges of images as an unsteady hand would draw them.
 
     Args:
         images: Photographs, uint8, n × size × size.

@@ -21,7 +21,7 @@ class Town:
     Attributes:
         tiles: uint8, TILES² × 28 × 28.
         labels: Class of each tile.
-        image: Which image each tile is.
+        image: Index of the image of each tile.
         district: District of each tile.
     """
 

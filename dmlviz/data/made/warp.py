@@ -8,8 +8,8 @@ def affine_matrices(turn: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return the matrices that turn an offset (rows, columns) and scale it.
 
     Args:
-        turn: n angles in degrees.
-        scale: n factors; 2 makes an offset twice as long.
+        turn: Angles in degrees (n).
+        scale: Factors (n); 2 makes an offset twice as long.
 
     Returns:
         n × 2 × 2.
@@ -32,8 +32,8 @@ def sample(
 
     Args:
         images: Images, k × h × w.
-        index: Which image each square is taken from, n.
-        centers: Where the middle of each square lies (row, column), n × 2.
+        index: Index of the image of each square, n.
+        centers: Center of each square (row, column), n × 2.
         matrices: From offsets in the square to offsets in the image, n × 2 × 2.
         size: Side of the squares in pixels.
         outside: Value beyond the edges of the image.

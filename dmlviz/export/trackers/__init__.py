@@ -3,7 +3,7 @@
 from importlib import import_module
 from importlib.util import find_spec
 
-from dmlviz.catalog.trackers import TRACKERS
+from dmlviz.catalog.export_formats import TRACKERS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 
@@ -14,12 +14,12 @@ def log_run(tracker: str, export: RunExport, target: str | None = None) -> str:
     """Log a run in an experiment tracker.
 
     Args:
-        tracker: a name in TRACKERS.
-        export: the run.
-        target: the folder (TensorBoard), address (MLflow) or project (Weights & Biases); by default that of the spec.
+        tracker: A name in TRACKERS.
+        export: The run.
+        target: The folder (TensorBoard), address (MLflow) or project (Weights & Biases); by default that of the spec.
 
     Returns:
-        Where it is now: a folder or an address.
+        Its new place: a folder or an address.
 
     Raises:
         UserError: For an unknown tracker, a run that has not finished or is logged there already, a library that is not

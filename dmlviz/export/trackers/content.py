@@ -1,4 +1,4 @@
-"""What every tracker gets: settings, and values by step."""
+"""The content for every tracker: settings, and values by step."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,17 +7,15 @@ from typing import Any
 
 from dmlviz.runs.run import Run
 
-_OF_A_STEP = ("loss", "active", "positive_distance", "negative_distance", "images_per_second")
-
 
 @dataclass(frozen=True)
 class Values:
     """Values that belong to one step.
 
     Attributes:
-        step: the step.
-        time: when they were measured (seconds since 1970).
-        values: the numbers by name, such as "validation/map_at_r".
+        step: The step.
+        time: Time of measurement (seconds since 1970).
+        values: The numbers by name, such as "validation/map_at_r".
     """
 
     step: int
@@ -38,13 +36,17 @@ def values_by_step(run: Run) -> Iterator[Values]:
     for event in run.events():
         match event["event"]:
             case "step":
-                values = {f"train/{name}": event[name] for name in _OF_A_STEP}
+                values = {
+                    "train/loss": event["loss"],
+                    "train/active": event["active"],
+                    "train/positive_distance": event["positive_distance"],
+                    "train/negative_distance": event["negative_distance"],
+                    "train/images_per_second": event["images_per_second"],
+                }
             case "snapshot":
                 values = _scores(event["scored_on"], event["metrics"]) | _scores("train", event.get("train_metrics"))
             case "finished" | "stopped":
-                values = {}
-                for images, scores in (("test", "metrics"), ("validation", "validation_metrics")):
-                    values |= _scores(images, event.get(scores))
+                values = _scores("test", event.get("metrics")) | _scores("validation", event.get("validation_metrics"))
                 values |= _scores("train", event.get("train_metrics"))
             case _:
                 continue

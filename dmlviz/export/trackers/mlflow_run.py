@@ -70,7 +70,8 @@ def _log(client: Any, export: RunExport, target: str) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         for format, name in (("html", "map.html"), ("csv", "images.csv")):
             client.log_artifact(logged, str(save(format, export, Path(folder) / name)))
-    client.set_terminated(logged, end_time=round((run.end or {})["time"] * 1000))
+    end = run.end
+    client.set_terminated(logged, end_time=round(end["time"] * 1000) if end else None)
     return experiment, str(logged)
 
 

@@ -28,7 +28,7 @@ def _write(export: RunExport, folder: Path) -> None:
     from torch.utils.tensorboard import SummaryWriter
 
     from dmlviz.data import sprite_sheet
-    from dmlviz.export.projector import MAX_SIDE
+    from dmlviz.export.tables import MAX_SIDE
 
     run = export.run
     with SummaryWriter(str(folder)) as writer:
@@ -47,6 +47,6 @@ def _write(export: RunExport, folder: Path) -> None:
             torch.from_numpy(np.array(export.embeddings, np.float32)),
             metadata=[export.classes[label] for label in export.labels],
             label_img=pictures,
-            global_step=(run.end or {}).get("step"),
+            global_step=run.end_step,
             tag="test_images",
         )

@@ -44,7 +44,7 @@ def log(export: RunExport, target: str) -> str:
 
 
 def _kept_offline(run_id: str) -> Path | None:
-    """The folder of this run, if it is to be kept on this machine and is already: wandb would add another one."""
+    """Return the folder of this run if it is kept offline and exists already: wandb would add another one."""
     import wandb
 
     settings = wandb.setup().settings
@@ -54,7 +54,7 @@ def _kept_offline(run_id: str) -> Path | None:
 
 
 def _merged(export: RunExport) -> dict[int, dict[str, float]]:
-    """All values of a step together: a step that is logged twice would lose the second half."""
+    """Merge all values of a step: a step that is logged twice would lose the second half."""
     merged: dict[int, dict[str, float]] = {}
     for point in values_by_step(export.run):
         merged.setdefault(point.step, {}).update(point.values)

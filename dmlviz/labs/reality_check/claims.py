@@ -1,9 +1,12 @@
-"""How a paper wins: what it may claim of a loss, given the tricks that its comparison uses; from the results alone."""
+"""Claims of a paper about a loss, given the tricks that its comparison uses; from the results alone."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import plotly.graph_objects as go
+
+from dmlviz.figures.style import ACCENT, MUTED, figure, theme_of
 from dmlviz.labs.reality_check.contestants import CONTRASTIVE, Contestant
 from dmlviz.labs.reality_check.plan import BASELINES
 from dmlviz.labs.reality_check.rows import final_results
@@ -29,9 +32,9 @@ class Claim:
 
     Attributes:
         own: MAP@R of the loss, as reported.
-        own_runs: How many runs that comes from.
+        own_runs: Number of runs that it comes from.
         baseline: MAP@R of the contrastive loss, as it was run for the comparison.
-        baseline_runs: How many runs that is the mean of.
+        baseline_runs: Number of runs of which it is the mean.
     """
 
     own: float
@@ -82,3 +85,54 @@ def _score(result: TrialResult, tricks: Collection[Trick]) -> float:
     if "four_nets" in tricks:
         return float(result.values["concatenated"]["map_at_r"])
     return float(result.values["peeked"] if "best_step" in tricks else result.values["separated"]["map_at_r"])
+
+
+def draw_claim(title: str, claimed: Claim, fair: Claim, dark: bool = False) -> go.Figure:
+    """Draw a claim.
+
+    Args:
+        title: Title of the new loss.
+        claimed: Claim of a paper about it.
+        fair: The same without tricks.
+        dark: Use the dark theme.
+    """
+    theme = theme_of(dark)
+    names = ["Contrastive, as it was run", f"{title}, as it is reported"]
+    values = [100 * claimed.baseline, 100 * claimed.own]
+    level = [100 * fair.baseline, 100 * fair.own]
+    bars = go.Bar(
+        x=values,
+        y=names,
+        orientation="h",
+        width=0.5,
+        marker={"color": [MUTED[theme], ACCENT[theme]]},
+        text=[f"{value:.1f}" for value in values],
+        textposition="inside",
+        insidetextanchor="start",
+        name="in the paper",
+        hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
+        showlegend=False,
+    )
+    outlines = go.Bar(
+        x=level,
+        y=names,
+        orientation="h",
+        width=0.72,
+        marker={"color": "rgba(0,0,0,0)", "line": {"color": [MUTED[theme], ACCENT[theme]], "width": 2}},
+        name="on the level field",
+        hovertemplate="on the level field: %{x:.1f} %<extra></extra>",
+        showlegend=False,
+    )
+    about = (
+        f"Filled: MAP@R of the comparison (runs: {claimed.baseline_runs} of the contrastive loss, {claimed.own_runs} "
+        f"of {title}). Outlines: the level field. No interval is drawn."
+    )
+    return figure(
+        [bars, outlines],
+        "What the paper claims",
+        about,
+        theme,
+        barmode="overlay",
+        xaxis={"title": "MAP@R, %", "rangemode": "tozero"},
+        yaxis={"automargin": True, "autorange": "reversed"},
+    )

@@ -35,7 +35,7 @@ class Contestant:
         title: Its name in the tables of the paper.
         year: The year in which it was published.
         loss: Its name in the catalog.
-        space: What is searched, besides the learning rate.
+        space: Settings that are searched, besides the learning rate.
         fixed: Fields of `TrainConfig` that are not searched.
     """
 
@@ -54,18 +54,14 @@ class Contestant:
 
 LEARNING_RATE = Dimension("learning_rate", 3e-4, 3e-2, 4e-3, log=True)
 WEIGHTS_RATE = Dimension("loss_learning_rate", 1e-3, 1.0, 4e-3, log=True)
-_SCALE = Dimension("scale", 4, 64, 20, log=True)
-_MS = (
-    Dimension("alpha", 0.5, 20, 2, log=True),
-    Dimension("beta", 10, 100, 50, log=True),
-    Dimension("base", 0, 0.9, 0.5),
-)
-_TWO_MARGINS = (Dimension("margin", 0.3, 1.6, 1), Dimension("pos_margin", 0, 0.4, 0))
+_SCALE = Dimension("scale", 1, 64, 20, log=True)
+_MS = (Dimension("beta", 10, 100, 50, log=True), Dimension("base", 0, 0.9, 0.5))
+_TWO_MARGINS = (Dimension("margin", 0.3, 2, 1), Dimension("pos_margin", 0, 0.4, 0))  # unit vectors are 2 apart at most
 
 CONTRASTIVE = Contestant("contrastive", "Contrastive", 2006, "contrastive_linear", _TWO_MARGINS)
 TRIPLET = Contestant("triplet", "Triplet", 2009, "triplet", (Dimension("margin", 0.02, 0.6, 0.2),))
 NT_XENT = Contestant("nt_xent", "NT-Xent", 2018, "nt_xent", (Dimension("temperature", 0.02, 0.5, 0.1, log=True),))
-ARCFACE = Contestant("arcface", "ArcFace", 2019, "arcface", (Dimension("margin", 0, 0.7, 0.5), _SCALE, WEIGHTS_RATE))
+ARCFACE = Contestant("arcface", "ArcFace", 2019, "arcface", (Dimension("margin", 0, 1.5, 0.5), _SCALE, WEIGHTS_RATE))
 
 CONTESTANTS = (
     CONTRASTIVE,
@@ -83,14 +79,18 @@ CONTESTANTS = (
     Contestant("cosface", "CosFace", 2018, "cosface", (Dimension("margin", 0, 0.5, 0.35), _SCALE, WEIGHTS_RATE)),
     ARCFACE,
     Contestant("fastap", "FastAP", 2019, "fastap", (Dimension("bins", 2, 50, 10, log=True, whole=True),)),
-    Contestant("snr", "SNR", 2019, "snr_contrastive", (*_TWO_MARGINS, Dimension("regularizer", 0, 1, 0.1))),
-    Contestant("ms", "MS", 2019, "multi_similarity", _MS, {"miner": None}),
+    Contestant(
+        "snr", "SNR", 2019, "snr_contrastive", (*_TWO_MARGINS, Dimension("regularizer", 1e-4, 1, 0.1, log=True))
+    ),
+    Contestant(
+        "ms", "MS", 2019, "multi_similarity", (Dimension("alpha", 0.05, 20, 2, log=True), *_MS), {"miner": None}
+    ),
     Contestant(
         "ms_miner",
         "MS+Miner",
         2019,
         "multi_similarity",
-        (*_MS, Dimension("epsilon", 0, 0.5, 0.1)),
+        (Dimension("alpha", 0.5, 20, 2, log=True), *_MS, Dimension("epsilon", 0, 0.5, 0.1)),
         {"miner": "multi_similarity"},
     ),
     Contestant(
@@ -99,7 +99,7 @@ CONTESTANTS = (
         2019,
         "soft_triple",
         (
-            Dimension("la", 4, 64, 20, log=True),
+            Dimension("la", 1, 64, 20, log=True),
             Dimension("gamma", 0.02, 1, 0.1, log=True),
             Dimension("centers", 1, 5, 2, whole=True),
             WEIGHTS_RATE,

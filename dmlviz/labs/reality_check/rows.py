@@ -87,7 +87,7 @@ def _tricks(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 
 def _years(results: Sequence[TrialResult]) -> list[FigureRow]:
-    """The gain of each loss by its year: as claimed with all tricks, and on the level field."""
+    """Return the gain of each loss by its year: as claimed with all tricks, and on the level field."""
     steps = gains(results)
     rows = []
     for contestant in sorted(CONTESTANTS, key=lambda one: one.year):
@@ -103,7 +103,7 @@ def _label(contestant: Contestant) -> str:
 
 
 def _search(results: Sequence[TrialResult]) -> list[FigureRow]:
-    """The best validation score after each trial of the search."""
+    """Return the best validation score after each trial of the search."""
     rows = []
     for contestant in CONTESTANTS:
         best = 0.0

@@ -1,4 +1,4 @@
-"""What lies beside a log: run.json, projection.json, metrics.json and a custom data set's description."""
+"""Files beside a log: run.json, projection.json, metrics.json and a custom data set's description."""
 
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -34,7 +34,7 @@ class ClassSplitDescription(TypedDict):
 
 @with_config(STRICT)
 class FeaturesDescription(TypedDict):
-    """What a backbone made of each image, as in `Features`."""
+    """The features that a backbone made of each image, as in `Features`."""
 
     backbone: Word
     weights: Id

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dmlviz.errors import DamagedFileError
+from dmlviz.storage.arrays import reading
+from dmlviz.storage.regular_file import open_regular
 from dmlviz.storage.text import one_line
 
 T = TypeVar("T")
@@ -37,12 +39,8 @@ def parse(adapter: TypeAdapter[T], text: bytes, path: Path, place: str = "") -> 
 
 def read(adapter: TypeAdapter[T], path: Path) -> T:
     """Read and validate a JSON file; raise FileNotFoundError or DamagedFileError."""
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise DamagedFileError(path, (error.strerror or type(error).__name__).lower()) from None
+    with reading(path), open_regular(path) as file:
+        text = file.read(MAX_JSON_BYTES + 1)
     if not text.strip():
         raise DamagedFileError(path, "it is empty")
     if len(text) > MAX_JSON_BYTES:

@@ -15,11 +15,11 @@ export type Row = number[];
 /** A batch out of base64. */
 export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "push" | "force" | "centers" | "sheet"> {
   n: number;
-  /** What the loss took for the images' classes: without labels, which image each is a view of. */
+  /** Class of each image as the loss sees it: without labels, the image that each is a view of. */
   groups: number[];
   space: ImageSpace;
   rows: Row[];
-  /** What the loss makes of each row, once the server has sent it, or why it has not. */
+  /** The terms of each row, once the server has sent them, or the reason why it has not. */
   terms: BatchTerms | null;
   termsError: string;
   places: Float32Array;
@@ -32,7 +32,7 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   tuples: ComparedTuples;
 }
 
-/** What an image is to the loss: of its class, or without labels only itself. */
+/** Class of an image for the loss: its class, or without labels itself. */
 export const nameOf = (b: Pick<LoadedBatch, "classes" | "labels" | "images" | "copy_of">, image: number): string =>
   b.copy_of ? `image ${b.images[image]}` : b.classes[b.labels[image]];
 
@@ -41,7 +41,7 @@ export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
   return new KINDS[kind](decodeBase64(text).buffer) as Numbers<K>;
 }
 
-/** A batch out of what dmlviz/runs/…/batches/STEP.json answers (see app/payloads/batches.py). */
+/** A batch out of what dmlviz/runs/…/batches/STEP.json answers (see app/dmlviz_app/batch_explorer/payloads.py). */
 export function parseBatch(answer: BatchAnswer): LoadedBatch {
   const { tuples } = answer;
   const n = answer.labels.length;
@@ -72,7 +72,7 @@ export function sortByClass(labels: number[]): number[] {
   return labels.map((_, i) => i).sort((a, b) => labels[a] - labels[b] || a - b);
 }
 
-/** Where a class begins and ends in an order by class. */
+/** Begin and end of a class in an order by class. */
 export interface Band {
   label: number;
   from: number;

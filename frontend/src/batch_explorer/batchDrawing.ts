@@ -1,8 +1,39 @@
-// How a batch is drawn: its margins, comparisons, forces, images and class vectors, each onto the same canvas.
+// Draws a batch: its margins, comparisons, forces, images and class vectors, each onto the same canvas.
 import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
 import type { BatchStage } from "./batchStage.ts";
-import { pickLines, STROKES, type Line, type Shown } from "./difficultyStyles.ts";
-import { rings } from "./margins.ts";
+import { type Line, pickLines, type Shown, STROKES } from "./difficultyStyles.ts";
+import type { LoadedBatch, Row } from "./batch.ts";
+
+interface Ring {
+  radius: number;
+  what: "positive" | "near" | "margin";
+}
+
+/**
+ * Rings around the first image of a comparison, in the distances of the loss. Only in a plane that is
+ * the space itself, where a circle is what lies so far away.
+ */
+export function rings(b: LoadedBatch, row: Row | null): Ring[] {
+  const { measure, margin: gap, positive_threshold: near, negative_threshold: far } = b.thresholds;
+  if (b.view !== "plane" || measure === "cosine" || !row || b.tuples.kind === "classes") return [];
+  const radius = (value: number) => (measure === "sqeuclidean" ? Math.sqrt(Math.max(0, value)) : value);
+  if (b.tuples.kind === "triplets") {
+    const positive = b.space.distance(row[0], row[1], measure);
+    const found: Ring[] = [{ radius: radius(positive), what: "positive" }];
+    return gap > 0 ? [...found, { radius: radius(positive + gap), what: "margin" }] : found;
+  }
+  return (
+    [
+      [near, "near"],
+      [far, "margin"],
+    ] as const
+  ).flatMap(([value, what]) => (value !== null && value > 0 ? [{ radius: radius(value), what }] : []));
+}
+
+type Themed = Record<"light" | "dark", Rgb>;
+
+export const POSITIVE_COLOR: Themed = { light: [31, 138, 124], dark: [62, 190, 172] };
+export const NEGATIVE_COLOR: Themed = { light: [201, 62, 85], dark: [240, 110, 128] };
 
 const MAX_ARROW_PX = 46; // of the strongest push
 
@@ -13,7 +44,7 @@ export interface CanvasLook {
   colors: Rgb[];
   positive: Rgb;
   negative: Rgb;
-  /** Which kinds of comparison are shown, and those of which images; all where there are none. */
+  /** The kinds of comparison that are shown, and their images; all if there are none. */
   shown: Shown;
   of: number[];
   chosen: number | null;
@@ -21,10 +52,10 @@ export interface CanvasLook {
   /** Images of what is chosen. */
   involved: number[];
   lines: boolean;
-  /** Whether satisfied comparisons fade. */
+  /** True if satisfied comparisons fade. */
   active: boolean;
   arrows: boolean;
-  /** How far the images have gone, 0 to 1. */
+  /** Share of the step that the images have moved, 0 to 1. */
   gone: number;
   /** Of the device, a CSS pixel. */
   pixels: number;
@@ -63,7 +94,7 @@ export function drawMovement(context: Context, stage: BatchStage, { theme }: Can
   context.stroke();
 }
 
-/** What is compared with what; returns the lines. */
+/** Draws and returns the lines of the comparisons. */
 export function drawComparisons(context: Context, stage: BatchStage, view: CanvasLook): Line[] {
   const { b } = stage;
   const lines: Line[] = [];
@@ -89,7 +120,7 @@ export function drawComparisons(context: Context, stage: BatchStage, view: Canva
   return lines;
 }
 
-/** What the chosen comparison asks for, as circles around its first image. */
+/** Draws the thresholds of the chosen comparison, as circles around its first image. */
 export function drawMargin(context: Context, stage: BatchStage, chosen: number, { theme, negative }: CanvasLook): void {
   const { b } = stage;
   const [x, y] = stage.where(b.rows[chosen][0]);
@@ -141,7 +172,7 @@ export function drawPoints(
   context.globalAlpha = 1;
 }
 
-/** What stands for each class, with its name where there are few. */
+/** Draws the class centers, with their names where there are few. */
 export function drawCenters(context: Context, stage: BatchStage, { theme, colors }: CanvasLook): void {
   const { centers, classes } = stage.b;
   if (!centers) return;

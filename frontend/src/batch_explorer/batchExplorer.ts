@@ -5,6 +5,7 @@ import { RunSubscription } from "../charts/runSubscription.ts";
 import { h, setData } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { mount, type ComponentArguments } from "../lib/mount.ts";
+import { readTheme } from "../lib/theme.ts";
 import style from "./batchExplorer.css";
 import { BatchView } from "./batchView.ts";
 import { DistanceHistogram } from "./distanceHistogram.ts";
@@ -18,7 +19,7 @@ export default function ({ parentElement, data }: ComponentArguments<Source>) {
   );
 }
 
-/** What lies in a drawer. */
+/** A drawer. */
 interface DrawerView {
   readonly node: HTMLElement;
   /** Another run, or the same anew: nothing is known of it yet. */
@@ -93,6 +94,8 @@ class AccordionSection {
       this.update(this.source);
     }
     this.view?.open(open);
+    if (open)
+      this.panel.scrollIntoView?.({ block: "nearest", behavior: readTheme(this.panel).still ? "auto" : "smooth" });
   }
 
   destroy(): void {

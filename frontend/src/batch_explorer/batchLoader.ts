@@ -1,5 +1,6 @@
-// The batches that a run has recorded, which of them is shown, and what the server tells of it.
-import { ROUTES, type BatchAnswer, type BatchTerms } from "../protocol.ts";
+// The recorded batches of a run, the one that is shown, and the server's answers about it.
+import type { BatchAnswer, BatchTerms } from "../protocol.ts";
+import { ROUTES } from "../lib/server.ts";
 import { parseBatch, type LoadedBatch } from "./batch.ts";
 import { JsonCache } from "./jsonCache.ts";
 
@@ -10,10 +11,10 @@ export class BatchLoader {
   step: number | null = null;
   batch: LoadedBatch | null = null;
   error = "";
-  /** Whether a person chose the step. */
+  /** True if a person chose the step. */
   private byHand = false;
   private isOver = false;
-  /** Whether the picture is that of the end. */
+  /** True if the picture is that of the end. */
   private isFinal = false;
   private url = "";
   private answers: JsonCache<BatchAnswer>;
@@ -45,7 +46,7 @@ export class BatchLoader {
     if (!this.byHand && !isOpen) this.step = this.steps[Math.min(2, this.steps.length - 1)] ?? null;
   }
 
-  /** Whether the server has sent all that the run has. */
+  /** True if the server has sent all that the run has. */
   settle(): void {
     this.isFinal = true;
   }
@@ -55,7 +56,7 @@ export class BatchLoader {
     this.byHand = true;
   }
 
-  /** Why there is no batch to look at; empty where there is one, or one is on its way. */
+  /** The reason why there is no batch to show; empty if there is one, or if one is on its way. */
   get message(): string {
     if (this.error || this.steps.length) return this.error;
     return this.isOver ? "No recorded batches for this run." : "Waiting for the first batch …";

@@ -1,4 +1,4 @@
-// Where the images of a batch lie on the canvas, now and after the step. Pure: no DOM.
+// Positions of a batch's images on the canvas, before and after the step. Pure: no DOM.
 import type { LoadedBatch, Row } from "./batch.ts";
 import { magnification } from "./stepAnimation.ts";
 
@@ -12,7 +12,7 @@ export class BatchStage {
   scale = 1;
   private corner: Point = [0, 0];
   private gone = 0;
-  /** Where the images go, as far as is shown. */
+  /** Positions of the images after the step. */
   private moved: number[];
   private boxes: [Box, Box];
 
@@ -44,7 +44,7 @@ export class BatchStage {
     return this.place(places[2 * i], places[2 * i + 1]);
   }
 
-  /** Where image i is now. */
+  /** Current position of image i. */
   where(i: number): Point {
     const { places } = this.b;
     const at = (k: number) => places[2 * i + k] + (this.moved[2 * i + k] - places[2 * i + k]) * this.gone;
@@ -63,7 +63,7 @@ export class BatchStage {
     return best;
   }
 
-  /** Where the lines of a comparison lead, from its first image: [place, whether it should be near]. */
+  /** Ends of a comparison's lines from its first image: [place, whether it should be near]. */
   endpoints(row: Row): [Point, boolean][] {
     const { tuples, groups } = this.b;
     if (tuples.kind === "classes") {

@@ -1,4 +1,4 @@
-// What the loss sees of one batch: its picture, its distances, what is compared, and one step in slow motion.
+// One batch as the loss sees it: its picture, distances, comparisons, and one step in slow motion.
 import { onAnimationFrame } from "../charts/runSubscription.ts";
 import { h, setData } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
@@ -13,7 +13,7 @@ import { ComparisonChoice } from "./comparisonChoice.ts";
 import { DifficultyLegend } from "./difficultyLegend.ts";
 import { DistanceMatrix, shades, type Pair } from "./distanceMatrix.ts";
 import { MomentPlayer } from "./momentPlayer.ts";
-import { NEGATIVE_COLOR, POSITIVE_COLOR } from "./pairColors.ts";
+import { NEGATIVE_COLOR, POSITIVE_COLOR } from "./batchDrawing.ts";
 import {
   GRADIENT_MOMENT,
   meanDistances,

@@ -1,4 +1,4 @@
-// Which comparison of a batch is chosen, and of which images comparisons are shown. Pure: no DOM.
+// The chosen comparison of a batch, and the images whose comparisons are shown. Pure: no DOM.
 import type { LoadedBatch } from "./batch.ts";
 import { pickLines, type Shown } from "./difficultyStyles.ts";
 import type { Pair } from "./distanceMatrix.ts";
@@ -11,7 +11,7 @@ export class ComparisonChoice {
   chosen: number | null = null;
   /** Images whose comparisons are shown; all where there are none. */
   images: number[] = [];
-  /** Which kinds are shown. */
+  /** The kinds that are shown. */
   shown: Shown = [true, true, true];
   private batch: LoadedBatch | null = null;
   private byHand = false;
@@ -60,7 +60,7 @@ export class ComparisonChoice {
     if (list.length) this.pick(list[(list.indexOf(this.chosen ?? -1) + by + list.length) % list.length]);
   }
 
-  /** Whether the terms that a comparison takes part in are next to nothing. */
+  /** True if the terms of a comparison are close to 0. */
   isSatisfied(index: number): boolean {
     let satisfied = this.satisfied.get(index);
     if (satisfied === undefined) {

@@ -13,7 +13,7 @@ const MEANINGS = {
   pairs: ["same class", "different classes"],
 };
 
-/** What lines of the two colors connect: a near and a far side. */
+/** The two ends of the lines, by color: a near and a far side. */
 export function meaningsOf({ copy_of, tuples }: Pick<LoadedBatch, "copy_of" | "tuples">): string[] {
   if (copy_of) return MEANINGS.views;
   return tuples.kind === "classes" ? MEANINGS.classes : MEANINGS.pairs;

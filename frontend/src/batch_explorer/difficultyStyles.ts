@@ -1,10 +1,10 @@
-// How comparisons are drawn: three strokes for three kinds, and which of many are drawn at all. Pure: no DOM.
+// Styles of comparisons: three strokes for three kinds, and the choice of those that are drawn. Pure: no DOM.
 import type { LoadedBatch } from "./batch.ts";
 
 export const DIFFICULTIES = ["easy", "semi-hard", "hard"] as const;
 export const MAX_LINES = 140;
 
-/** Which of the three kinds are shown. */
+/** The kinds that are shown. */
 export type Shown = boolean[];
 
 /** The number of a comparison, and where its line begins and ends. */

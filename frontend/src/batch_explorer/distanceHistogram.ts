@@ -1,5 +1,6 @@
-// How far test images of one class and of two classes are apart, with the loss's margin and a threshold to drag.
-import { ROUTES, type DistancesAnswer } from "../protocol.ts";
+// Distances of test images of one class and of two classes, with the loss's margin and a threshold to drag.
+import type { DistancesAnswer } from "../protocol.ts";
+import { ROUTES } from "../lib/server.ts";
 import { digits as short, grouped, percent } from "../lib/format.ts";
 import { onAnimationFrame } from "../charts/runSubscription.ts";
 import { pathOf, scale, setAttributes, svg } from "../charts/svg.ts";
@@ -217,7 +218,7 @@ export class DistanceHistogram {
   }
 }
 
-/** Where the loss leaves pairs alone; for a loss without such places its margin as a ruler. */
+/** The distances beyond which the loss ignores pairs; for a loss without them its margin as a ruler. */
 function margins(
   {
     thresholds: { positive_threshold: near, negative_threshold: far, margin: gap, is_hinge: sharp },

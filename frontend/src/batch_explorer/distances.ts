@@ -1,7 +1,7 @@
-// How far the images of a batch are apart. Pure: no DOM.
+// Distances between the images of a batch. Pure: no DOM.
 import type { BatchAnswer } from "../protocol.ts";
 
-/** How distances are measured; "cosine" is 1 − cosine. */
+/** The distance measure; "cosine" is 1 − cosine. */
 export type Measure = BatchAnswer["thresholds"]["measure"];
 
 const SHORTEST = 1e-12; // below this a point has no direction

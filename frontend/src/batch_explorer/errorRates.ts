@@ -1,4 +1,4 @@
-// What a threshold on the distance would accept and reject, from two histograms. Pure: no DOM.
+// Shares that a threshold on the distance accepts and rejects, from two histograms. Pure: no DOM.
 
 /** Pairs of one class and of two by distance, from 0 to `high`. */
 export interface Histograms {

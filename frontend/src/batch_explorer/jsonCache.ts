@@ -6,7 +6,7 @@ export type Answer<T> = T | { error: string };
 
 type Fetch = (url: string) => Promise<Pick<Response, "ok" | "json">>;
 
-/** Asks for JSON and keeps the last answers; `onanswer` is told when one came. */
+/** Requests JSON and keeps the last answers; `onanswer` is called when one arrives. */
 export class JsonCache<T> {
   private known = new Map<string, Answer<T>>();
   private asking: string | null = null;

@@ -113,7 +113,7 @@ function atom(reader: Reader): string {
   throw new Error(`a formula has an unknown \\${name}`);
 }
 
-/** What a command takes: a group, or one sign; of a number only its first digit. */
+/** The argument of a command: a group, or one sign; of a number only its first digit. */
 function argument(reader: Reader): string {
   const token = reader.tokens[reader.at];
   if (/^[0-9]./.test(token)) reader.tokens.splice(reader.at, 1, token[0], token.slice(1));

@@ -5,7 +5,7 @@ import { GRADIENT_MOMENT, MOMENT_MS, MOMENTS, UPDATE_MOMENT } from "./stepAnimat
 export class MomentPlayer {
   moment = GRADIENT_MOMENT;
   isPlaying = false;
-  /** When the moment began; null: it is over. */
+  /** Start of the moment; null: it is over. */
   private since: number | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private buttons = MOMENTS.map((name, moment) =>

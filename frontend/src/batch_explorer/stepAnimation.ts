@@ -72,7 +72,7 @@ function movementText(b: LoadedBatch): string {
   return `The same images after one update. Weights are shared, so images do not move exactly along their gradients.${shown}`;
 }
 
-/** How many times as large the movement of a step is shown, so that it can be seen at all; null where there is none. */
+/** Factor by which the movement of a step is enlarged to be visible; null if there is no movement. */
 export function magnification({ n, places, moved: later }: Pick<LoadedBatch, "n" | "places" | "moved">): number | null {
   const box = [Infinity, Infinity, -Infinity, -Infinity];
   let way = 0;
@@ -124,7 +124,7 @@ export function meanDistances({ groups, n }: Pick<LoadedBatch, "groups" | "n">, 
   return { same: sums[0] / Math.max(1, counts[0]), different: sums[1] / Math.max(1, counts[1]) };
 }
 
-/** What is visible at a moment, so many milliseconds into it. */
+/** The visible parts of a moment, so many milliseconds into it. */
 export function visible(moment: number, elapsed = Infinity): Visible {
   const gone = moment < UPDATE_MOMENT ? 0 : ease(Math.min(1, Math.max(0, (elapsed - 300) / 1500)));
   return {
@@ -138,7 +138,7 @@ export function visible(moment: number, elapsed = Infinity): Visible {
 
 const ease = (t: number) => (t < 0.5 ? 2 * t * t : 1 - (2 - 2 * t) ** 2 / 2);
 
-/** What the kinds mean for this loss, for the legend. */
+/** Meanings of the kinds for this loss, for the legend. */
 export function difficultyLabels(b: Pick<LoadedBatch, "tuples" | "thresholds">): string[] {
   if (b.tuples.kind === "classes") {
     return ["right, its term below 0.01", "right, but not by enough", "another class wins"];

@@ -51,10 +51,10 @@ export class StepSlider {
 
   /** Says whether there is more to show. */
   onEvent(event: StreamEvent): boolean {
-    if (event.event === "started") this.total = event.steps ?? 1;
-    if (event.event === "batch") this.kept.set(event.step, event.active);
+    if (event.event === "started" && "steps" in event) this.total = event.steps ?? 1;
+    if (event.event === "batch") this.kept.set(event.step, event.active ?? NaN);
     if (event.event === "stopped") this.total = event.step || this.total;
-    if (event.event !== "step" || !Number.isFinite(event.active)) return false;
+    if (event.event !== "step" || event.active === null) return false;
     this.points.push({ step: event.step, loss: event.active });
     return true;
   }
@@ -98,8 +98,8 @@ export class StepSlider {
         ];
       }),
     );
-    const now = step === null ? undefined : this.kept.get(step);
-    const strong = h("strong", {}, now === undefined ? "–" : `${Math.round(100 * now)} %`);
+    const now = step === null ? NaN : (this.kept.get(step) ?? NaN);
+    const strong = h("strong", {}, !Number.isFinite(now) ? "–" : `${Math.round(100 * now)} %`);
     this.words.replaceChildren(
       "Batch of step ",
       h("strong", {}, step === null ? "–" : grouped(step)),

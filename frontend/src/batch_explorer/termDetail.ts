@@ -35,7 +35,7 @@ function formulaNodes(b: LoadedBatch, index: number): HTMLElement[] {
   return [formula(b.loss_of.formula), words(valuesOf(b, index))];
 }
 
-/** What comes out, in a sentence. */
+/** The result, in a sentence. */
 function valuesOf({ terms, termsError }: LoadedBatch, index: number): string {
   if (!terms) return termsError || "Computing the terms …";
   if (terms.reason) return terms.reason;

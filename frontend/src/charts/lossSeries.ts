@@ -8,7 +8,7 @@ export interface LossPoint {
 }
 
 export interface LossSeries {
-  /** How many steps there will be. */
+  /** Total number of steps. */
   total: number | null;
   points: LossPoint[];
   /** The steps that have a frame. */
@@ -34,10 +34,10 @@ export const emptySeries = (): LossSeries => ({
 export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
   switch (event.event) {
     case "started":
-      Object.assign(losses, emptySeries(), { total: event.steps ?? null });
+      Object.assign(losses, emptySeries(), { total: "steps" in event ? event.steps : null });
       return true;
     case "step":
-      if (!Number.isFinite(event.loss)) return false;
+      if (event.loss === null) return false;
       losses.points.push({ step: event.step, loss: event.loss });
       losses.steps += 1;
       losses.terms += event.terms_per_image ?? 0;
@@ -59,7 +59,7 @@ export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
   }
 }
 
-/** What an image costs, on average over the run: how many loss terms it is in, and how many images a second train. */
+/** Mean cost of an image over the run: the number of its loss terms, and the images trained a second. */
 export function costOf({ steps, terms, seconds }: LossSeries): {
   terms: number | null;
   imagesPerSecond: number | null;

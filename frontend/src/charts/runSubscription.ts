@@ -1,4 +1,4 @@
-// How a small component follows a run: everything known so far, then everything that comes, drawn once a frame.
+// Lets a small component follow a run: all events so far, then each new one, drawn once a frame.
 import { stream, type StreamEvent } from "../lib/eventStream.ts";
 
 /** Redraws on the next animation frame, however often it is asked. */
@@ -22,7 +22,7 @@ export interface RunSource {
 
 /** Follows one stream of events at a time; `reset` is called before the first event of each, `onEvent` with every one. */
 export class RunSubscription {
-  /** What is followed: a run, a projection, and when it was begun. */
+  /** The followed run, its projection, and the time of its begin. */
   name: string | null = null;
   private leave: () => void = () => {};
 
@@ -31,7 +31,7 @@ export class RunSubscription {
     private onEvent: (event: StreamEvent) => void,
   ) {}
 
-  /** Follow a run (or its projection `pid`) from `events_url`; `begun` tells a run that is trained again. */
+  /** Follow a run (or its projection `pid`) from `events_url`; `begun` distinguishes a run that is trained again. */
   subscribe({ run, pid = null, begun = null, events_url = null }: RunSource): void {
     const name = `${run}/${pid}/${begun}`;
     if (name === this.name) return;

@@ -28,7 +28,7 @@ export function setAttributes(node: Element, attributes: SvgAttributes): void {
 export const pathOf = (points: readonly (readonly [number, number])[]): string =>
   points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-/** Where `value` lies between `low` and `high`, drawn from `from` to `to`; the middle when they are equal. */
+/** Map `value` from [`low`, `high`] to [`from`, `to`]; to the middle when `low` and `high` are equal. */
 export const scale =
   (low: number, high: number, from: number, to: number) =>
   (value: number): number =>

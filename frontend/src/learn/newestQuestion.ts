@@ -8,14 +8,14 @@ export class NewestQuestion<Question, Answer> {
   private waiting: [string, Question] | null = null;
   private over = false;
 
-  /** `onanswer` is told every answer and its question, `onerror` why there was none. */
+  /** `onanswer` receives every answer with its question, `onerror` the reason of a failure. */
   constructor(
     private onanswer: (answer: Answer, question: Question) => void,
     private onerror: (why: string) => void,
     private fetch: Fetch = fetchServer,
   ) {}
 
-  /** Whether nothing is under way. */
+  /** True if no question is under way. */
   get idle(): boolean {
     return !this.asking;
   }

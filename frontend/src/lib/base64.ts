@@ -5,7 +5,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 /** The bytes of base64 text. */
 export const decodeBase64 = (text: string): Bytes => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-/** What was packed as base64 text, or as the bytes themselves. */
+/** Decode base64 text; bytes are returned as they are. */
 export const bytesOf = (packed: string | Bytes): Bytes => (typeof packed === "string" ? decodeBase64(packed) : packed);
 
 /** Bytes as base64, a piece at a time: a call takes only so many arguments. */

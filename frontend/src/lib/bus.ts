@@ -1,5 +1,5 @@
-// What all components of a page share: a bus for what happens now, and what a component that comes later finds.
-import type { NeighborHistory } from "../protocol.ts";
+// What happens on a page, for all its components. What a person looks at is in workbench/store.ts.
+import type { ItemNeighbors, NeighborHistory, QueryPlaces } from "../protocol.ts";
 import type { Selection } from "./selection.ts";
 
 /** Where an item lies on the map among all, by item; null for those that are not drawn. */
@@ -9,10 +9,24 @@ export interface MapRanks {
   of: Map<number, number | null>;
 }
 
+/** A person's own picture on the maps of a run, and the test images nearest to it. */
+export interface PlacedQuery {
+  run: string;
+  places: QueryPlaces;
+  neighbors: number[];
+}
+
+/** The neighbors of what is pinned, or why there are none. */
+export interface PinnedNeighbors {
+  run: string;
+  item: number | null;
+  found?: ItemNeighbors;
+  trouble?: string;
+}
+
 /** What happens on the page. `source` is whoever tells of it, so that it need not listen to itself. */
 export interface BusEvents {
   hover: { run: string; item: number | null; source: unknown };
-  pin: { run: string; item: number | null; source: unknown };
   /** A map stands at another frame. */
   frame: {
     run: string;
@@ -33,13 +47,15 @@ export interface BusEvents {
   select: { run: string; items: number[]; reason: string | null };
   selection: Selection | null;
   pinned: { run: string; item: number | null };
-  metric: string;
+  /** All test images of a run are embedded now: its neighbors are other ones. */
+  embedded: { run: string };
+  neighbors: PinnedNeighbors;
+  query: PlacedQuery | null;
   ranks: MapRanks;
   /** Open the detail panel; `history` is that of a query image, and "query-history" announces a new one. */
   "open-detail": { run: string; what: "classes" | "history"; history?: NeighborHistory | null };
   "query-history": { run: string; history: NeighborHistory };
   /** Among linked maps. */
-  picked: { source: unknown; mask: Uint8Array | null; reason: string | null };
   look: { source: unknown; eye: { zoom: number; x: number; y: number } | null; gliding: boolean };
   lead: { source: unknown };
 }
@@ -47,19 +63,13 @@ export interface BusEvents {
 type Name = keyof BusEvents;
 type Listener<K extends Name> = (detail: BusEvents[K]) => void;
 
-/** What was said last, for components that come later. */
-export const shared: {
-  mounts: Record<string, number>;
-  pinned?: BusEvents["pinned"];
-  metric?: string;
-  ranks?: MapRanks;
-  selection?: Selection | null;
-} = { mounts: {} };
-
 const listeners = new Map<Name, Set<Listener<never>>>();
+
+const last: Partial<BusEvents> = {};
 
 export const bus = {
   emit<K extends Name>(name: K, detail: BusEvents[K]): void {
+    last[name] = detail;
     for (const listener of [...(listeners.get(name) ?? [])] as Listener<K>[]) listener(detail);
   },
 
@@ -68,5 +78,10 @@ export const bus = {
     const heard = listeners.get(name) ?? new Set();
     listeners.set(name, heard.add(listener));
     return () => void heard.delete(listener);
+  },
+
+  /** What was said last, for a component that comes later. */
+  last<K extends Name>(name: K): BusEvents[K] | undefined {
+    return last[name];
   },
 };

@@ -19,7 +19,7 @@ interface Channel {
   last: number;
   listeners: Set<(event: StreamEvent) => void>;
   source: EventSource | null;
-  /** The number of the question; 0 where nobody asks. */
+  /** The number of the question; 0 if there is none. */
   wanted: number;
   ended: boolean;
   resting: boolean;
@@ -168,7 +168,7 @@ export function createStreams({
       turn();
     },
 
-    /** Call `listener(event)` for everything known so far and for all that comes; returns the way out. */
+    /** Call `listener(event)` for everything known so far and for all that comes; returns a cleanup function. */
     subscribe(run: string, listener: (event: StreamEvent) => void, pid: string | null = null): () => void {
       const channel = channelOf(run, pid);
       for (const event of [...channel.events]) listener(event);

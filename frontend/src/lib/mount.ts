@@ -1,7 +1,7 @@
 // A component lives in its parent element from its first drawing until it is taken away.
 import { h } from "./dom.ts";
 
-/** What Streamlit gives a component at every call. */
+/** Arguments of Streamlit's call of a component. */
 export interface ComponentArguments<Data> {
   parentElement: HTMLElement | ShadowRoot;
   data: Data;
@@ -19,7 +19,7 @@ const mounted = new WeakMap<Node, { component: Component; sheet: HTMLStyleElemen
 
 /**
  * What the page calls whenever there is something new: the component in `parent`, which `make` makes the first time, is
- * given to `update`, and lies beside its style. Returns the way out.
+ * given to `update`, and lies beside its style. Returns a cleanup function.
  */
 export function mount<C extends Component>(
   parent: HTMLElement | ShadowRoot,
@@ -44,9 +44,9 @@ export function mount<C extends Component>(
 }
 
 /**
- * The way out that a component gives Streamlit: it destroys the component once its place has left the page. Streamlit
- * 1.67 also takes the way out of a call that a newer one has overtaken: then the component stays, with the focus and all
- * that somebody has done in it.
+ * The cleanup function that a component gives Streamlit: it destroys the component once its place has left the page. Streamlit
+ * 1.67 also calls the cleanup function of a call that a newer one has overtaken: then the component stays, with the focus and all
+ * the changes that a person has made in it.
  */
 export function whenGone(parent: Node, destroy: () => void): () => void {
   return () => {
@@ -54,7 +54,7 @@ export function whenGone(parent: Node, destroy: () => void): () => void {
   };
 }
 
-/** A component that is drawn anew, by `draw(root, data)`, when it is told something else than before. */
+/** A component that is drawn anew, by `draw(root, data)`, when its data change. */
 export function mountStatic<Data>(
   parent: HTMLElement | ShadowRoot,
   name: string,

@@ -1,5 +1,5 @@
-// What every image contributes to the scores, as the server judged it: which fail a score, class by class, taken for what.
-import { fetchServer } from "./server.ts";
+// Contribution of every image to the scores: the images that fail a score, class by class, and their confusions.
+import { ROUTES, fetchServer } from "./server.ts";
 
 const BYTES = 4;
 const INT_COLUMNS = ["items", "labels", "nearest", "firstHit", "vote"] as const;
@@ -12,7 +12,7 @@ export interface PerImage
   n: number;
 }
 
-/** Which rows fail a score, and what that means. */
+/** The rows that fail a score, and the meaning of failing it. */
 interface Failure {
   fails: (i: number) => boolean;
   words: string;
@@ -45,12 +45,12 @@ const kept = new Map<string, Promise<PerImage>>();
 
 /** Ask once a page for the images of a run judged at a step, or at its end where `step` is null. */
 export function fetchPerImage(
-  events_url: string,
+  run: string,
   begun: string | null,
   step: number | null,
   fetch: (url: string) => Promise<Response> = fetchServer,
 ): Promise<PerImage> {
-  const url = `${events_url.replace(/\/events.*$/, "")}/judged.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
+  const url = `${ROUTES}/runs/${run}/judged.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
   let wait = kept.get(url);
   if (!wait) {
     wait = fetch(url).then(async (response) => {
@@ -94,7 +94,7 @@ const FAILURE_CRITERIA: Record<string, (judged: PerImage) => Failure> = {
   }),
 };
 
-/** Whether single images can fail a score. */
+/** True if single images can fail a score. */
 export const isTestable = (score: string): boolean => score in FAILURE_CRITERIA;
 
 /** The images that fail `score`: {items, words}, the words saying what that means. */
@@ -103,7 +103,7 @@ export function failingItems(judged: PerImage, score: string): { items: number[]
   return { items: [...judged.items].filter((_, i) => fails(i)), words };
 }
 
-/** How many images of class `own` have a nearest neighbor of class `taken`. */
+/** Number of images of class `own` whose nearest neighbor is of class `taken`. */
 export interface Confusion {
   own: number;
   taken: number;

@@ -1,4 +1,8 @@
 // From page to page by an address, as Back and Forward go: one entry of the history, and nothing is loaded anew.
+// Every change of the address, whoever made it: Streamlit, Back and Forward, or this page.
+
+// Chromium has this since 2022, Safari and Firefox since 2026; older ones tell only of Back and Forward and of links.
+const { navigation } = globalThis as { navigation?: EventTarget };
 
 /** Parameters of an address. */
 export type Query = Record<string, string | undefined>;
@@ -27,4 +31,16 @@ export const compareQuery = ({ a, b }: Query, run: string): Query =>
 export function navigate(address: string): void {
   history.pushState({}, "", address);
   dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+}
+
+/** Follow the address until the returned function is called; `back` says whether by Back, Forward or a link of ours. */
+export function onAddressChange(listener: (back: boolean) => void): () => void {
+  const onPop = () => listener(true);
+  const onChange = () => listener(false);
+  addEventListener("popstate", onPop);
+  navigation?.addEventListener("currententrychange", onChange);
+  return () => {
+    removeEventListener("popstate", onPop);
+    navigation?.removeEventListener("currententrychange", onChange);
+  };
 }

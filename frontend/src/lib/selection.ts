@@ -1,18 +1,18 @@
-// What is selected on the map. Pure: no DOM.
+// The selection on the map. Pure: no DOM.
 import type { SpriteSheets } from "../protocol.ts";
 
 export interface Selection {
   run: string;
-  /** Rising. */
+  /** Ascending item indices. */
   items: number[];
-  /** A class an item. */
+  /** Class index of each item. */
   labels: ArrayLike<number>;
   /** Names. */
   classes: string[];
   /** A byte an item: whether the frame has it. */
   present?: Uint8Array;
   sprites: SpriteSheets | null;
-  /** The words of whoever selected; null for a lasso. */
+  /** The reason given by the selecting component; null for a lasso. */
   reason: string | null;
   /** That of the frame. */
   step: number | null;
@@ -41,9 +41,13 @@ export function groupByClass({
     .sort((a, b) => b.items.length - a.items.length || a.label - b.label);
 }
 
+/** A cell that a spreadsheet does not calculate, as `safe_cell` in dmlviz/storage/csv_table.py. */
+const safeCell = (text: string): string =>
+  /^[=+\-@\t\r\n]/.test(text) && !/^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$/.test(text) ? `'${text}` : text;
+
 /** A selection as CSV: a row an item with its class's number and name. */
 export function csvOf({ items, labels, classes }: Pick<Selection, "items" | "labels" | "classes">): string {
-  const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const rows = [...items].map((item) => `${item},${labels[item]},${quoted(classes[labels[item]])}`);
+  const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const rows = [...items].map((item) => `${item},${labels[item]},${quoted(safeCell(classes[labels[item]]))}`);
   return ["item,label,class", ...rows, ""].join("\n");
 }

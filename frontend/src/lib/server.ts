@@ -1,8 +1,11 @@
-// Where the server's routes are: behind the base of the page, which a proxy may have put anywhere.
-import { ROUTES } from "../protocol.ts";
+// The server's routes, behind the base of the page, which a proxy may have put anywhere; answers that are none.
+import type { Routes } from "../protocol.ts";
+
+/** The first part of the address of every route. */
+export const ROUTES: Routes = "dmlviz";
 
 // Streamlit serves this script from below the base, whichever page is open. Elsewhere there is no such part.
-const BASE = baseOf(import.meta.url);
+export const BASE = baseOf(import.meta.url);
 
 /** The base of the page, from the address of its script; "" where the script comes from somewhere else. */
 export function baseOf(script: string): string {
@@ -12,6 +15,29 @@ export function baseOf(script: string): string {
 /** The full address of a route, which Python names from the base on; any other address stays as it is. */
 export const serverUrl = (address: string): string => (address.startsWith(`${ROUTES}/`) ? BASE + address : address);
 
+/** Answers the routes of a run: `path` is the part of an address below that of the run. */
+export interface RunSource {
+  fetch(path: string): Promise<Response>;
+}
+
+const sources = new Map<string, RunSource>();
+
+/** Have a source answer the routes of a run in place of the server, until the returned function is called. */
+export function answerInPlace(run: string, source: RunSource): () => void {
+  sources.set(run, source);
+  return () => {
+    if (sources.get(run) === source) sources.delete(run);
+  };
+}
+
 /** As the browser's own `fetch`, for an address of a route. */
-export const fetchServer = (address: string, init?: RequestInit): Promise<Response> =>
-  globalThis.fetch(serverUrl(address), init);
+export function fetchServer(address: string, init?: RequestInit): Promise<Response> {
+  const [, run, path] = /^dmlviz\/runs\/([^/]+)\/(.*)$/.exec(address) ?? [];
+  return sources.get(run)?.fetch(path) ?? globalThis.fetch(serverUrl(address), init);
+}
+
+/** The error of an answer that is none: the server's own sentence where it gave one, otherwise its number. */
+export async function refused(response: Response, what: string): Promise<Error> {
+  const said = (await Promise.resolve(response.json?.()).catch(() => null)) as { error?: string } | null;
+  return new Error(said?.error ?? `${what}: the server answered ${response.status}`);
+}

@@ -7,7 +7,7 @@ import { serverUrl } from "./server.ts";
 const COLUMNS = 100; // tiles in a row of a sheet, and tiles on a sheet, as dmlviz/data/sprite_sheet.py lays them out
 const PER_SHEET = 10_000;
 
-/** Where item `item` lies: its sheet's number and address, and its corner there in pixels. */
+/** Place of item `item`: its sheet's number and address, and its corner there in pixels. */
 export function tileOf(sprites: SpriteSheets, item: number) {
   const { columns = COLUMNS, per_sheet = PER_SHEET } = sprites;
   const within = item % per_sheet;

@@ -11,7 +11,7 @@ export interface Theme {
   primary: Rgb;
   muted: Rgb;
   font: string;
-  /** Whether the person asked for less motion. */
+  /** True if the person asked for less motion. */
   still: boolean;
 }
 

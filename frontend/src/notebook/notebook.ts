@@ -1,13 +1,21 @@
 // The map in a notebook, as an anywidget (https://anywidget.dev): Jupyter, Colab, VS Code, marimo. What the widget is
 // told and tells is in dmlviz/notebook/widget.py. All that it shows lies in its state.
 import type { RunEvent } from "../protocol.ts";
-import { packBits, unpackBits } from "../lib/bitmask.ts";
 import { h } from "../lib/dom.ts";
 import { stream } from "../lib/eventStream.ts";
 import { luminance, readTheme } from "../lib/theme.ts";
-import { PARTS, RunPage, type Hosts, type RunContents } from "../standalone/runPage.ts";
+import { RunPage, type RunContents } from "../standalone/runPage.ts";
 import style from "./notebook.css";
-import { hidePages } from "./restingPage.ts";
+
+/** Hide the pages of a widget, also those that come later; what is returned shows them again. */
+function hidePages(id: string): () => void {
+  const page = `.dmlviz-page[data-widget="${CSS.escape(id)}"]`;
+  const style = document.createElement("style");
+  // In JupyterLab the output around it, too, which would leave a gap.
+  style.textContent = `${page}, .jp-OutputArea-child:has(${page}) { display: none !important; }`;
+  document.head.append(style);
+  return () => style.remove();
+}
 
 interface State {
   contents: RunContents;
@@ -17,7 +25,7 @@ interface State {
   page_id: string;
 }
 
-/** What anywidget gives: the state that Python shares, and messages from there. */
+/** The model of anywidget: the state that Python shares, and messages from there. */
 interface Model {
   get<Name extends keyof State>(name: Name): State[Name];
   set<Name extends keyof State>(name: Name, value: State[Name]): void;
@@ -42,7 +50,7 @@ function initialize({ model }: { model: Model }): () => void {
   try {
     model.send({ event: "ready" }); // Python answers with what is there already
   } catch {
-    // without a kernel, the state tells everything
+    // without a kernel, the state holds everything
   }
   return () => model.off("msg:custom", take);
 }
@@ -51,10 +59,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   el.classList.add("dmlviz-map"); // by which the page below knows that there is a widget
   const showPages = hidePages(model.get("page_id"));
   const root = el.attachShadow({ mode: "open" });
-  const sections = Object.fromEntries(PARTS.map((name) => [name, h("section", `part-${name}`)]));
-  const main = h("main", null, ...PARTS.map((name) => sections[name]));
+  const main = h("main");
   root.append(h("style", null, style), main);
-  const hosts = Object.fromEntries(PARTS.map((name) => [name, sections[name].attachShadow({ mode: "open" })])) as Hosts;
   let page: RunPage | null = null;
 
   const tell = <Name extends keyof State>(name: Name, value: State[Name]) => {
@@ -66,27 +72,24 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const items = model.get("selected");
     const mask = new Uint8Array(model.get("contents").n);
     for (const item of items) if (item < mask.length) mask[item] = 1;
-    page?.show(model.get("pinned"), items.length ? packBits(mask).bits : null);
+    page?.store.set({ pinned: model.get("pinned"), selected: items.length ? mask : null }, model);
+    page?.show();
+  };
+  const open = (contents: RunContents) => {
+    page?.destroy();
+    page = new RunPage(main, contents, { height: model.get("height") });
+    const { store } = page;
+    store.subscribe((change, source) => {
+      if (source === model) return;
+      const { pinned, selected } = store.state;
+      if (change.has("pinned")) tell("pinned", pinned);
+      if (change.has("selected")) tell("selected", selected ? [...selected.keys()].filter((i) => selected[i]) : []);
+    });
   };
   const build = () => {
     const contents = model.get("contents");
-    page?.destroy();
-    main.classList.toggle("plain", contents.plain);
-    page = new RunPage(
-      hosts,
-      contents,
-      {
-        onPin: (item) => tell("pinned", item),
-        onSelect(bits) {
-          const mask = bits === null ? new Uint8Array() : unpackBits(bits, contents.n);
-          tell(
-            "selected",
-            [...mask.keys()].filter((item) => mask[item]),
-          );
-        },
-      },
-      { height: model.get("height") },
-    );
+    if (page?.store.state.run === contents.run) page.take(contents);
+    else open(contents);
     show();
   };
   const theme = new MutationObserver(show); // JupyterLab says its theme in attributes of the body

@@ -5,7 +5,7 @@ import { unpack } from "./unpack.ts";
 
 /** What a page of a site says itself (dmlviz/export/site_runs.py): the files of the run, and of the projection on its map. */
 interface SitePage {
-  files: string[];
+  records: string[];
   sprites: RunContents["sprites"];
   query?: RunContents["query"];
 }
@@ -13,12 +13,14 @@ interface SitePage {
 /** The contents; where they cannot be had, the page says why. */
 export async function keptContents(page: Document): Promise<RunContents> {
   const kept = JSON.parse(page.getElementById("kept")?.textContent ?? "") as RunContents | SitePage;
-  if (!("files" in kept)) return kept;
-  const { files, ...own } = kept;
+  if (!("records" in kept)) return kept;
+  const { records, ...own } = kept;
   try {
-    const [run, ...maps] = await Promise.all(files.map((file) => unpack<RunContents>(file)));
-    const streams = [run, ...maps].flatMap((record) => record.streams);
-    return Object.assign(run, ...maps, own, { streams }) as RunContents;
+    const [run, ...maps] = await Promise.all(records.map((file) => unpack<RunContents>(file)));
+    const all = [run, ...maps];
+    const streams = all.flatMap((record) => record.streams);
+    const files = Object.assign({}, ...all.map((record) => record.files ?? {})) as RunContents["files"];
+    return Object.assign(run, ...maps, own, { streams, files }) as RunContents;
   } catch (error) {
     page.querySelector("main")?.replaceChildren(h("p", "trouble", (error as Error).message));
     throw error;

@@ -1,5 +1,6 @@
 // The net of an exported run: embeds a drawing, finds its neighbors, and its place on the map.
 import type { Bytes } from "../lib/base64.ts";
+import type { PackedCalibration } from "./confidence.ts";
 import { drawnImage, type Framing } from "./drawnImage.ts";
 import { embed, nearestRows, type NetProgram } from "./netProgram.ts";
 import { unpack } from "./unpack.ts";
@@ -10,6 +11,7 @@ export interface QueryNetData {
   url: string;
   dims: number;
   unit: number;
+  calibration: PackedCalibration;
   mean: number;
   std: number;
   framing: Framing;

@@ -1,12 +1,12 @@
-// A run without a server: map, inspector, scores and curve as in the app, fed from what Python packed.
-import type { InspectorProps, RunEvent } from "../protocol.ts";
+// A run without a server: the same workbench as in the app, on what Python packed.
+import type { InspectorProps, RunEvent, Source } from "../protocol.ts";
 import { decodeBase64, encodeBase64, type Bytes } from "../lib/base64.ts";
 import { stream } from "../lib/eventStream.ts";
-import renderMap from "../map/control/main.ts";
-import renderInspector from "../panels/inspector/inspector.ts";
-import renderLossCurve from "../panels/loss_curve/lossCurve.ts";
-import renderScores from "../panels/scores/scores.ts";
-import { neighborsOf, unpackNumbers, type NeighborTable, type NumberKind } from "./neighborData.ts";
+import { Address } from "../workbench/address.ts";
+import { PackedSource, unpackNumbers, type NeighborTable, type NumberKind } from "../workbench/source.ts";
+import { ViewStore } from "../workbench/store.ts";
+import { Workbench, type FurtherParts } from "../workbench/workbench.ts";
+import { confidenceOf } from "./confidence.ts";
 import type { Answer, QueryNetData } from "./queryNet.ts";
 
 /** What dmlviz/export/page_contents.py packs; arrays are little-endian numbers, as bytes or in base64. */
@@ -31,35 +31,54 @@ export interface RunContents {
   plain: boolean;
   /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/page.py). */
   height?: number;
+  /** Further files of the server, deflated, by their addresses below that of the run. */
+  files?: Record<string, string | Bytes>;
   streams: { pid: string | null; events: RunEvent[]; frames: Record<string, string | Bytes> }[];
 }
 
 const HINT = "Click a point to see its nearest neighbors in the embedding.";
-const LATER = "Neighbors are shown when the run is over.";
-export const PARTS = ["map", "inspector", "scores", "loss_curve"] as const;
 
-/** A place of its own for each component. */
-export type Hosts = Record<(typeof PARTS)[number], ShadowRoot>;
-
-export interface PageHooks {
-  onPin(item: number | null): void;
-  onSelect?(bits: string | null): void;
+interface Options {
+  /** Height of the map in pixels. */
+  height?: number;
+  /** Whether the address of the page says what is looked at. */
+  addressed?: boolean;
+  /** Parts that a page has beside those of the workbench, and what the drawing pad is given. */
+  further?: FurtherParts;
+  pad?: unknown;
 }
 
 export class RunPage {
-  private near: NeighborTable | null;
-  private labels: ArrayLike<number>;
-  private sprites: { urls: string[]; tile: number };
-  private nearestUrl: string | undefined;
-  private cleanups: (() => void)[] = [];
+  /** What is looked at. */
+  readonly store = new ViewStore();
+  private contents!: RunContents;
+  private near: NeighborTable | null = null;
+  private labels: ArrayLike<number> = [];
+  private sprites: { urls: string[]; tile: number } = { urls: [], tile: 0 };
+  private source: PackedSource | null = null;
+  private address: Address | null = null;
+  private workbench: Workbench;
 
   constructor(
-    private hosts: Hosts,
-    private contents: RunContents,
-    private hooks: PageHooks,
-    private options: { height?: number } = {},
+    place: ParentNode,
+    contents: RunContents,
+    private options: Options = {},
   ) {
-    const { near, labels, sprites, run, begun } = contents;
+    const { run, dataset, n } = contents;
+    const shown = { run, dataset, n };
+    if (options.addressed) {
+      this.address = new Address(this.store);
+      this.address.show(shown);
+    } else this.store.show(shown);
+    this.workbench = new Workbench(place, this.store, options.further);
+    this.take(contents);
+  }
+
+  /** Take what is known of the run now, in place of what was known before. */
+  take(contents: RunContents): void {
+    this.forget();
+    const { near, labels, sprites, run, begun, classes, files } = contents;
+    this.contents = contents;
     this.near = near && {
       ...near,
       items: unpackNumbers(near.items, near.wide),
@@ -68,103 +87,77 @@ export class RunPage {
     this.labels = unpackNumbers(labels, "<u2");
     const urlOf = (png: string) => URL.createObjectURL(new Blob([decodeBase64(png)], { type: "image/png" }));
     this.sprites = { urls: sprites.urls ?? (sprites.pngs ?? []).map(urlOf), tile: sprites.tile };
-    this.nearestUrl = near?.k ? URL.createObjectURL(this.nearestBytes()) : undefined;
+    this.source = new PackedSource({ run, classes, labels: this.labels, near: this.near, files });
     stream.renew({ run, begun });
     for (const { pid, events, frames } of contents.streams) stream.feed({ run, pid, events, frames });
   }
 
-  /** Bring everything up to date, as the server does after a click. */
-  show(pinned: number | null, selected: string | null = null, answer: Answer | null = null, trouble = ""): void {
-    const { hosts, contents, sprites, labels } = this;
-    const { run, view, begun, classes, n } = contents;
-    const neighbors = pinned === null || !this.near ? [] : neighborsOf(this.near, pinned);
-    const source = { run, view, begun, events_url: null };
-    const deaf = { setStateValue: () => {}, setTriggerValue: () => {} };
-    const cleanups = [
-      renderMap({
-        parentElement: hosts.map,
-        name: "saved",
-        data: {
+  /** Bring everything up to date: the answer to a query, or why there is none. */
+  show(answer: Answer | null = null, trouble = ""): void {
+    const { contents, options, sprites, labels } = this;
+    const { run, view, begun, classes, n, noun, files = {} } = contents;
+    const source: Source = { run, view, begun, events_url: null };
+    this.workbench.update({
+      maps: [
+        {
           ...source,
           dataset: contents.dataset,
           classes,
           n,
-          ...(contents.noun === undefined ? {} : { noun: contents.noun }),
+          ...(noun === undefined ? {} : { noun }),
           labels: Array.from(labels),
           tracked: contents.tracked,
-          nearest_url: this.nearestUrl,
+          kept: [
+            ...(this.near ? (["nearest"] as const) : []),
+            ...(`values/${view}/center.f32` in files ? (["values"] as const) : []),
+          ],
           sprites,
           ...(this.near ? { autoplay: true } : { running: true }),
-          pinned,
-          neighbors: neighbors.map(([item]) => item),
-          distance: neighbors[0]?.[1],
           query: answer?.xy ? { xy: answer.xy, neighbors: answer.near.map(([item]) => item) } : undefined,
-          ...(selected === null ? {} : { selected: { bits: selected } }),
-          ...(this.options.height === undefined ? {} : { height: this.options.height }),
+          ...(options.height === undefined ? {} : { height: options.height }),
         },
-        ...deaf,
-        setStateValue: (name, value) => {
-          if (name === "pinned") this.hooks.onPin(Number.isInteger(value) ? (value as number) : null);
-          if (name === "selected") this.hooks.onSelect?.((value as { bits: string } | null)?.bits ?? null);
-        },
-      }),
-      renderInspector({
-        parentElement: hosts.inspector,
-        data: this.inspected(pinned, neighbors, answer, trouble),
-        ...deaf,
-        setTriggerValue: (name, value) => {
-          if (name === "pin") this.hooks.onPin(Number.isInteger(value) ? (value as number) : null);
-        },
-      }),
-      renderScores({ parentElement: hosts.scores, data: source, ...deaf }),
-      renderLossCurve({ parentElement: hosts.loss_curve, data: source, ...deaf }),
-    ];
-    this.cleanups = cleanups.filter((cleanup) => typeof cleanup === "function");
+      ],
+      inspectors: [this.inspected(answer, trouble)],
+      ...(contents.plain ? {} : { scores: { ...source, view: "live" } }),
+      has_loss: true,
+      pad: options.pad,
+    });
   }
 
-  /** The pinned image or the drawing, with its neighbors; words where there is neither. */
-  private inspected(
-    pinned: number | null,
-    neighbors: [number, number][],
-    answer: Answer | null,
-    trouble: string,
-  ): InspectorProps {
+  /** The drawing with its neighbors; words where there is none. */
+  private inspected(answer: Answer | null, trouble: string): InspectorProps {
     const { contents, labels, sprites } = this;
     const { run, classes, n } = contents;
-    const known = { run, classes: Object.fromEntries(classes.map((name, label) => [label, name])), sprites, among: n };
-    const rows = (pairs: [number, number][]): [number, number, number][] =>
-      pairs.map(([item, distance]) => [item, labels[item], distance]);
-    if (pinned !== null) {
-      if (!this.near) return { placeholder: LATER };
-      return { ...known, subject: { item: pinned, label: labels[pinned] }, near: rows(neighbors) };
-    }
-    if (!answer) return { placeholder: trouble || HINT };
+    const known = { run, classes: Object.fromEntries(classes.entries()), sprites, among: n };
+    if (!answer) return { ...known, placeholder: trouble || HINT };
     const votes = new Map<number, number>();
     for (const [item] of answer.near) votes.set(labels[item], (votes.get(labels[item]) ?? 0) + 1);
-    const [label] = [...votes].reduce((best, other) => (other[1] > best[1] ? other : best));
+    const [label, agreeing] = [...votes].reduce((best, other) => (other[1] > best[1] ? other : best));
+    const distance = answer.near.reduce((sum, [, one]) => sum + one, 0) / answer.near.length;
+    const found = { distance, agreeing, name: classes[label] };
+    const confidence = contents.query && confidenceOf(contents.query.calibration, found);
     const { side: width, image } = answer;
     return {
       ...known,
       subject: {},
-      near: rows(answer.near),
+      near: answer.near.map(([item, distance]) => [item, labels[item], distance]),
       vote: { label },
-      title: `Looks like ${classes[label]}`,
+      title: confidence?.title,
+      far: confidence?.sentence,
+      basis: confidence?.basis,
       steps: [{ ink: encodeBase64(image), width, height: width, caption: "what the net sees" }],
     };
   }
 
   /** Take everything away. */
   destroy(): void {
-    for (const cleanup of this.cleanups) cleanup();
-    for (const url of [...this.sprites.urls, this.nearestUrl]) if (url) URL.revokeObjectURL(url);
+    this.workbench.destroy();
+    this.address?.destroy();
+    this.forget();
   }
 
-  /** The nearest of each, as the map takes it: int32 items, then float32 distances. */
-  private nearestBytes(): Blob {
-    const { near, contents } = this;
-    const items = new Int32Array(contents.n);
-    const distances = new Float32Array(contents.n);
-    for (let i = 0; i < contents.n; i++) [items[i], distances[i]] = (near && neighborsOf(near, i)[0]) ?? [i, 0];
-    return new Blob([items, distances]);
+  private forget(): void {
+    this.source?.stop();
+    for (const url of this.sprites.urls) URL.revokeObjectURL(url); // addresses of files stay as they are
   }
 }

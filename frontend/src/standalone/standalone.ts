@@ -1,42 +1,43 @@
 // The page of an exported run, fed from the file instead of a server; in a site it also embeds drawings by itself.
 import type { Drawing } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
-import renderPad from "../panels/query_pad/queryPad.ts";
+import renderPad from "../workbench/query_pad/queryPad.ts";
 import { drawnImage } from "./drawnImage.ts";
 import { keptContents } from "./keptContents.ts";
 import { QueryNet, type Answer } from "./queryNet.ts";
-import { PARTS, RunPage, type Hosts } from "./runPage.ts";
+import { RunPage } from "./runPage.ts";
 
 const PAD_HINT = "Draw; this page embeds it and finds its neighbors.";
 const K = 10;
 
 const contents = await keptContents(document);
 const description = contents.query;
-let pinned: number | null = null;
 let answer: Answer | null = null;
 let trouble = "";
 
-const hosts = Object.fromEntries(
-  PARTS.map((name) => {
-    const node = document.getElementById(name);
-    if (!node) throw new Error(`the page has no place for ${name}`);
-    return [name, node.attachShadow({ mode: "open" })];
-  }),
-) as Hosts;
-
-const page = new RunPage(
-  hosts,
-  contents,
-  {
-    onPin(item) {
-      pinned = item;
-      if (item !== null) answer = null;
-      show();
-    },
+const place = document.getElementById("workbench");
+if (!place) throw new Error("the page has no place for the run");
+const page = new RunPage(place.attachShadow({ mode: "open" }), contents, {
+  height: contents.height,
+  addressed: location.protocol !== "about:", // the page in a notebook has none
+  further: {
+    pad: ({ parentElement, key }) =>
+      renderPad({
+        parentElement,
+        key,
+        data: { hint: PAD_HINT },
+        setStateValue: (_name, value) => void ask(value as Drawing | null),
+        setTriggerValue: () => {},
+      }),
   },
-  { height: contents.height },
-);
-const show = () => page.show(pinned, null, answer, trouble);
+  pad: description && contents.run,
+});
+const show = () => page.show(answer, trouble);
+page.store.subscribe((change) => {
+  if (!change.has("pinned") || page.store.state.pinned === null) return;
+  answer = null;
+  show();
+});
 
 /** The net, fetched with the first stroke. */
 let net: Promise<QueryNet> | null = null;
@@ -49,7 +50,7 @@ async function ask(drawing: Drawing | null): Promise<void> {
     try {
       net ??= QueryNet.load(description);
       answer = (await net).answer(decodeBase64(drawing.ink), drawing.side, K);
-      pinned = null;
+      page.store.set({ pinned: null });
     } catch {
       net = null;
       trouble = "The net could not be loaded from this site; reload the page.";
@@ -58,15 +59,6 @@ async function ask(drawing: Drawing | null): Promise<void> {
   show();
 }
 
-const padHost = document.getElementById("query")?.attachShadow({ mode: "open" });
-if (padHost)
-  renderPad({
-    parentElement: padHost,
-    key: contents.run,
-    data: { hint: PAD_HINT },
-    setStateValue: (_name, value) => void ask(value as Drawing | null),
-    setTriggerValue: () => {},
-  });
 show();
 globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { classBands, nameOf, sortByClass, parseBatch } from "../../src/batch_explorer/batch.ts";
 import { ComparisonChoice, mostInformative } from "../../src/batch_explorer/comparisonChoice.ts";
 import { ImageSpace } from "../../src/batch_explorer/distances.ts";
-import { rings } from "../../src/batch_explorer/margins.ts";
+import { rings } from "../../src/batch_explorer/batchDrawing.ts";
 import { mathml } from "../../src/batch_explorer/latexToMathml.ts";
 import { marked } from "../../src/batch_explorer/distanceMatrix.ts";
 import {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import spaces from "../../../app/content/three_spaces.json";
-import { pointsOf, readAt, slopeRange } from "../../src/learn/loss_plot/curve.ts";
+import spaces from "../../../app/dmlviz_app/learn/three_spaces.json";
+import { pointsOf, readAt, slopeRange } from "../../src/learn/loss_plot/curveChart.ts";
 import { NewestQuestion } from "../../src/learn/newestQuestion.ts";
 import {
   arranged,
@@ -20,7 +20,7 @@ import {
   stepped,
 } from "../../src/learn/force_playground/arrangement.ts";
 import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.ts";
-import { scoreQuery } from "../../src/learn/map_at_r_demo/ranking.ts";
+import { scoreQuery } from "../../src/learn/map_at_r_demo/mapAtRDemo.ts";
 import { limited, reordered, rightAt, toggled } from "../../src/learn/ranking_toy/presets.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);

@@ -12,5 +12,6 @@ describe("bus", () => {
     bus.emit("hover", { item: 4 });
     bus.emit("nobody", {});
     assert.deepEqual(got, [3]);
+    assert.deepEqual(bus.last("hover"), { item: 4 }, "for a part that comes later");
   });
 });

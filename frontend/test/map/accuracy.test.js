@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { loadMeasured, loadNearest } from "../../src/map/data/fetchItems.ts";
-import { accuracyWords, percentRight } from "../../src/map/ui/accuracyWords.ts";
+import { accuracyWords, percentRight } from "../../src/map/ui/tooltip.ts";
 
 const { fetch } = globalThis;
 afterEach(() => {

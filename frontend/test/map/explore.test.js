@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { frameStep } from "../../src/charts/lossSeries.ts";
 import { Frames, quantize } from "../../src/map/data/frames.ts";
-import { mapRanks } from "../../src/map/data/mapRanks.ts";
+import { mapRanks } from "../../src/map/control/publishState.ts";
 import { placeAt } from "../../src/map/math/queryMarker.ts";
 import {
   canRefit,

@@ -157,23 +157,18 @@ describe("bits", () => {
   it("brings any selection back, sizes that fill no byte included", () => {
     for (const n of [0, 1, 7, 8, 9, 1000, 60001]) {
       const mask = Uint8Array.from({ length: n }, () => (random() < 0.3 ? 1 : 0));
-      const { count, bits } = packBits(mask);
-      assert.equal(
-        count,
-        mask.reduce((a, b) => a + b, 0),
-      );
-      assert.deepEqual(unpackBits(bits, n), mask);
+      assert.deepEqual(unpackBits(packBits(mask), n), mask);
     }
   });
 
   it("writes item i as bit i & 7 of byte i >> 3, as numpy's little bit order reads it", () => {
     const mask = new Uint8Array(16);
     mask[0] = mask[3] = mask[9] = 1;
-    assert.deepEqual([...Buffer.from(packBits(mask).bits, "base64")], [0b1001, 0b10]);
+    assert.deepEqual([...Buffer.from(packBits(mask), "base64")], [0b1001, 0b10]);
   });
 
   it("keeps 60,000 items under 11 kB", () => {
-    assert.ok(packBits(new Uint8Array(60000).fill(1)).bits.length < 11000);
+    assert.ok(packBits(new Uint8Array(60000).fill(1)).length < 11000);
   });
 });
 

@@ -1,12 +1,13 @@
-// What the person does with items: classes, selection, colors, thumbnails, keys.
+// Items: their addresses, and what the person does with them: classes, selection, colors, thumbnails, keys.
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import test, { describe, it } from "node:test";
+import { tileOf, tileStyle } from "../../src/lib/sprites.ts";
 import { keyAction } from "../../src/map/control/keys.ts";
-import { pointStyle } from "../../src/map/render/pointStyle.ts";
+import { expandProps } from "../../src/map/data/expandProps.ts";
 import { Model } from "../../src/map/data/model.ts";
 import { computePointColors, errorColor } from "../../src/map/render/pointColors.ts";
+import { pointStyle } from "../../src/map/render/pointStyle.ts";
 import { roomFor, thumbnailSize } from "../../src/map/render/thumbnails.ts";
-import { tileOf, tileStyle } from "../../src/lib/sprites.ts";
 import { random } from "../helpers.js";
 
 const labels = Uint8Array.of(0, 1, 2, 0, 1, 2);
@@ -73,7 +74,7 @@ describe("model", () => {
       [false, true, false],
     );
     assert.deepEqual(m.nearestOf(1), { item: 0, distance: 0.5 });
-    m.pinned = 1;
+    m.store.set({ pinned: 1 });
     m.neighbors = [{ item: 4, distance: 0.1 }];
     assert.deepEqual(m.nearestOf(1), { item: 4, distance: 0.1 });
   });
@@ -185,4 +186,24 @@ describe("keys", () => {
     assert.equal(keyAction({ key: "r" }), null);
     assert.equal(keyAction({ key: "l", ctrlKey: true }), null);
   });
+});
+
+const run = { run: "a1", view: "live", begun: "7f" };
+
+test("addresses follow from the run, and only those that there are", () => {
+  const { tracked_url, nearest_url, values } = expandProps({ ...run, kept: ["tracked", "values"] });
+  assert.deepEqual(
+    [tracked_url, nearest_url, values],
+    ["dmlviz/runs/a1/layout.json?7f", undefined, "dmlviz/runs/a1/values/live/{name}.f32?7f"],
+  );
+});
+
+test("what is given goes before what follows", () => {
+  assert.equal(expandProps({ ...run, kept: ["nearest"], nearest_url: "/n" }).nearest_url, "/n");
+});
+
+test("the neighbors of a query are links without distances", () => {
+  const { query } = expandProps({ ...run, query: { xy: [0, 1], neighbors: [3] } });
+  assert.deepEqual(query, { xy: [0, 1], neighbors: [{ item: 3 }] });
+  assert.equal(expandProps(run).query, null);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadLabels } from "../../src/map/data/fetchItems.ts";
-import { matchingClasses } from "../../src/map/ui/legend.ts";
+import { matchingClasses, swatchColor } from "../../src/map/ui/legend.ts";
 
 const classes = Array.from({ length: 1501 }, (_, i) => String(i).padStart(4, "0"));
 const counts = (selected = {}) => ({
@@ -27,4 +27,18 @@ test("a search finds parts of names, and the classes of the selection come first
 
 test("labels beyond 255 stay what they are", async () => {
   assert.deepEqual([...(await loadLabels({ labels: [0, 255, 256, 1500] }))], [0, 255, 256, 1500]);
+});
+
+test("a class shows its color only where points are colored by it", () => {
+  const own = [200, 30, 30];
+  const theme = { muted: [120, 120, 120], background: [255, 255, 255] };
+  const colored = (color) => ({ state: { color } });
+  const state = { model: { grades: null, nearest: null, store: colored("class") }, theme };
+  assert.deepEqual(swatchColor(state, own), own);
+  assert.deepEqual(
+    swatchColor({ ...state, model: { grades: { url: "price" }, nearest: null, store: colored("column.price") } }, own),
+    theme.muted,
+  );
+  const errors = { ...state, model: { grades: null, nearest: {}, store: colored("error") } };
+  assert.notDeepEqual(swatchColor(errors, own), own);
 });

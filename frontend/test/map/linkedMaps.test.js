@@ -48,8 +48,6 @@ function mapOf(run, link, total = 100, open = false) {
     state: { data: { run, link } },
     did,
     hover: (item) => did.push(`hover ${item}`),
-    pin: (item) => did.push(`pin ${item}`),
-    select: (mask) => did.push(`select ${mask}`),
     playback: {
       player,
       open,
@@ -76,16 +74,12 @@ function mapOf(run, link, total = 100, open = false) {
 test("maps of a group do what one of them does, and no others", () => {
   const [a, b, other, alone] = [mapOf("a", "g"), mapOf("b", "g"), mapOf("c", "h"), mapOf("d")];
   bus.emit("hover", { run: "a", item: 3, source: a.state });
-  bus.emit("pin", { run: "a", item: 4, source: a.state });
   bus.emit("hover", { run: "a", item: 5, source: {} });
-  a.link.onSelect([1, 0], null);
-  assert.deepEqual(b.did, ["hover 3", "pin 4", "select 1,0"]);
+  assert.deepEqual(b.did, ["hover 3"]);
   assert.deepEqual([a.did, other.did, alone.did], [[], [], []]);
-  alone.link.onSelect([1], null);
-  assert.equal(b.did.length, 3);
   for (const view of [a, b, other, alone]) view.link.destroy();
   bus.emit("hover", { run: "a", item: 9, source: a.state });
-  assert.equal(b.did.length, 3);
+  assert.equal(b.did.length, 1);
 });
 
 test("who looks along does not send the look back", () => {
@@ -100,16 +94,14 @@ test("who looks along does not send the look back", () => {
   for (const view of [a, b]) view.link.destroy();
 });
 
-test("maps of one run drawn in different ways share images, but neither eye nor iterations", () => {
+test("maps of one run drawn in different ways share neither eye nor iterations", () => {
   const [a, b] = [mapOf("a", "g"), mapOf("a", "g", 500, true)];
   for (const view of [a, b]) view.state.data.links_views = false;
-  a.link.onSelect([1, 0], null);
-  bus.emit("pin", { run: "a", item: 4, source: b.state });
   b.camera.automatic = false;
   b.link.onCamera(false);
   b.link.onAction("play");
   bus.emit("frame", { source: b.state, step: 7, total: b.link.total, leads: b.link.leads });
-  assert.deepEqual([a.did, b.did], [["pin 4"], ["select 1,0"]]);
+  assert.deepEqual([a.did, b.did], [[], []]);
   for (const view of [a, b]) view.link.destroy();
 });
 

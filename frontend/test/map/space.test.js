@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Frames } from "../../src/map/data/frames.ts";
 import { Orbit, place3d, rotated } from "../../src/map/math/orbit.ts";
-import { mapRanks } from "../../src/map/data/mapRanks.ts";
+import { mapRanks } from "../../src/map/control/publishState.ts";
 import { between, wedges } from "../../src/map/render/spaceOverlay.ts";
 import { drawUnitArrow, unitVector } from "../../src/map/render/unitArrow.ts";
 import { QueryMarker } from "../../src/map/math/queryMarker.ts";

@@ -6,24 +6,21 @@ import { Model } from "../../src/map/data/model.ts";
 
 function setUp(data = { projects: true }) {
   const model = new Model(["a", "b"], new Uint16Array(6), 6);
-  const state = { data, model, trouble: null };
+  const { store } = model;
+  const state = { data, model, store, trouble: null };
   const wishes = [];
-  let recorded = 0;
-  const selection = { restore: (mask) => (model.selected = mask) };
   const subset = new Subset({
     state,
-    selection,
-    history: { record: () => recorded++ },
     camera: { goHome: () => {} },
     ask: ({ bits }) => wishes.push(bits),
   });
-  return { state, model, subset, wishes, recorded: () => recorded };
+  return { state, model, store, subset, wishes };
 }
 const some = Uint8Array.of(0, 1, 1, 0, 0, 0);
-const { bits } = packBits(some);
+const bits = packBits(some);
 
 test("what is selected is projected alone, and stays selected until it has come", () => {
-  const { state, model, subset, wishes, recorded } = setUp();
+  const { state, model, store, subset, wishes } = setUp();
   model.select(some);
   subset.project();
   assert.deepEqual(wishes, [bits]);
@@ -31,12 +28,13 @@ test("what is selected is projected alone, and stays selected until it has come"
   state.data = { ...state.data, subset: { bits } };
   subset.arrive(bits);
   assert.equal(model.selected, null);
-  assert.equal(recorded(), 1);
+  assert.ok(store.undo());
+  assert.deepEqual([...model.selected], [...some]);
 });
 
 test("the way back shows all images, with those of the subset selected", () => {
-  const { model, subset, wishes } = setUp({ projects: true, subset: { bits } });
-  model.isolated = some;
+  const { model, store, subset, wishes } = setUp({ projects: true, subset: { bits } });
+  store.set({ isolated: some });
   subset.leave();
   assert.deepEqual(wishes, [null]);
   assert.equal(model.isolated, null);

@@ -1,5 +1,5 @@
 // Says the colors that the page gives to classes and to pairs of one class and of two. See tests/figures.
-import { NEGATIVE_COLOR, POSITIVE_COLOR } from "../../src/batch_explorer/pairColors.ts";
+import { NEGATIVE_COLOR, POSITIVE_COLOR } from "../../src/batch_explorer/batchDrawing.ts";
 import { classColors } from "../../src/lib/palette.ts";
 
 const hex = (color) => "#" + color.map((value) => value.toString(16).padStart(2, "0")).join("");

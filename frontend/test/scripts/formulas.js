@@ -1,4 +1,4 @@
-// Reads formulas in LaTeX and templates of terms from standard input; says them as MathML. See tests/app/test_formulas.py.
+// Reads formulas in LaTeX and templates of terms from standard input; says them as MathML. See tests/app/test_page_scripts.py.
 import { readFileSync } from "node:fs";
 
 import { mathml } from "../../src/batch_explorer/latexToMathml.ts";

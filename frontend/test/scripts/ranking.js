@@ -1,4 +1,4 @@
-// Says the scores that the page gives to lists of rankings, and what its examples are. See tests/app/test_ranking_toy.py.
+// Says the scores that the page gives to lists of rankings, and what its examples are. See tests/app/test_page_scripts.py.
 import { readFileSync } from "node:fs";
 import { PRESETS } from "../../src/learn/ranking_toy/presets.ts";
 import { meanScores } from "../../src/learn/ranking_toy/scores.ts";

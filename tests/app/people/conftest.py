@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dmlviz_app import routes
+from dmlviz_app.people.cookies import COOKIE
+from dmlviz_app.server import services
+from dmlviz_app.server.middleware import middleware
+from dmlviz_app.server.services import Services
+from dmlviz_app.server.settings import Settings
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.api import routes
-from app.api.middleware import middleware
-from app.runtime import services
-from app.runtime.browser_cookie import COOKIE
-from app.runtime.identity import AccessSettings
-from app.runtime.services import Services, Settings
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.errors import UserError
@@ -59,9 +59,7 @@ def shared(tmp_path: Path) -> Iterator[Services]:
     """The services of a server that people share; the test decides on their roles in `people.toml`."""
     people = tmp_path / "people.toml"
     people.write_text("")
-    settings = Settings(
-        runs=tmp_path / "runs", data=tmp_path / "data", access=AccessSettings(shared=True, people=people)
-    )
+    settings = Settings(runs=tmp_path / "runs", data=tmp_path / "data", shared=True, people=people)
     yield services.start_services(settings, warm=False)
     services.stop_services()
 
@@ -71,7 +69,7 @@ def app(shared: Services) -> Starlette:
     """The routes behind the middleware."""
     return Starlette(
         routes=routes.routes(),
-        middleware=middleware(shared.settings.hosting, shared.settings.host, shared.settings.access),
+        middleware=middleware(shared.settings, shared.settings.access),
         exception_handlers={UserError: routes.user_error},
     )
 
@@ -104,7 +102,7 @@ def bob(people: dict[str, Someone]) -> Someone:
 def adas_run(shared: Services, ada: Someone, written: Run) -> str:
     """The ID of a finished run that Ada holds."""
     shutil.copytree(written.path, shared.runs.folder / written.id)
-    ada.here.hold_run(written.id)
+    ada.here.runs.hold(written.id)
     return written.id
 
 
@@ -115,5 +113,5 @@ def adas_data(shared: Services, ada: Someone) -> str:
     images, labels = np.zeros((20, 8, 8), np.uint8), np.arange(20) % 2
     parts = {"train_images": images, "train_labels": labels, "test_images": images, "test_labels": labels}
     custom_datasets.save(shared.data, DATASET, spec.to_dict(), parts)
-    ada.here.hold_data(DATASET)
+    ada.here.datasets.hold(DATASET)
     return DATASET

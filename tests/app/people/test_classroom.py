@@ -7,11 +7,9 @@ import time
 import zipfile
 
 import pytest
-from pydantic import TypeAdapter
-
-from app.payloads.classroom import classroom_event
-from app.payloads.protocol.classroom import ClassroomEvent
-from app.runtime.classroom import (
+from dmlviz_app.classroom.payloads import classroom_event
+from dmlviz_app.explore.task_progress import task_progress
+from dmlviz_app.people.classroom import (
     MAX_MEMBERS,
     MAX_NEW_MEMBERS,
     MAX_WRONG_CODES,
@@ -20,9 +18,11 @@ from app.runtime.classroom import (
     WRONG_CODES_WITHIN_S,
     Place,
 )
-from app.runtime.classrooms import Classrooms
-from app.state.explore import UIState
-from app.state.task_progress import task_progress
+from dmlviz_app.people.classrooms import Classrooms
+from dmlviz_app.protocol.classroom import ClassroomEvent
+from dmlviz_app.run_views.view_state import UIState
+from pydantic import TypeAdapter
+
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
 
@@ -254,7 +254,8 @@ def test_the_answer_is_held_back_until_the_teacher_shows_it(ada, people, adas_ru
     assert not progress.is_revealed
     assert not progress.shows_map
     here.classrooms.reveal(room.code, teacher)
-    assert not task_progress(ui, here, "digits").held
+    shown = task_progress(ui, here, "digits")
+    assert (shown.held, shown.shown) == (False, True)
     assert not task_progress(ui, people["teacher"].here, "digits").held
 
 
@@ -276,7 +277,7 @@ def test_what_is_handed_in(ada, bob, people, adas_run):
     for someone, name in ((ada, "=1+1"), (bob, "Bob")):
         someone.here.classrooms.join(room.code, someone.id, name)
     time.sleep(0.01)
-    bob.here.jobs.submit(ada.here.runs.get(adas_run).config)  # his too, from now on
+    bob.here.jobs.train(ada.here.runs.get(adas_run).config)  # his too, from now on
     rooms, url = ada.here.classrooms, f"/dmlviz/classrooms/{room.code}"
     rooms.set_task(room.code, people["teacher"].id, LESSON, 1)
     rooms.guess(bob.id, LESSON, 1, TASK.answer + 1)

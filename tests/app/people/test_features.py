@@ -6,20 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dmlviz_app.explore import backbone_state as backbone
+from dmlviz_app.explore.backbone_state import BackboneChoice
+from dmlviz_app.people.people import GUEST_RETENTION_S, MB, Limits
+from dmlviz_app.people.policy import Role
+from dmlviz_app.run_views.training_settings import TrainingDraft
+from dmlviz_app.server import services
+from dmlviz_app.server.feature_jobs import TAKEN
+from dmlviz_app.server.housekeeping import clean_up
 
-from app.runtime import services
-from app.runtime.feature_jobs import TAKEN
-from app.runtime.people import GUEST_RETENTION_S, MB, Limits, Role
-from app.state import backbone
-from app.state.backbone import BackboneChoice
-from app.state.training_form import TrainingDraft
 from dmlviz import data
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import Features
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.backbone_weights import weights_file
 from dmlviz.errors import UserError
-from dmlviz.jobs.features_record import ORDER_FILE, FeaturesRecord
+from dmlviz.jobs.job_record import ORDER_FILE, JobRecord
 from dmlviz.runs.record_writer import RecordWriter
 
 MADE = "custom-00000000fea75e75"
@@ -31,7 +33,7 @@ def queued(shared, monkeypatch):
     """No worker is started; this holds what one would get: who asked, the record, what is called at the end."""
     asked = []
     monkeypatch.setattr(
-        shared.scheduler, "compute_features", lambda record, owner, on_end: asked.append((owner, record, on_end))
+        shared.scheduler, "submit", lambda order, owner, on_end: asked.append((owner, order.begin(), on_end))
     )
     return asked
 
@@ -57,7 +59,7 @@ def finish(shared, queued, temporary_name=MADE):
     weights.write_bytes(bytes(3 * MB))
     custom_datasets.save(shared.data, temporary_name, spec.to_dict(), arrays | labels | vectors)
     with RecordWriter(record) as writer:
-        writer.event("finished", dataset=temporary_name)
+        writer.event({"event": "finished", "dataset": temporary_name})
     on_end()
 
 
@@ -66,6 +68,7 @@ def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people,
     owner, record, _ = queued[-1]
     assert owner == ada.id
     assert record.order | {"weights": ""} == {
+        "kind": "features",
         "dataset": "digits",
         "backbone": "resnet18",
         "weights": "",
@@ -77,8 +80,8 @@ def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people,
     assert record.order["weights"].endswith("/uploaded/my_resnet.pth")
     assert bob.here.features.status(bob.here.person) is None
     finish(shared, queued)
-    assert ada.here.may_train_on(MADE)  # also where she never comes back to the page
-    assert not bob.here.may_train_on(MADE)
+    assert ada.here.datasets.may_train_on(MADE)  # also where she never comes back to the page
+    assert not bob.here.datasets.may_train_on(MADE)
     assert backbone.known_weights(ada.here, "resnet18") == {WEIGHTS: "Digits, ResNet-18 (001122)"}
     assert backbone.sources(ada.here, "resnet18") == ["kept", "download", "upload"]
     assert backbone.known_weights(bob.here, "resnet18") == {}
@@ -166,36 +169,25 @@ def test_the_server_deletes_weights_and_unfinished_features_that_nobody_needs(sh
     unfinished.mkdir()
     for path in (needed, unneeded, unfinished):
         os.utime(path, (0, 0))
-    shared._cache.clear()  # a minute later, at the latest
-    shared.enforce_quota()
+    clean_up(shared)
     assert [path.exists() for path in (needed, unneeded, unfinished)] == [True, False, False]
 
 
 def test_a_computation_outlasts_the_server_and_says_where_it_stopped(shared, people, ada, queued):
     backbone.start(ada.here, upload())
-    with RecordWriter(FeaturesRecord(queued[0][1].path)) as writer:
-        writer.event("started")
-        writer.event("progress", done=32, of=1797, left=120.0)
+    with RecordWriter(JobRecord(queued[0][1].path)) as writer:
+        writer.event({"event": "started"})
+        writer.event({"event": "progress", "done": 32, "of": 1797, "left": 120.0})
         status = ada.here.features.status(ada.here.person)
         assert status.phase == "running"
         assert backbone.progress_text(status) == "32 of 1,797 images, 2 min left"
         assert backbone.heading(status) == "ResNet-18 on Digits 8 × 8"
     again = services.start_services(shared.settings, warm=False)  # as after a crash
     status = again.features.status(ada.here.person)
-    assert (status.phase, status.done, status.of) == ("interrupted", 32, 1797)
+    assert (status.phase, status.done, status.images) == ("interrupted", 32, 1797)
     assert backbone.progress_text(status) == "Stopped at 32 of 1,797 images"
     again.features.discard(ada.here.person)
     assert again.features.status(ada.here.person) is None
-
-
-def test_a_file_above_the_limit_is_refused_before_it_is_read(people):
-    guest, length = people["guest"], 22 * MB
-    path = "/_stcore/upload_file/some-session/some-file"
-    assert guest.client.put(path, content=b"x", headers={"content-length": str(length)}).status_code == 413
-    assert guest.client.put(path, content=iter([b"x"])).status_code == 411
-    assert guest.client.put(path, content=b"x").status_code == 404  # Streamlit's route is not here
-    member = people["ada"].client.put(path, content=b"x", headers={"content-length": str(length)})
-    assert member.status_code == 404
 
 
 def test_data_sets_on_disk_are_images_for_a_backbone_and_features_are_not(shared, people, ada, queued):
@@ -208,10 +200,10 @@ def test_data_sets_on_disk_are_images_for_a_backbone_and_features_are_not(shared
 
 def test_a_computation_that_failed_says_why_and_offers_to_go_on_with_what_was_chosen(shared, people, ada, queued):
     backbone.start(ada.here, upload())
-    with RecordWriter(FeaturesRecord(queued[0][1].path)) as writer:
-        writer.event("started")
-        writer.event("progress", done=16, of=1797, left=None)
-        writer.event("failed", reason="The worker was killed.")
+    with RecordWriter(JobRecord(queued[0][1].path)) as writer:
+        writer.event({"event": "started"})
+        writer.event({"event": "progress", "done": 16, "of": 1797, "left": None})
+        writer.event({"event": "failed", "reason": "The worker was killed."})
     status = ada.here.features.status(ada.here.person)
     assert (status.phase, status.done, status.reason) == ("failed", 16, "The worker was killed.")
     assert backbone.progress_text(status) == "Failed at 16 of 1,797 images"

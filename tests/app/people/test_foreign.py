@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from dmlviz_app import routes
+from dmlviz_app.people.cookies import COOKIE, BrowserCookie
+from dmlviz_app.run_views.sprites import image_tiles
+from dmlviz_app.server.access import Rule, while_visible
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
-from app.api import routes
-from app.api.access import Rule, while_visible
-from app.payloads.sprites import image_tiles
-from app.runtime.browser_cookie import COOKIE, BrowserCookie
 from dmlviz.storage.files import write_json
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -53,6 +53,7 @@ def addresses(run, dataset, content_hash, frame):
         "second": "4",
         "name": "shop",
         "sheet": "0",
+        "part": "0",
         "loss": "triplet",
         "lab": "patches",
         "source": "quick",
@@ -112,6 +113,7 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
     }
 
 
+@pytest.mark.slow
 def test_the_owner_gets_an_answer_from_every_route(asked, ada):
     """Otherwise the refusals below would prove nothing."""
     answers = {route.path: ada.client.get(path).status_code for route, path in asked if "/events" not in path}
@@ -126,6 +128,7 @@ def nobody(app):
         yield client
 
 
+@pytest.mark.slow
 def test_everybody_else_is_refused_as_if_the_run_did_not_exist(asked, nobody, people, adas_run, adas_data, tmp_path):
     before = state_of(tmp_path)
     forged = (BrowserCookie(b"mine").issue(), people["ada"].id, "admin; role=admin")

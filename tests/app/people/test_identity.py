@@ -1,8 +1,15 @@
 """Who somebody is: by the browser's cookie, by a header that only the proxy may set, by a login; and their role."""
 
+import json
 from pathlib import Path
 
 import pytest
+from dmlviz_app.people.cookies import COOKIE, load_key, login_configured
+from dmlviz_app.people.identity import AccessSettings, Identity, access_settings
+from dmlviz_app.people.people import DEFAULT_LIMITS, GB, PeopleFile, Person, SolePerson, login_id, read_people
+from dmlviz_app.people.policy import Role
+from dmlviz_app.server.identity_middleware import UserHeaderMiddleware, person_name
+from dmlviz_app.server.settings import Settings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -10,13 +17,9 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 
-from app.api.user_header import UserHeaderMiddleware
-from app.runtime.browser_cookie import COOKIE, load_key
-from app.runtime.identity import AccessSettings, Identity, access_from_environment, access_settings
-from app.runtime.login_cookie import login_configured
-from app.runtime.people import DEFAULT_LIMITS, GB, PeopleFile, Role, read_people
 from dmlviz.errors import UserError
 
+LIMITS = DEFAULT_LIMITS[Role.MEMBER]
 HEADER = "X-Forwarded-User"
 
 
@@ -28,7 +31,7 @@ def request(headers=(), cookies=None):
 
 def test_the_only_person_is_not_asked_who_they_are(tmp_path):
     person = Identity(AccessSettings(), tmp_path).of_request(request())
-    assert (person.alone, person.role) == (True, Role.ADMIN)
+    assert isinstance(person, SolePerson)
 
 
 def test_a_browser_is_a_person_whose_cookie_cannot_be_made_up(tmp_path):
@@ -61,6 +64,64 @@ def test_a_header_names_the_person(tmp_path):
     assert identity.of_request(request(cookies={COOKIE: value})).role is Role.GUEST
     pretender = identity.of_request(request([(HEADER, "browser:0123456789ab")]))
     assert pretender.id == "login:browser:0123456789ab", "no name makes anybody another browser"
+
+
+LOOK_ALIKES = [
+    ("kim", "\u212aim"),  # the Kelvin sign, whose lower case is k
+    ("istanbul", "\u0130stanbul"),  # dotted I
+    ("diyarbakır", "diyarbakir"),  # dotless i
+    ("strasse", "straße"),
+    ("straße", "STRASSE"),
+    ("ada", "ａｄａ"),  # fullwidth
+    ("office", "oﬃce"),  # a ligature
+    ("\u00e9va", "e\u0301va"),  # composed, and not
+    ("ada", "\u0430da"),  # Cyrillic
+    ("élan", "ÉLAN"),
+    ("ada b", "ada  b"),
+    ("ada", "ada\n"),
+    ("ada", "a\u202eda"),
+    ("x" * 300 + "a", "x" * 300 + "b"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), LOOK_ALIKES)
+def test_logins_that_look_alike_are_different_people(tmp_path, one, other):
+    assert login_id(one) != login_id(other)
+    path = write(tmp_path / "people.toml", f"[roles]\n{json.dumps(one)} = 'admin'\n")
+    people = read_people(path, has_login=True)
+    assert people.person(login_id(other), "").role is Role.MEMBER
+    identity = Identity(AccessSettings(login=True), tmp_path)
+    ids = {identity._person({}, {"is_logged_in": True, "email": name}, None).id for name in (one, other)}
+    assert len(ids) == 2
+    assert all(len(id) <= 250 for id in ids), "what a file of owners takes"
+
+
+@pytest.mark.parametrize("other", ["Ada@Example.org", "ADA@EXAMPLE.ORG"])
+def test_the_case_of_ascii_letters_makes_no_other_person(other):
+    assert login_id(other) == login_id("ada@example.org") == "login:ada@example.org"
+
+
+def test_a_login_that_is_called_as_a_browser_does_not_have_its_role(tmp_path):
+    path = write(tmp_path / "people.toml", '[roles]\n"browser:3f5d0c2a91be" = "admin"\n"#x" = "teacher"\n')
+    people = read_people(path, has_login=True)
+    assert people.person("browser:3f5d0c2a91be", "").role is Role.ADMIN
+    assert people.person(login_id("browser:3f5d0c2a91be"), "").role is Role.MEMBER
+    assert people.person(login_id("Browser:3f5d0c2a91be"), "").role is Role.MEMBER
+    assert people.person(login_id("#x"), "").role is Role.TEACHER
+
+
+def test_an_email_with_a_bar_is_nobody_s_subject(tmp_path):
+    identity = Identity(AccessSettings(login=True), tmp_path)
+    victim = identity._person({}, {"is_logged_in": True, "sub": "ada@example.org"}, None)
+    claims = {"is_logged_in": True, "email": "default|ada@example.org", "sub": "4711"}
+    assert identity._person({}, claims, None).id == "login:default|4711" != victim.id
+
+
+def test_people_of_any_name_have_sessions_of_their_own():
+    people = [Person(id=login_id(name), name="", role=Role.MEMBER, limits=LIMITS) for name in ("\u4e2d", "\u6587", "?")]
+    names = {person_name(person) for person in people}
+    assert len(names) == 3
+    assert all(name.isascii() for name in names)
 
 
 @pytest.mark.parametrize(("peer", "believed"), [("10.0.0.1", True), ("10.0.0.2", False), ("192.168.7.9", True)])
@@ -128,6 +189,7 @@ def test_roles_and_limits_are_read_from_a_file(tmp_path):
         ("[roles]\nada = 3", "roles.ada"),
         ('[default]\nanyone = "member"', "default.anyone"),
         ("[limits.member]\njobs = 9", "limits.member.jobs"),
+        ('[roles]\n"browser:ada" = "admin"', "browser: and 12 digits"),
         ("[limits.king]\njobs = 1", "king"),
         ("colour = 1", "colour"),
     ],
@@ -166,9 +228,9 @@ def test_how_people_are_told_apart_follows_from_how_the_server_is_started(monkey
     assert access_settings(proxies="127.0.0.1").shared, "behind a proxy everybody comes from this machine"
     assert access_settings(reachable=True, shared=False).alone
     assert not access_settings(people=tmp_path / "people.toml").alone
-    assert access_from_environment(reachable=True).shared
+    assert Settings(host="0.0.0.0").access.shared
     monkeypatch.setenv("DMLVIZ_SHARED", "0")
-    assert access_from_environment(reachable=True).alone
+    assert Settings(host="0.0.0.0").access.alone
     for mistake in (
         {"user_header": HEADER},
         {"user_header": HEADER, "proxies": "*"},

@@ -3,14 +3,12 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from dmlviz_app.application import PAGE
+from dmlviz_app.runs import state as run_list
+from dmlviz_app.server import services
+from dmlviz_app.server.settings import Settings
+from dmlviz_app.server.shared_links import WAIT_S, SharedLink, WaitingLinks
 from streamlit.testing.v1 import AppTest
-
-from app.runtime import services
-from app.runtime.identity import AccessSettings
-from app.runtime.services import Settings
-from app.runtime.shared_links import WAIT_S, SharedLink, WaitingLinks
-from app.server import PAGE
-from app.state import run_list
 
 SHARING = ("visitor", "owner", "share", "shelf", "log in", "log out", "queue", "member", "only you")
 
@@ -48,7 +46,7 @@ def test_somebody_among_several_reads_who_they_are(shared):
 def test_somebody_without_access_sees_no_page(tmp_path):
     people = tmp_path / "people.toml"
     people.write_text('[default]\nbrowser = "nobody"\n')
-    settings = Settings(runs=tmp_path / "runs", data=tmp_path / "data", access=AccessSettings(people=people))
+    settings = Settings(runs=tmp_path / "runs", data=tmp_path / "data", people=people)
     services.start_services(settings, warm=False)
     try:
         said = words(opened())
@@ -71,58 +69,35 @@ def test_a_wrong_link_shows_no_run_and_stays_in_no_address(shared, adas_run, key
     assert "share" not in test.query_params
 
 
-@pytest.fixture
-def owner(shared, adas_data):
-    """`owner(role)`: the page of somebody of that role, opened at a data set of theirs."""
-
-    def open_page(role):
-        shared.settings.access.people.write_text(f'[default]\nbrowser = "{role}"\n')
-        test = AppTest.from_file(str(PAGE), default_timeout=60)
-        test.session_state["browser_token"] = token = "0" * 32
-        shared.for_person(shared.identity._person({}, {}, token)).hold_data(adas_data)
-        test.query_params["dataset"] = adas_data
-        return test.run()
-
-    return open_page
-
-
 def who(test):
     """The choice of who may train on a data set."""
     return next((one for one in test.selectbox if one.label == "Who may train on it"), None)
 
 
-def test_a_teacher_puts_a_data_set_on_the_shelf_and_takes_it_back(shared, owner, bob, adas_data):
-    test = owner("teacher")
-    assert who(test).value == "private"
-    roles = f'[default]\nbrowser = "teacher"\n[roles]\n"{bob.id}" = "member"\n'
-    shared.settings.access.people.write_text(roles)
-    assert not bob.here.may_train_on(adas_data)
-    who(test).set_value("shelf").run()
-    assert not test.exception
-    assert bob.here.may_train_on(adas_data)
-    who(test).set_value("private").run()
-    assert not bob.here.may_train_on(adas_data)
+def test_a_member_shares_a_data_set_by_link_and_takes_it_back_and_a_guest_shares_none(shared, bob, adas_data):
+    def opened_by_owner(role):
+        shared.settings.access.people.write_text(f'[default]\nbrowser = "{role}"\n')
+        test = AppTest.from_file(str(PAGE), default_timeout=60)
+        test.session_state["browser_token"] = token = "0" * 32
+        shared.for_person(shared.identity._person({}, {}, token)).datasets.hold(adas_data)
+        test.query_params["dataset"] = adas_data
+        return test.run()
 
-
-def test_a_member_shares_a_data_set_by_link_and_takes_it_back(shared, owner, bob, adas_data):
-    test = owner("member")
+    assert who(opened_by_owner("guest")) is None
+    test = opened_by_owner("member")
     assert who(test).options == ["Only you", "Everyone with the link"]
     who(test).set_value("link").run()
     assert not test.exception
     (link,) = (one.value for one in test.code)
     query = dict(parse_qsl(urlsplit(link).query))
     assert not SharedLink("dataset", adas_data, "wrong").open(bob.here)
-    assert not bob.here.may_train_on(adas_data)
+    assert not bob.here.datasets.may_train_on(adas_data)
     assert SharedLink.from_query(query).open(bob.here)
-    assert bob.here.may_train_on(adas_data)
+    assert bob.here.datasets.may_train_on(adas_data)
     assert opened(**query).query_params.get("share") is None
     who(test).set_value("private").run()
-    assert not bob.here.may_train_on(adas_data)
+    assert not bob.here.datasets.may_train_on(adas_data)
     assert not SharedLink.from_query(query).open(bob.here)
-
-
-def test_a_guest_shares_no_data_set(owner):
-    assert who(owner("guest")) is None
 
 
 def test_a_link_waits_for_its_own_browser_once_and_for_an_hour():

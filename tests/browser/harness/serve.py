@@ -129,8 +129,8 @@ def events(n: int):
 
 def page() -> bytes:
     """The page that mounts the map, as it was last built."""
-    (entry,) = BUILT.glob("map-*.js")
-    return (HERE / "map.html").read_text().replace("MAP_ENTRY", f"/components/dmlviz.map/{entry.name}").encode()
+    (entry,) = BUILT.glob("workbench-*.js")
+    return (HERE / "map.html").read_text().replace("WORKBENCH", f"/components/dmlviz.workbench/{entry.name}").encode()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -177,7 +177,7 @@ class Handler(BaseHTTPRequestHandler):
             far = np.linalg.norm(xy - xy[near], axis=1).astype("<f4")
             assert len(labels) == n
             return self.answer(near.tobytes() + far.tobytes(), "application/octet-stream")
-        images = images_and_labels()[0]
+        images = images_and_labels()[0][:n]
         tile, rows = images.shape[1], -(-len(images) // 100)
         sheet = np.zeros((rows * 100, tile, tile), np.uint8)
         sheet[: len(images)] = images

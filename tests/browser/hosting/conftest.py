@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.processes import free_port
+
 ROOT = Path(__file__).resolve().parents[3]
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin:/opt/homebrew/bin")
 OPENSSL = shutil.which("openssl")
@@ -33,13 +35,6 @@ http {
     include $folder/sites.conf;
 }
 """
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 class Proxy:

@@ -51,7 +51,7 @@ class MapPage:
         return tuple(self.evaluate(f"map().clientOf({item})"))
 
     def said(self, name: str) -> list[Any]:
-        """What the map told Python under this name."""
+        """What was looked at by this name, one after another, or what the map told the server."""
         return [value for key, value in self.evaluate("said") if key == name]
 
 

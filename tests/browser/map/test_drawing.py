@@ -5,64 +5,60 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
-def test_a_finished_run_stands_on_its_last_frame_with_every_image(open_map):
-    page = open_map("?n=3000")
-    page.shows(state="finished", step=600, points=3000, frame=50, playing="false")
+def test_a_finished_run_stands_on_its_last_frame_and_updates_from_python_neither_remount_nor_move_it(open_map):
+    page = open_map("?n=3000&autoplay=1", motion=False)  # who wants stillness sees nothing play
+    page.shows(state="finished", step=600, points=3000, frame=50, playing="false", renderer="webgl2")
     assert page.said("ended") == []
     assert page.locator(".caption").inner_text() == "3,000 test images"
-
-
-def test_a_live_run_is_followed_to_its_end_and_says_so_once(open_map):
-    page = open_map("?n=3000&live=1&pace=0.15")
-    assert page.tells("points") == "2000"
-    assert "2,000 of 3,000 test images" in page.locator(".caption").inner_text()
-    page.shows(state="finished", points=3000, step=600)
-    page.wait_for_function("said.length > 0")
-    page.evaluate("update(); update({ running: false })")
-    page.rests()
-    assert page.evaluate("said") == [["ended", "finished"]]
-    assert page.tells("mounts") == "1"
-
-
-def test_new_frames_do_not_move_the_camera(open_map):
-    page = open_map("?n=3000&live=1&pace=0.05")
-    box = page.locator(".overlay").bounding_box()
-    page.mouse.move(box["x"] + 300, box["y"] + 200)
-    page.mouse.wheel(0, -30)
-    view = page.evaluate("map().scene.camera.view")
-    page.shows(state="finished", points=3000)
-    page.rests()
-    assert page.evaluate("map().scene.camera.view") == view
-    page.locator("[data-tool=home]").click()
-    page.rests()
-    assert page.evaluate("map().scene.camera.view") != view
-
-
-def test_updates_from_python_neither_remount_nor_move_the_map(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000)
     page.mouse.move(500, 300)
     page.mouse.wheel(0, -200)
     page.rests()
     before = page.evaluate("[map().id, map().scene.camera.view, map().playback.player.position]")
-    page.evaluate("update({ pinned: 7, neighbors: [9], distance: 0.1 }); dark(true); dark(false)")
+    page.evaluate("store.set({ pinned: 7 }); dark(true); dark(false)")
     page.rests()
     assert page.evaluate("[map().id, map().scene.camera.view, map().playback.player.position]") == before
-    assert page.tells("mounts") == "1"
     assert page.tells("pinned") == "7"
 
+    # An image of one's own is a star at its position.
+    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbors: [5] } })")
+    page.rests()
+    assert page.evaluate("map().marker.at(1)") == [0.3, 0.2]
+    page.evaluate("update({ query: null })")
+    page.rests()
+    assert page.evaluate("map().marker.at(1)") is None
 
-def test_a_map_is_removed_by_a_cleanup_once_its_place_has_left_the_page(open_map):
-    page = open_map("?n=3000")
+    # A cleanup removes the map only when its place has left the page.
     page.evaluate("cleanups.at(-1)(); update()")  # as Streamlit does with a call that a newer one has overtaken
     assert page.tells("mounts") == "1"
     page.evaluate("window.root = document.querySelector('#host').shadowRoot; root.host.remove(); cleanups.at(-1)()")
     assert page.evaluate("root.querySelector('.map')") is None
 
 
-def test_the_player_plays_steps_and_scrubs(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000, frame=50)
+def test_a_live_run_is_followed_to_its_end_without_moving_the_camera_and_says_so_once(open_map):
+    page = open_map("?n=3000&live=1&pace=0.15")
+    assert page.tells("points") == "2000"
+    assert "2,000 of 3,000 test images" in page.locator(".caption").inner_text()
+    box = page.locator(".overlay").bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    page.mouse.wheel(0, -30)
+    view = page.evaluate("map().scene.camera.view")
+    page.shows(state="finished", points=3000, step=600)
+    page.wait_for_function("said.length > 0")
+    page.evaluate("update(); update({ running: false })")
+    page.rests()
+    assert page.evaluate("said") == [["ended", "finished"]]
+    assert page.tells("mounts") == "1"
+    assert page.evaluate("map().scene.camera.view") == view
+    page.locator("[data-tool=home]").click()
+    page.rests()
+    assert page.evaluate("map().scene.camera.view") != view
+
+
+def test_a_bundled_run_plays_by_itself_and_the_player_steps_and_scrubs(open_map):
+    page = open_map("?n=3000&autoplay=1")
+    page.shows(playing="true")
+    page.locator(".track").press("End")
+    page.shows(points=3000, frame=50, playing="false")
     page.keyboard.press("Tab")
     page.locator(".overlay").focus()
     page.keyboard.press(",")
@@ -81,16 +77,7 @@ def test_the_player_plays_steps_and_scrubs(open_map):
     assert page.locator(".player .label").inner_text() == "step 600 of 600"
 
 
-def test_a_bundled_run_autoplays_unless_reduced_motion_is_set(open_map):
-    page = open_map("?n=3000&autoplay=1")
-    page.shows(playing="true")
-    page.close()
-    quiet = open_map("?n=3000&autoplay=1", motion=False)
-    quiet.shows(state="finished", frame=50, points=3000, playing="false")
-
-
 def test_canvas_2d_replaces_a_missing_webgl(open_map):
-    assert open_map("?n=3000").tells("renderer") == "webgl2"
     page = open_map("?n=3000&renderer=canvas")
     page.shows(renderer="canvas", points=3000)
     page.rests()
@@ -101,7 +88,7 @@ def test_canvas_2d_replaces_a_missing_webgl(open_map):
     assert page.evaluate(drawn) > 3000
 
 
-def test_a_hover_draws_no_points_again_and_a_moved_eye_does(open_map):
+def test_a_hover_draws_no_points_again_and_a_lost_graphics_context_all(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()
@@ -118,11 +105,7 @@ def test_a_hover_draws_no_points_again_and_a_moved_eye_does(open_map):
     }"""
     assert page.evaluate(counts) == [0, 1, 2]
 
-
-def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000)
-    page.rests()
+    # A lost graphics context comes back with all points.
     ink = """() => {
       const { gl, canvas } = map().scene.renderer;
       map().painter.repaint(); // points that have not changed are not drawn again
@@ -143,17 +126,6 @@ def test_a_lost_graphics_context_comes_back_with_all_points(open_map):
     page.wait_for_function("window.restored")
     page.wait_for_timeout(100)
     assert page.evaluate(ink) == pytest.approx(before, rel=0.01)
-
-
-def test_a_query_image_is_a_star_at_its_position(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000)
-    page.evaluate("update({ query: { xy: [0.3, 0.2], neighbors: [5] } })")
-    page.rests()
-    assert page.evaluate("map().marker.at(1)") == [0.3, 0.2]
-    page.evaluate("update({ query: null })")
-    page.rests()
-    assert page.evaluate("map().marker.at(1)") is None
 
 
 def test_changing_the_view_animates_the_points(open_map):

@@ -1,14 +1,12 @@
 """Mouse, keyboard and touch on the map, in a real Chromium, without Streamlit."""
 
-import base64
-
 import numpy as np
 import pytest
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_click_pins_a_point_and_escape_unpins_it(open_map):
+def test_a_point_is_pinned_seen_walked_from_and_zoomed_to(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()
@@ -25,22 +23,7 @@ def test_a_click_pins_a_point_and_escape_unpins_it(open_map):
     page.shows(pinned="")
     assert page.said("pinned") == [nearest, None]
 
-
-def test_a_late_echo_of_a_click_does_not_undo_a_newer_one(open_map):
-    page = open_map("?n=3000")
-    page.evaluate("map().interaction.pin(1); map().interaction.pin(2)")
-    page.evaluate("update({ pinned: 1 })")
-    assert page.tells("pinned") == "2"
-    page.evaluate("update({ pinned: 2 })")
-    assert page.tells("pinned") == "2"
-    page.evaluate("update({ pinned: 5 })")
-    assert page.tells("pinned") == "5"
-
-
-def test_hovering_shows_the_image_of_the_point(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000)
-    page.rests()
+    # Its image is shown under the pointer.
     x, y = page.place(42)
     page.mouse.move(x, y)
     page.wait_for_selector(".card:not([hidden])")
@@ -53,68 +36,18 @@ def test_hovering_shows_the_image_of_the_point(open_map):
     page.mouse.move(2, 2)
     page.wait_for_selector(".card", state="hidden")
 
+    # Arrows walk from point to point.
+    page.locator(".overlay").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("map().model.pinned !== null")
+    first = page.evaluate("map().model.pinned")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"map().model.pinned !== {first}")
+    second = page.evaluate("map().model.pinned")
+    assert page.place(second)[0] > page.place(first)[0]
+    assert page.said("pinned")[-1] == second
 
-def test_a_lasso_selects_enclosed_points_of_visible_classes(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000)
-    page.rests()
-    page.locator('.class[data-class="3"]').click()
-    page.wait_for_function("map().model.hidden.has(3)")
-    page.locator("[data-tool=box]").click()
-    box = page.locator(".overlay").bounding_box()
-    corners = [box["x"] + 200, box["y"] + 80, box["x"] + 620, box["y"] + 330]
-    page.mouse.move(*corners[:2])
-    page.mouse.down()
-    page.mouse.move(*corners[2:], steps=6)
-    page.mouse.up()
-    page.wait_for_function("said.length > 0")
-    selection = page.said("selected")[-1]
-    mask = np.unpackbits(np.frombuffer(base64.b64decode(selection["bits"]), np.uint8), bitorder="little")[:3000]
-    page.rests()
-    places = np.array(page.evaluate("[...Array(3000).keys()].map((i) => map().clientOf(i))"))
-    labels = np.array(page.evaluate("[...map().model.labels]"))
-    inside = ((places > corners[:2]) & (places < corners[2:])).all(1) & (labels != 3)
-    # Points on the edge may fall to either side by the rounding of positions.
-    near_edge = (np.abs(places[:, None] - np.array(corners).reshape(1, 2, 2)) < 0.5).any((1, 2))
-    assert (mask.astype(bool) == inside)[~near_edge].all()
-    assert selection["count"] == mask.sum() > 100
-    assert page.tells("selected") == str(selection["count"])
-
-    # The selection alone, and step by step back to where it began.
-    page.locator("[data-tool=isolate]").click()
-    page.shows(points=selection["count"], selected=0)
-    page.locator("[data-tool=undo]").click()
-    page.shows(selected=selection["count"])
-    page.locator("[data-tool=undo]").click()
-    page.shows(selected=0)
-    page.locator("[data-tool=undo]").click()
-    page.shows(points=3000)
-    page.locator("[data-tool=redo]").click()
-    page.wait_for_function("map().model.hidden.has(3)")
-    page.locator("[data-tool=pictures]").click()
-    page.wait_for_function("map().overlay.drawn.size > 10")
-    page.locator("[data-tool=density]").click()
-    page.shows(contours="drawn")
-
-
-def test_the_legend_hides_and_solos_and_counts(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000)
-    counts = [int(text.replace(",", "")) for text in page.locator(".class .count").all_inner_texts()]
-    assert sum(counts) == 3000
-    page.locator('.class[data-class="0"]').click()
-    page.shows(points=3000 - counts[0])
-    page.locator('.class[data-class="5"]').click(modifiers=["Alt"])
-    page.shows(points=counts[5])
-    assert "of 3,000 shown" in page.locator(".caption").inner_text()
-    page.locator('.class[data-class="5"]').click(modifiers=["Alt"])
-    page.shows(points=3000)
-
-
-def test_the_wheel_zooms_about_the_cursor_down_to_pictures(open_map):
-    page = open_map("?n=3000")
-    page.shows(points=3000)
-    page.rests()
+    # The wheel zooms about the pointer, down to pictures.
     x, y = (round(v) for v in page.place(42))  # the browser tells the wheel's place in whole pixels
     box = "map().layout.overlay.getBoundingClientRect()"
     under = f"(({{ left, top }}) => map().scene.toWorld({x} - left, {y} - top))({box})"
@@ -130,21 +63,57 @@ def test_the_wheel_zooms_about_the_cursor_down_to_pictures(open_map):
     page.wait_for_function("map().overlay.drawn.size === 0")
 
 
-def test_arrows_walk_from_point_to_point(open_map):
+def test_the_legend_hides_and_solos_and_counts_and_a_lasso_selects_what_is_visible(open_map):
     page = open_map("?n=3000")
     page.shows(points=3000)
     page.rests()
-    page.locator(".overlay").focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function("map().model.pinned !== null")
-    first = page.evaluate("map().model.pinned")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function(f"map().model.pinned !== {first}")
-    second = page.evaluate("map().model.pinned")
-    assert page.place(second)[0] > page.place(first)[0]
-    # Who walks fast tells Python where he arrives.
-    page.wait_for_function(f"said.some(([name, value]) => name === 'pinned' && value === {second})")
-    assert page.said("pinned")[-1] == second
+    counts = [int(text.replace(",", "")) for text in page.locator(".class .count").all_inner_texts()]
+    assert sum(counts) == 3000
+    page.locator('.class[data-class="0"]').click()
+    page.shows(points=3000 - counts[0])
+    page.locator('.class[data-class="5"]').click(modifiers=["Alt"])
+    page.shows(points=counts[5])
+    assert "of 3,000 shown" in page.locator(".caption").inner_text()
+    page.locator('.class[data-class="5"]').click(modifiers=["Alt"])
+    page.shows(points=3000)
+
+    # Of visible classes it selects the enclosed points.
+    page.locator('.class[data-class="3"]').click()
+    page.wait_for_function("map().model.hidden.has(3)")
+    page.locator("[data-tool=box]").click()
+    box = page.locator(".overlay").bounding_box()
+    corners = [box["x"] + 200, box["y"] + 80, box["x"] + 620, box["y"] + 330]
+    page.mouse.move(*corners[:2])
+    page.mouse.down()
+    page.mouse.move(*corners[2:], steps=6)
+    page.mouse.up()
+    page.wait_for_function("store.state.selected !== null")
+    mask = np.array(page.evaluate("[...store.state.selected]"))
+    page.rests()
+    places = np.array(page.evaluate("[...Array(3000).keys()].map((i) => map().clientOf(i))"))
+    labels = np.array(page.evaluate("[...map().model.labels]"))
+    inside = ((places > corners[:2]) & (places < corners[2:])).all(1) & (labels != 3)
+    # Points on the edge may fall to either side by the rounding of positions.
+    near_edge = (np.abs(places[:, None] - np.array(corners).reshape(1, 2, 2)) < 0.5).any((1, 2))
+    assert (mask.astype(bool) == inside)[~near_edge].all()
+    assert mask.sum() > 100
+    assert page.tells("selected") == str(mask.sum())
+
+    # The selection alone, and step by step back to where it began.
+    page.locator("[data-tool=isolate]").click()
+    page.shows(points=mask.sum(), selected=0)
+    page.locator("[data-tool=undo]").click()
+    page.shows(selected=mask.sum())
+    page.locator("[data-tool=undo]").click()
+    page.shows(selected=0)
+    page.locator("[data-tool=undo]").click()
+    page.shows(points=3000)
+    page.locator("[data-tool=redo]").click()
+    page.wait_for_function("map().model.hidden.has(3)")
+    page.locator("[data-tool=pictures]").click()
+    page.wait_for_function("map().overlay.drawn.size > 10")
+    page.locator("[data-tool=density]").click()
+    page.shows(contours="drawn")
 
 
 def test_a_finger_taps_pans_and_pinches_on_a_phone(open_map):

@@ -1,4 +1,4 @@
-// Which places of a picture are alike. Pure: no DOM.
+// Similarity of the places of a picture. Pure: no DOM.
 
 /** Dot products of one row with every row; `rows` holds n × dimensions signed bytes. */
 export function similarities(rows: Int8Array, dimensions: number, place: number): Float32Array {

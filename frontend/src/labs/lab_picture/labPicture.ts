@@ -2,8 +2,7 @@
 import { context2d, h, setData } from "../../lib/dom.ts";
 import { decodeBase64 } from "../../lib/base64.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { refused } from "../../lib/refused.ts";
-import { fetchServer } from "../../lib/server.ts";
+import { fetchServer, refused } from "../../lib/server.ts";
 import { grouped } from "../../lib/format.ts";
 import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
 import { highest, middleOf, moved, placeAt, similarities } from "./alike.ts";
@@ -245,7 +244,7 @@ class LabPictureView {
     return rows;
   }
 
-  /** How alike every place is to the chosen one. */
+  /** Similarity of every place to the chosen one. */
   private valuesOf(scores: PlaceScores, picture: LabPicture): ArrayLike<number> {
     const rows = this.rowsOf(scores);
     if (scores.embeddings !== null) return similarities(rows, scores.dimensions, this.place);

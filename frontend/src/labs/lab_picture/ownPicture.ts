@@ -8,7 +8,7 @@ export interface Limits {
   cell: number;
 }
 
-/** How many tiles a picture has in a row: as many as its shorter side holds, within the limits. */
+/** Number of tiles in a row of a picture: as many as its shorter side holds, within the limits. */
 export const columnsOf = (shorter: number, { least, most, cell }: Limits): number =>
   Math.max(least, Math.min(most, Math.floor(shorter / cell)));
 

@@ -1,4 +1,4 @@
-// What lies under the directions of a plane: wedges of the templates, the circle, the templates, a histogram outside.
+// Drawing under the directions of a plane: wedges of the templates, the circle, the templates, a histogram outside.
 import { css, type Rgb, type Theme } from "../../lib/theme.ts";
 import { histogram, wedges } from "./planeGeometry.ts";
 

@@ -3,8 +3,7 @@ import { decodeBase64 } from "../../lib/base64.ts";
 import { h, setData, updateAttribute } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { classColors } from "../../lib/palette.ts";
-import { refused } from "../../lib/refused.ts";
-import { fetchServer, serverUrl } from "../../lib/server.ts";
+import { fetchServer, refused, serverUrl } from "../../lib/server.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import type { LabPlanes, LabPlanesProps, PlanePoints } from "../../protocol.ts";
 import { drawCircle, drawTemplates, RADIUS } from "./circle.ts";
@@ -43,7 +42,7 @@ class LabPlanesView {
   private only = -1; // the class that is not dimmed; −1 for all
   private theme = "";
   private item = -1;
-  private sheet: HTMLImageElement | null = null; // loaded once somebody points at an image
+  private sheet: HTMLImageElement | null = null; // loaded once an image is pointed at
   private parts = h("div", { class: "parts", role: "radiogroup", "aria-label": "Which images" });
   private legend = h("div", { class: "legend", role: "group", "aria-label": "Classes" });
   private grid = h("div", "grid");

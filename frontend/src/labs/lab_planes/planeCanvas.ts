@@ -5,7 +5,7 @@ import { nearest, type Points } from "./planeGeometry.ts";
 
 const REACH = 14; // pixels between the pointer and a point
 
-/** What a canvas shows; `under` draws beneath the points, in a square of side 1. */
+/** The content of a canvas; `under` draws beneath the points, in a square of side 1. */
 export interface Scene {
   places: Points;
   labels: Uint8Array;

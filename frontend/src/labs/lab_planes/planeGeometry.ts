@@ -1,4 +1,4 @@
-// Where points of a plane are drawn, which is nearest, and what their directions say. Pure: no DOM.
+// Positions of a plane's points, the nearest point, and statistics of their directions. Pure: no DOM.
 
 /** x, y of point i at 2i and 2i + 1. */
 export type Points = Float32Array;
@@ -84,7 +84,7 @@ export function angleTo(angle: number, [x, y]: readonly number[]): number {
   return (Math.min(between, TURN - between) * 360) / TURN;
 }
 
-/** How many of the items that `shows` lets through point into each of `bins` sectors, for each class. */
+/** Counts of the items accepted by `shows` in each of `bins` sectors, for each class. */
 export function histogram(
   angles: Float32Array,
   labels: Uint8Array,

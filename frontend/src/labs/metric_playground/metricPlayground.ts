@@ -169,7 +169,7 @@ class MetricPlayground {
     );
   }
 
-  /** What can be dragged: the middle and the end of each group, and the query. */
+  /** The draggable parts: the middle and the end of each group, and the query. */
   private handles(colors: string[]): SVGElement[] {
     const handles = this.groups.flatMap((group, i) => {
       const end: Point = [

@@ -2,8 +2,7 @@
 import { context2d, h, setData } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { refused } from "../../lib/refused.ts";
-import { fetchServer } from "../../lib/server.ts";
+import { fetchServer, refused } from "../../lib/server.ts";
 import type { SketchSearchProps, TwoDomains } from "../../protocol.ts";
 import { DomainMap } from "./domainMap.ts";
 import style from "./sketchSearch.css";

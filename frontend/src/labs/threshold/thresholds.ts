@@ -1,4 +1,4 @@
-// What a threshold on the distance does, from histograms of the distances of both kinds of pairs. Pure: no DOM.
+// Error rates of a threshold, from histograms of the distances of both kinds of pairs. Pure: no DOM.
 
 /** Shares of the pairs of each kind in bins of the distance. */
 export interface Histograms {

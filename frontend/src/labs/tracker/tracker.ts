@@ -1,10 +1,9 @@
 // A video that is followed: the true box and those that are found, the score map beside it, and what one may change.
 import { h, icon, setData, updateAttribute } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { refused } from "../../lib/refused.ts";
-import { fetchServer } from "../../lib/server.ts";
+import { fetchServer, refused } from "../../lib/server.ts";
 import type { FollowedVideo, TrackerProps } from "../../protocol.ts";
-import { OverlapChart } from "./overlapChart.ts";
+import { OverlapChart } from "./paint.ts";
 import { COLORS, paintFrame, paintMap } from "./paint.ts";
 import { decodeVideo, keyedBox, squareOf, summary, type Box, type Video } from "./videoState.ts";
 import style from "./tracker.css";

@@ -46,7 +46,7 @@ export function decodeVideo(video: FollowedVideo): Video {
 
 const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
-/** How a method did, in words. */
+/** Result of a method, in words. */
 export function summary({ mean, frames_followed }: DecodedFollower, count: number): string {
   const end = frames_followed >= count ? "kept to the end" : `lost at frame ${frames_followed}`;
   return `mean IoU ${mean.toFixed(2)}, ${end}`;

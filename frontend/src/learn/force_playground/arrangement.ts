@@ -1,4 +1,4 @@
-// The points on the plane, and what is made of the forces that the library tells. Pure: no DOM.
+// The points on the plane, and the result of the forces that the library returns. Pure: no DOM.
 
 import type { LossForces } from "../../protocol.ts";
 
@@ -12,14 +12,14 @@ export type PresetName = "triplet" | "batch";
 /** Points with their classes, and places of the class weights where the loss has some (proxies). */
 export interface Arrangement {
   preset: PresetName;
-  /** Whether everything is held on the unit circle. */
+  /** True if everything is held on the unit circle. */
   circle: boolean;
   points: Place[];
   labels: number[];
   weights: Place[];
 }
 
-/** What is asked about an arrangement. */
+/** A request about an arrangement. */
 export interface ForceQuestion {
   params: Record<string, unknown>;
   points: Place[];
@@ -118,13 +118,13 @@ export function moved(arrangement: Arrangement, index: number, place: Place): Ar
   };
 }
 
-/** What place `index` is, for ear and eye. */
+/** Description of point `index`, for screen readers and the page. */
 export function nameOf({ preset, points, labels }: Arrangement, index: number): string {
   if (index >= points.length) return `Proxy ${LETTERS[index - points.length]}`;
   return preset === "triplet" ? ROLES[index] : `${LETTERS[labels[index]]}${1 + (index % 3)}`;
 }
 
-/** What the server is asked about an arrangement. */
+/** The request to the server about an arrangement. */
 export const questionOf = (
   { preset, points, labels, weights }: Arrangement,
   params: Record<string, unknown>,
@@ -136,7 +136,7 @@ export const questionOf = (
   triplet: preset === "triplet",
 });
 
-/** What an answer means for the arrangement. */
+/** The effect of an answer on the arrangement. */
 export function pulls(arrangement: Arrangement, { loss, active, forces, on_weights: onWeights }: LossForces): Pulls {
   const all = [...forces, ...onWeights].map(([x, y]): Place => [x, y]);
   const along = arrangement.circle ? all.map((force, i) => tangential(force, places(arrangement)[i])) : all;
@@ -149,7 +149,7 @@ function tangential([fx, fy]: Place, [x, y]: Place): Place {
   return [along * -y, along * x];
 }
 
-/** Where each arrow ends: in proportion to its force, the longest no longer than LONGEST. */
+/** Ends of the arrows: in proportion to their forces, the longest no longer than LONGEST. */
 export function arrowTips(
   arrangement: Arrangement,
   { forces: all, longest }: Pick<Pulls, "forces" | "longest">,

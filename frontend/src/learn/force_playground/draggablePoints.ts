@@ -43,7 +43,7 @@ export class DraggablePoints {
     this.build(now);
   }
 
-  /** How many points and class weights there are. */
+  /** Numbers of points and class weights. */
   get count(): number {
     return this.dots.length;
   }

@@ -3,7 +3,8 @@ import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { readTheme } from "../../lib/theme.ts";
-import { ROUTES, type ForcePlaygroundProps, type LossForces, type LossInfo } from "../../protocol.ts";
+import type { ForcePlaygroundProps, LossForces, LossInfo } from "../../protocol.ts";
+import { ROUTES } from "../../lib/server.ts";
 import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import {
@@ -45,10 +46,10 @@ class ForcePlayground {
   private chosen = 0;
   private pulls: Pulls | null = null;
   private rate = RATE.default;
-  /** What was asked last, and whether the forces that are known answer it. */
+  /** The last request, and whether the known forces answer it. */
   private question: ForceQuestion | null = null;
   private isCurrent = false;
-  /** Whether a step is due as soon as the forces are known. */
+  /** True if a step is due as soon as the forces are known. */
   private isStepping = false;
   private playing: ReturnType<typeof setInterval> | undefined;
 

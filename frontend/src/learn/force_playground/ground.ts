@@ -1,7 +1,8 @@
 // The loss as the ground of the plane (or around the circle), for each place that the chosen point could have.
 import { context2d, h } from "../../lib/dom.ts";
 import { css, type Rgb } from "../../lib/theme.ts";
-import { ROUTES, type LossGround } from "../../protocol.ts";
+import type { LossGround } from "../../protocol.ts";
+import { ROUTES } from "../../lib/server.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import {
   EXTENT,
@@ -25,7 +26,7 @@ type Values = (number | null)[];
 export class Ground {
   readonly canvas = h("canvas");
   private values: Values = [];
-  /** What was asked for: the ground changes with all points but the chosen one, which is moved over it. */
+  /** The last request: the ground changes with all points but the chosen one, which is moved over it. */
   private key = "";
   private questions: NewestQuestion<GroundQuestion, LossGround>;
 

@@ -1,9 +1,48 @@
 // A sampled curve of a loss as a drawing: the loss above, its slope below, over one axis.
 import { ticks } from "../../charts/lossSeries.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
-import type { CurveAxis, LossCurve } from "../../protocol.ts";
+import type { CurveAxis, CurveSide, LossCurve } from "../../protocol.ts";
 import { formatNumber } from "../../widgets/paramControls.ts";
-import { pointsOf, slopeRange } from "./curve.ts";
+
+export interface Reading {
+  value: number;
+  slope: number;
+}
+
+/** Loss and slope of one side at `x`, between the two samples around it; NaN where there is no number. */
+export function readAt({ x: xs }: Pick<LossCurve, "x">, side: CurveSide, x: number): Reading {
+  const last = xs.length - 1;
+  const right = Math.max(
+    1,
+    xs.findIndex((sample) => sample >= x),
+  );
+  const to = x >= xs[last] ? last : right;
+  const from = to - 1;
+  const share = Math.max(0, Math.min(1, (x - xs[from]) / (xs[to] - xs[from])));
+  const between = (values: (number | null)[]) => (values[from] ?? NaN) * (1 - share) + (values[to] ?? NaN) * share;
+  return { value: between(side.loss), slope: between(side.slope) };
+}
+
+/** The samples of one side as points, without those that are no number. */
+export const pointsOf = ({ x }: Pick<LossCurve, "x">, values: (number | null)[]): [number, number][] =>
+  x.flatMap((at, i): [number, number][] => {
+    const value = values[i];
+    return value === null ? [] : [[at, value]];
+  });
+
+const OUTLIERS = 0.02; // share of the slopes at either end that may leave the picture
+const FAR_OUT = 2; // how many times the range of the other slopes they must span for that
+
+/** Lowest and highest slope to draw, 0 included. A short steep piece is cut off: it would press all others to a line. */
+export function slopeRange(slopes: number[]): { low: number; high: number; cut: boolean } {
+  const sorted = [...slopes].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
+  const all = { low: Math.min(0, at(0)), high: Math.max(0, at(1)) };
+  const most = { low: Math.min(0, at(OUTLIERS)), high: Math.max(0, at(1 - OUTLIERS)) };
+  const width = most.high - most.low;
+  const cut = width > 0 && all.high - all.low > FAR_OUT * width;
+  return { ...(cut ? most : all), cut };
+}
 
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
 const SLOPES = 0.3; // share of the height that the slopes have
@@ -11,7 +50,7 @@ const DEGREES = [0, 45, 90, 135, 180];
 
 type Scale = (value: number) => number;
 
-/** Where a pointer is along the axis, 0 to 1. */
+/** Position of a pointer along the axis, 0 to 1. */
 export function shareAt(chart: Element, clientX: number): number {
   const box = chart.getBoundingClientRect();
   return Math.max(0, Math.min(1, (clientX - box.left - EDGE.left) / (box.width - EDGE.left - EDGE.right)));

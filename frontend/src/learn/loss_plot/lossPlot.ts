@@ -4,10 +4,11 @@ import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { setAttributes, svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { ROUTES, type CurveControl, type LossCurve, type LossPlotProps } from "../../protocol.ts";
+import type { CurveControl, LossCurve, LossPlotProps } from "../../protocol.ts";
+import { ROUTES } from "../../lib/server.ts";
 import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
-import { readAt, type Reading } from "./curve.ts";
+import { readAt, type Reading } from "./curveChart.ts";
 import { axisValue, drawCurve, shareAt } from "./curveChart.ts";
 import style from "./lossPlot.css";
 
@@ -39,10 +40,10 @@ class LossPlot {
   onGo: (params: Values) => void = () => {};
   private loss = "";
   private params: Values = {};
-  /** What the sliders of what stands still say, and which sliders there are. */
+  /** The sliders of the fixed quantities, and their values. */
   private kept: Values = {};
   private sliders = "";
-  /** Where the curve is read, as a share of the axis. */
+  /** Position at which the curve is read, as a share of the axis. */
   private probe = 0.4;
   private curve: LossCurve | null = null;
   private asked: CurveQuestion | null = null;

@@ -1,14 +1,34 @@
 // Small spaces side by side with their scores; the point under the pointer shows whom its scores come from. Points can
 // be dragged, or moved with Shift and the arrow keys: the library scores them anew.
 import { setAttributes, svg } from "../../charts/svg.ts";
-import { ROUTES, type MapAtRProps, type SmallSpace, type SpaceScores } from "../../protocol.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import type { MapAtRProps, SmallSpace, SpaceScores } from "../../protocol.ts";
+import { ROUTES } from "../../lib/server.ts";
+import { type ComponentArguments, mount } from "../../lib/mount.ts";
 import { h } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
-import { scoreQuery } from "./ranking.ts";
 import style from "./mapAtRDemo.css";
+import { countRight, scoreRanking } from "../ranking_toy/scores.ts";
+
+/** The others by distance, nearest first; at equal distance those of another class first, as the library ranks. */
+function rankNeighbors({ points, classes }: Pick<SmallSpace, "points" | "classes">, query: number): number[] {
+  const far = (i: number) => Math.hypot(points[i][0] - points[query][0], points[i][1] - points[query][1]);
+  const right = (i: number) => Number(classes[i] === classes[query]);
+  return points
+    .map((_, i) => i)
+    .filter((i) => i !== query)
+    .sort((i, j) => far(i) - far(j) || right(i) - right(j));
+}
+
+/** The R nearest of a query (R: how many others are of its class), which of them are right, and the scores. */
+export function scoreQuery(space: Pick<SmallSpace, "points" | "classes">, query: number) {
+  const relevant = space.classes.filter((label) => label === space.classes[query]).length - 1;
+  const found = rankNeighbors(space, query).slice(0, relevant);
+  const hits = found.map((i) => space.classes[i] === space.classes[query]);
+  const scores = scoreRanking({ hits, relevant });
+  return { found, hits, relevant, first: hits[0], precision: countRight(hits) / relevant, average: scores.map_at_r };
+}
 
 const EXTENT = 1.1;
 const RADIUS = 0.028;

@@ -108,7 +108,7 @@ function missingText(missing: number[]): string {
   return `${subject} not among the first ${TILES}: directly after them, as MAP counts.`;
 }
 
-/** How a score of one query comes about, in numbers. */
+/** The computation of one query's score, in numbers. */
 function written(name: ScoreName, ranking: Ranking): string {
   const { relevant } = ranking;
   const all = completed(ranking);

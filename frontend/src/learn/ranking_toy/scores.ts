@@ -1,7 +1,7 @@
-// The scores of a ranking, by the names and formulas of dmlviz.metrics: tests/app/test_ranking_toy.py holds them equal.
+// The scores of a ranking, by the names and formulas of dmlviz.metrics: tests/app/test_page_scripts.py holds them equal.
 // Pure: no DOM.
 
-/** What one query finds: whether each result is right, nearest first; and R, how many right ones there are in all. */
+/** The result of one query: whether each item is right, nearest first; and R, the number of right ones in all. */
 export interface Ranking {
   hits: boolean[];
   relevant: number;
@@ -20,7 +20,7 @@ export interface QueryScores {
 
 export type ScoreName = Exclude<keyof QueryScores, "cmc">;
 
-/** How many of the first `rank` results are right. */
+/** Number of right items among the first `rank` results. */
 export const countRight = (hits: boolean[], rank = hits.length): number => hits.slice(0, rank).filter(Boolean).length;
 
 /** The results with those added that are right and missing: they come directly after. */

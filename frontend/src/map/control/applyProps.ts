@@ -1,12 +1,13 @@
-// What Python sent, put into effect: everything is compared with what was sent before, nothing is built anew.
-import { ROUTES } from "../../protocol.ts";
+// What the server sent, put into effect: everything is compared with what was sent before, nothing is built anew.
+import { ROUTES } from "../../lib/server.ts";
+import { bus, type PinnedNeighbors } from "../../lib/bus.ts";
 import { stream } from "../../lib/eventStream.ts";
 import { messageOf } from "../../lib/format.ts";
 import { groupColors } from "../../lib/palette.ts";
-import { publishSelection } from "../../lib/publishedSelection.ts";
 import { Sprites } from "../../lib/sprites.ts";
-import type { MapData } from "../data/expandProps.ts";
+import { queryOn, type MapData } from "../data/expandProps.ts";
 import { loadLabels, loadNearest, loadWatched } from "../data/fetchItems.ts";
+import type { Camera } from "../../workbench/store.ts";
 import { Model, type Nearest } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
 import type { Orbit } from "../math/orbit.ts";
@@ -15,14 +16,8 @@ import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import { pinSummary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
-import type { History } from "./history.ts";
-import { restoreView } from "./savedView.ts";
-import type { DisplaySync } from "./displaySync.ts";
 import type { Selection } from "./selection.ts";
-import type { SentState } from "./sentState.ts";
-import type { StepPersistence } from "./stepPersistence.ts";
 import type { Subset } from "./subset.ts";
-import type { ViewChoice } from "./viewChoice.ts";
 
 const SPRITES_AFTER_MS = 400; // they are wanted at the first hover, the frames go before
 
@@ -34,30 +29,22 @@ export interface ReceiverParts {
   orbit: Orbit;
   marker: QueryMarker;
   selection: Selection;
-  history: History;
   subset: Pick<Subset, "arrive">;
-  view: ViewChoice;
-  display: DisplaySync;
-  sent: SentState;
-  persistence: StepPersistence;
-  sendState: (name: string, value: unknown) => void;
   /** One sentence on what the map shows. */
   summary: () => string;
   repaint: () => void;
-  /** Points are colored by something else; the groups that are hidden, if it groups them. */
-  recolor: (hidden?: Iterable<number>) => void;
+  /** Points may be colored by something else. */
+  recolor: () => void;
   changed: () => void;
   /** Say what went wrong. */
   trouble: (text: string | null) => void;
 }
 
-/** What the person changes here and Python may change too. */
-type Shared = "pinned" | "selected" | "subset" | "step" | "color" | "values" | "columns_url";
+/** What a map shows, of which its camera is. */
+export const mapKey = ({ run, view, begun }: MapData): string => [run, view, begun].join("/");
 
 export class PropsReceiver {
   private before: MapData | null = null;
-  /** What Python sent last, or what its echo will be. */
-  private adopted: Partial<Record<Shared, string>> = {};
   private labeled: Promise<Uint16Array> = Promise.resolve(new Uint16Array());
   private known = false; // whether the items' labels are there
   private painted = ""; // what the points were last painted for
@@ -74,41 +61,38 @@ export class PropsReceiver {
     const differ = (...names: (keyof MapData)[]) =>
       names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before?.[name]));
     const items = !before || differ("dataset", "labels_url", "n");
-    this.followView(data, items);
+    if (data.projects) this.followView(data, items);
     if (items) this.setItems(data);
     if (items || differ("sprites")) this.setSprites(data);
     if (items || differ("nearest_url")) this.setNearest(data);
+    if (differ("run")) state.model.neighbors = [];
     if (items || differ("run", "view", "begun")) {
       stream.renew({ run: data.run, pid: state.pid, begun: data.begun });
       void this.follow(data, state.pid);
     }
+    if (differ("subset")) this.parts.subset.arrive(data.subset?.bits ?? null);
+    this.placeQuery();
+    if (items || differ("values", "columns_url")) this.parts.recolor();
     this.before = data;
-    this.syncControlled(data);
-  }
-
-  /** Python is told of a value; its echo is no wish of Python's. */
-  expect(name: Shared, value: unknown): void {
-    this.adopted[name] = JSON.stringify(value);
+    this.show();
   }
 
   // A view that the person chose beside the map can be taken back, too.
-  private followView({ run, view, projects }: MapData, items: boolean): void {
-    const { view: choice, history } = this.parts;
-    if (items || run !== this.before?.run) choice.clear();
-    if (projects && choice.isChosen(view)) history.record();
-    choice.arrive(view);
+  private followView({ run, view }: MapData, items: boolean): void {
+    const { store } = this.parts.state;
+    const { before } = this;
+    if (!items && run === before?.run && view === before.view) return;
+    const asked = store.state.view === null || store.state.view === view; // by this map
+    if (!items && run === before?.run && !asked) store.record();
+    store.set({ view });
   }
 
-  // Other items: everything the person did belongs to the old ones.
   private setItems(data: MapData): void {
-    const { state, scene, playback, layout, history, display } = this.parts;
+    const { state, scene, playback, layout } = this.parts;
     const classes = (data.classes ?? []).map(String);
-    if (state.model.selected) publishSelection(null);
-    state.model = new Model(classes, null, data.n, data.noun);
-    history.clear();
+    if (state.model.selected) bus.emit("selection", null);
+    state.model = new Model(classes, null, data.n, data.noun, state.store);
     state.colors = groupColors(classes, state.theme);
-    this.adopted = {};
-    display.clear();
     this.known = false;
     scene.setModel(state.model);
     playback.shown = null;
@@ -146,7 +130,7 @@ export class PropsReceiver {
   }
 
   private async follow(data: MapData, pid: string | null): Promise<void> {
-    const { state, scene, playback, orbit, selection, repaint, trouble } = this.parts;
+    const { state, playback, orbit, repaint, trouble } = this.parts;
     const { model } = state;
     const token = (this.token = {});
     state.trouble = null;
@@ -166,8 +150,7 @@ export class PropsReceiver {
       if (this.token !== token || this.destroyed || !data.n) return;
       model.labels = labels;
       this.known = true;
-      scene.camera.automatic = true;
-      const saved = restoreView({ state, scene, selection });
+      const left = this.restoreCamera(data);
       repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
       playback.follow({
@@ -177,13 +160,12 @@ export class PropsReceiver {
         tracked: () => loadWatched(state.data),
         total: data.n,
         orbit,
-        raw: saved?.raw,
         pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
-        autoplay: Boolean(data.autoplay) && (saved?.playing ?? true),
-        step: data.step,
+        autoplay: Boolean(data.autoplay) && (left?.playing ?? true),
+        step: pid === null && !data.link ? (state.store.state.step ?? undefined) : undefined,
       });
-      if (model.selected) selection.publish();
+      this.publishSelection();
       this.listen(data, pid);
     } catch (error) {
       trouble(messageOf(error));
@@ -199,54 +181,65 @@ export class PropsReceiver {
     stream.open({ run: data.run, pid, events_url: url });
   }
 
-  // Values that the person changes here and Python may change too: taken when Python's has changed.
-  private syncControlled(data: MapData): void {
+  /** The camera of this map as it was left, once; by default it follows the data. */
+  private restoreCamera(data: MapData): Camera | null {
+    const {
+      state: { store },
+      scene: { camera },
+    } = this.parts;
+    const left = store.state.camera?.of === mapKey(data) ? store.state.camera : null;
+    camera.automatic = !left?.view;
+    if (!left) return null;
+    store.set({ camera: null });
+    if (left.view) {
+      camera.view = { ...left.view, k: (left.view.k * (camera.size || left.size)) / left.size };
+      camera.size ||= left.size;
+    }
+    return left;
+  }
+
+  private show(): void {
     const {
       state: { model, theme },
       layout,
-      scene,
-      playback,
-      marker,
-      selection,
-      subset,
-      display,
-      sent,
-      persistence,
       repaint,
-      recolor,
       changed,
       summary,
     } = this.parts;
-    const differs = (name: Shared) => {
-      const now = JSON.stringify(data[name] ?? null);
-      const is = now !== (this.adopted[name] ?? "null");
-      this.adopted[name] = now;
-      return is;
-    };
-    const isItem = (item: unknown): item is number =>
-      typeof item === "number" && Number.isInteger(item) && item >= 0 && item < model.n;
-    const pinned = isItem(data.pinned) ? data.pinned : null;
-    if (differs("pinned") && sent.isExternalChange("pinned", pinned)) model.pinned = pinned;
-    // Neighbors belong to the pin that Python knows of, which a newer click may have left behind.
-    if (pinned === model.pinned) model.neighbors = data.neighbors.filter(({ item }) => isItem(item));
-    const bits = data.selected?.bits ?? null;
-    const reselected = differs("selected") && sent.isExternalChange("selected", bits) && selection.adopt(bits);
-    if (reselected && this.known) selection.notifyPanels();
-    const redisplayed = display.adopt(data);
-    if (differs("subset")) subset.arrive(data.subset?.bits ?? null);
-    if (differs("step")) {
-      persistence.setSaved(data.step);
-      if (typeof data.step === "number" && Number.isFinite(data.step)) playback.seekStep(data.step);
-    }
-    if (marker.set(data.query, playback.shown, theme.still)) scene.camera.refit();
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
-    const recolored = [differs("color"), differs("values"), differs("columns_url")].some(Boolean);
-    if (recolored || redisplayed) recolor(data.display?.hidden); // its markers may be of a column
     const paint = JSON.stringify([theme, model.n]);
-    if (reselected || redisplayed || paint !== this.painted) repaint();
+    if (paint !== this.painted) repaint();
     else changed();
     this.painted = paint;
+  }
+
+  /** Say to the parts beside the map what is selected, once the classes of the items are known. */
+  publishSelection(): void {
+    if (this.known) this.parts.selection.publish();
+  }
+
+  /** Link what is pinned with its neighbors, where the answer is about that. */
+  placeNeighbors({ run, item, found }: PinnedNeighbors): void {
+    const {
+      state: { model, data },
+      layout,
+      changed,
+      summary,
+    } = this.parts;
+    if (run !== data.run || item !== model.pinned) return;
+    model.neighbors = (found?.near ?? []).map(([other, , distance]) => ({ item: other, distance }));
+    layout.tooltip.refresh();
+    layout.announcer.say(pinSummary(model) || summary());
+    changed();
+  }
+
+  /** Show the picture that the page has asked about where it lies here. */
+  placeQuery(): void {
+    const { state, scene, marker, playback } = this.parts;
+    const { data, theme } = state;
+    const query = queryOn(bus.last("query"), data.run, data.view) ?? data.query;
+    if (marker.set(query, playback.shown, theme.still)) scene.camera.refit();
   }
 
   destroy(): void {

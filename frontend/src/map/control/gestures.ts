@@ -1,4 +1,4 @@
-// Pointer, wheel and touch on the stage, told as what they mean. Capture is taken on the stage's canvas itself, never on
+// Pointer, wheel and touch on the stage, reported by meaning. Capture is taken on the stage's canvas itself, never on
 // a container, which would swallow the clicks of the buttons in it.
 
 import type { Mode } from "../data/state.ts";
@@ -17,7 +17,7 @@ export interface GestureHooks {
   lassoEnd: (path: number[], box: boolean, event: PointerEvent) => void;
 }
 
-/** Listen on `surface`; `mode()` says what a drag means. Returns the way out. */
+/** Listen on `surface`; `mode()` says what a drag means. Returns a cleanup function. */
 export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks): () => void {
   const down = new Map<number, [number, number]>();
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-// What the person points at: hover and card, pin and neighbors.
+// Pointing at the map: hover and card, pin and neighbors.
 import { bus } from "../../lib/bus.ts";
 import type { MapState } from "../data/state.ts";
 import { towards } from "../math/picking.ts";
@@ -6,12 +6,10 @@ import type { Pointed } from "../render/overlayRenderer.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Tooltip } from "../ui/tooltip.ts";
 import type { Selection } from "./selection.ts";
-import type { SentState } from "./sentState.ts";
 
 const DWELL_MS = 110; // of rest before the card comes
 const HIT_RADIUS_PX = 12;
 const TOUCH_RADIUS_PX = 22;
-const KEY_DEBOUNCE_MS = 140; // until a walk by arrow keys tells Python
 const EDGE_PX = 40; // nearer to it than this a walk moves the map
 
 export interface InteractionParts {
@@ -21,11 +19,6 @@ export interface InteractionParts {
   /** Half the side of the pictures on the stage. */
   pictureReach: () => number;
   selection: Selection;
-  sent: SentState;
-  /** The person is about to pin something else. */
-  record: () => void;
-  /** What lies around the points is to be shown anew. */
-  changed: () => void;
 }
 
 export class Interaction implements Pointed {
@@ -34,7 +27,6 @@ export class Interaction implements Pointed {
   /** The class under the pointer in the legend. */
   spotlight: number | null = null;
   private dwell: ReturnType<typeof setTimeout> | undefined;
-  private telling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private parts: InteractionParts) {}
 
@@ -51,7 +43,7 @@ export class Interaction implements Pointed {
     scene.overlay.style.cursor = item < 0 || state.mode !== "pan" ? "" : "pointer";
   }
 
-  /** Without `notify` it comes from elsewhere: nobody is told, and no card is shown. */
+  /** Without `notify` it comes from elsewhere: no event is sent, and no card is shown. */
   setHovered(item: number | null, { notify = true } = {}): void {
     if (item === this.hovered) return;
     const { tooltip, scene, state } = this.parts;
@@ -94,29 +86,18 @@ export class Interaction implements Pointed {
     if (item < 0) tooltip.hide();
   }
 
-  /** Pin an item (null: none) here at once, and tell Python after `wait` milliseconds; without `notify` another map does. */
-  pin(item: number | null, { wait = 0, notify = true, record = true } = {}): void {
-    const {
-      state: { model, data },
-      state,
-      tooltip,
-      sent,
-      changed,
-    } = this.parts;
+  /** Pin an item; null: none. */
+  pin(item: number | null): void {
+    const { store, model } = this.parts.state;
     if (item === model.pinned) return;
-    if (notify && record) this.parts.record();
-    model.pinned = item;
-    model.neighbors = [];
+    store.record();
+    store.set({ pinned: item });
+  }
+
+  /** Something else is pinned. */
+  repinned(): void {
     this.carded = null;
-    tooltip.refresh();
-    if (notify) {
-      bus.emit("pin", { run: data.run, item, source: state });
-      clearTimeout(this.telling);
-      const tell = () => sent.send("pinned", item);
-      if (wait) this.telling = setTimeout(tell, wait);
-      else tell();
-    }
-    changed();
+    this.parts.tooltip.refresh();
   }
 
   /** Go from the pinned point to the next one in a direction; from nowhere to the point in the middle. */
@@ -133,7 +114,7 @@ export class Interaction implements Pointed {
         ? towards(scene.places(), scene.usable, from, direction)
         : scene.pick(width / 2, height / 2, Math.hypot(width, height));
     if (next < 0) return;
-    this.pin(next, { wait: KEY_DEBOUNCE_MS });
+    this.pin(next);
     this.carded = next;
     const [x, y] = scene.screenOf(next);
     if (x < EDGE_PX || y < EDGE_PX || x > width - EDGE_PX || y > height - EDGE_PX)
@@ -155,6 +136,5 @@ export class Interaction implements Pointed {
 
   destroy(): void {
     clearTimeout(this.dwell);
-    clearTimeout(this.telling);
   }
 }

@@ -4,7 +4,7 @@ import type { Mode } from "../data/state.ts";
 
 type Direction = readonly [number, number];
 
-/** What a person can do to a map, with its argument. */
+/** A person's action on a map, with its argument. */
 export type Action =
   | ["mode", Mode]
   | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
@@ -19,7 +19,7 @@ const ARROWS: Record<string, Direction> = {
   ArrowDown: [0, -1],
 };
 
-/** What a key means on the stage, or null for keys that are not ours. */
+/** The action of a key on the stage, or null for other keys. */
 export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey">): Action | null {
   if (event.ctrlKey || event.metaKey) {
     if (event.key.toLowerCase() === "z") return [event.shiftKey ? "redo" : "undo"];

@@ -1,24 +1,20 @@
-// What the legend, the toolbar and the player do when a person uses them.
+// Handlers of the legend, the toolbar and the player.
 import type { MapState } from "../data/state.ts";
 import type { LayoutHooks } from "../ui/layout.ts";
-import type { History } from "./history.ts";
 import type { Interaction } from "./interaction.ts";
 import type { Action } from "./keys.ts";
 import type { MapActions } from "./mapActions.ts";
 import type { PointPainter } from "./pointPainter.ts";
-import type { Selection } from "./selection.ts";
 
 /** The map, whose parts are made after its elements. */
 interface Target {
   readonly state: MapState;
   readonly actions: MapActions;
-  readonly history: History;
   readonly interaction: Interaction;
-  readonly selection: Selection;
   readonly painter: PointPainter;
   /** Color points by something else. */
   chooseColor: (name: string) => void;
-  /** Tell Python. */
+  /** Tell the server. */
   setTriggerValue: (name: string, value: unknown) => void;
   changed: () => void;
 }
@@ -57,20 +53,16 @@ export function layoutHooks(map: Target): LayoutHooks {
     scrub: (step) => map.actions.run(["scrub", step]),
     remedy: (chosen) => map.setTriggerValue("remedy", chosen),
     color: (name) => {
-      map.history.record();
+      map.state.store.record();
       map.chooseColor(name);
     },
     changed: () => map.changed(),
   };
 }
 
-/** Hide or show classes, which takes their items out of the selection. */
-function filter({ state, history, selection, interaction, painter }: Target, change: () => void): void {
-  history.record();
-  const count = () => state.model.selected?.reduce((a, b) => a + b, 0) ?? 0;
-  const before = count();
+/** Hide or show classes. */
+function filter({ state, interaction }: Target, change: () => void): void {
+  state.store.record();
   change();
-  if (before !== count()) selection.publish();
   interaction.leave();
-  painter.repaint();
 }

@@ -1,6 +1,6 @@
-// Maps of the same items side by side: what a person does on one of a group happens on the others. `data.link` names the
-// group. Maps of different runs also share epochs and the eye; those of one run, drawn in different ways, do not
-// (`data.links_views` is false): neither their places nor their iterations can be compared.
+// Maps of the same items side by side: they have one store, and what is pointed at on one is marked on the others.
+// `data.link` names their group. Maps of different runs also share epochs and the camera; those of one run, drawn in
+// different ways, do not (`data.links_views` is false): neither their places nor their iterations can be compared.
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import type { View } from "../math/camera.ts";
 import type { Playback } from "../playback/playback.ts";
@@ -41,8 +41,6 @@ export interface LinkedParts {
   };
   /** Do as the others did, without telling anybody. */
   hover: (item: number | null) => void;
-  pin: (item: number | null) => void;
-  select: (mask: Uint8Array | null, reason: string | null) => void;
 }
 
 /** The link of one map to the others of its group. */
@@ -54,11 +52,9 @@ export class MapLink {
   private offs: (() => void)[];
 
   constructor(private parts: LinkedParts) {
-    const { hover, pin, select } = parts;
+    const { hover } = parts;
     this.offs = [
       bus.on("hover", ({ item, source }) => this.isPartner(source) && hover(item)),
-      bus.on("pin", ({ item, source }) => this.isPartner(source) && pin(item)),
-      bus.on("picked", ({ mask, reason, source }) => this.isPartner(source) && select(mask, reason)),
       bus.on("look", (detail) => this.sharesView(detail.source) && this.applyCamera(detail)),
       bus.on("lead", ({ source }) => this.sharesView(source) && this.follow()),
       bus.on("frame", (detail) => this.sharesView(detail.source) && this.applyStep(detail)),
@@ -110,10 +106,6 @@ export class MapLink {
     const [view, home] = [camera.target ?? camera.view, camera.home()];
     if (!view || !home) return;
     bus.emit("look", { source: state, eye: camera.automatic ? null : fromHome(view, home), gliding });
-  }
-
-  onSelect(mask: Uint8Array | null, reason: string | null): void {
-    if (this.group !== null) bus.emit("picked", { source: this.parts.state, mask, reason });
   }
 
   // ---- from the others

@@ -1,13 +1,12 @@
-// What a person can do to a map by a key, a button or the player, carried out.
+// Actions of a person on a map by a key, a button or the player.
 import { nextMarkers } from "../data/markerShapes.ts";
-import { SHOWN_IMAGES, type MapState } from "../data/state.ts";
+import { SHOWN_IMAGES } from "../../workbench/store.ts";
+import type { MapState } from "../data/state.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
-import type { History } from "./history.ts";
 import type { Interaction } from "./interaction.ts";
 import { keyAction, type Action } from "./keys.ts";
 import type { MapLink } from "./linkedMaps.ts";
-import type { Selection } from "./selection.ts";
 import type { Subset } from "./subset.ts";
 
 export interface ActionParts {
@@ -18,14 +17,8 @@ export interface ActionParts {
   scene: Scene;
   playback: Playback;
   interaction: Interaction;
-  selection: Selection;
-  history: History;
   subset: Subset;
   link: Pick<MapLink, "onAction">;
-  /** Colors, or only what lies around the points, are to be shown anew. */
-  repaint: () => void;
-  /** Marker shapes tell something else. */
-  reshape: () => void;
   changed: () => void;
 }
 
@@ -42,54 +35,46 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, selection, history, subset, playback, state, link, root, repaint, reshape, changed } =
-      this.parts;
+    const { scene, interaction, subset, playback, state, link, root, changed } = this.parts;
+    const { store, model } = state;
     link.onAction(action[0]);
     switch (action[0]) {
       case "mode":
         state.mode = action[1];
         break;
       case "markers":
-        state.markers = nextMarkers(state);
-        changed();
-        return reshape();
+        return store.setDisplay({ markers: nextMarkers(state) });
       case "names":
-        state.names = !state.names;
-        break;
+        return store.setDisplay({ names: !state.names });
       case "trails":
-        state.trails = !state.trails;
-        break;
+        return store.setDisplay({ trails: !state.trails });
       case "density":
-        state.density = !state.density;
-        break;
+        return store.setDisplay({ contours: !state.density });
       case "pictures":
-        state.pictures = !state.pictures;
-        break;
+        return store.setDisplay({ pictures: !state.pictures });
       case "isolate":
-        if (!state.model.isolated && !state.model.selected) {
+        if (!model.isolated && !model.selected) {
           state.trouble = "Select some images first, with the lasso or the box; X then shows them alone.";
           break;
         }
-        history.record();
+        store.record();
         state.trouble = null;
-        selection.toggleIsolation();
-        repaint();
+        model.toggleIsolation();
         return scene.camera.goHome();
       case "subset":
         subset.project();
         break;
       case "whole":
-        subset.leave();
-        return repaint();
+        return subset.leave();
       case "undo":
+        return void store.undo();
       case "redo":
-        if (action[0] === "undo" ? history.undo() : history.redo()) repaint();
-        return;
+        return void store.redo();
       case "images":
-        state.images = SHOWN_IMAGES[(SHOWN_IMAGES.indexOf(state.images) + 1) % SHOWN_IMAGES.length];
         state.trouble = null;
-        scene.invalidate();
-        break;
+        return store.setDisplay({
+          images: SHOWN_IMAGES[(SHOWN_IMAGES.indexOf(state.images) + 1) % SHOWN_IMAGES.length],
+        });
       case "home":
         return scene.camera.goHome();
       case "zoom":

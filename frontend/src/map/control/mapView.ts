@@ -1,8 +1,7 @@
 // One map: its parts, and what each of them does when another has something new.
-import { shared } from "../../lib/bus.ts";
+import { bus } from "../../lib/bus.ts";
 import { messageOf } from "../../lib/format.ts";
 import type { ComponentArguments } from "../../lib/mount.ts";
-import { publishSelection } from "../../lib/publishedSelection.ts";
 import { readTheme } from "../../lib/theme.ts";
 import { expandProps, type MapInput } from "../data/expandProps.ts";
 import type { Model } from "../data/model.ts";
@@ -14,27 +13,28 @@ import { Playback } from "../playback/playback.ts";
 import { OverlayRenderer } from "../render/overlayRenderer.ts";
 import { Scene } from "../render/scene.ts";
 import { buildLayout, type Layout } from "../ui/layout.ts";
-import { PropsReceiver } from "./applyProps.ts";
+import { ViewStore, ADDRESS, UNDO, pageStore, type Change } from "../../workbench/store.ts";
+import { PropsReceiver, mapKey } from "./applyProps.ts";
 import { connectGestures, connectPanels } from "./connectInput.ts";
-import { DisplaySync } from "./displaySync.ts";
-import { History } from "./history.ts";
 import { Interaction } from "./interaction.ts";
 import { layoutHooks } from "./layoutHooks.ts";
 import { MapLink } from "./linkedMaps.ts";
 import { MapActions } from "./mapActions.ts";
 import { PointPainter } from "./pointPainter.ts";
 import { StatePublisher } from "./publishState.ts";
-import { saveView } from "./savedView.ts";
 import { Selection } from "./selection.ts";
-import { SentState } from "./sentState.ts";
 import { boundsBeside, measureStage } from "./stageFit.ts";
-import { StepPersistence } from "./stepPersistence.ts";
 import { Subset } from "./subset.ts";
-import { ViewChoice } from "./viewChoice.ts";
 
 let instances = 0;
+const mounts = new Map<string, number>();
+const CHOICE = Symbol("choice"); // of a person, in this map's menu
+const STEP_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub"]);
 
-type MapArguments = ComponentArguments<MapInput>;
+export type MapArguments = ComponentArguments<MapInput> & {
+  /** What is looked at; by default that of the page. */
+  store?: ViewStore;
+};
 
 export class MapView {
   readonly id = ++instances;
@@ -47,25 +47,28 @@ export class MapView {
   readonly overlay: OverlayRenderer;
   readonly interaction: Interaction;
   readonly selection: Selection;
-  readonly history: History;
   readonly actions: MapActions;
   readonly painter: PointPainter;
   private receiver: PropsReceiver;
   private publisher: StatePublisher;
-  private persistence: StepPersistence;
-  private display: DisplaySync;
   private link: MapLink;
-  private host: Pick<MapArguments, "setStateValue" | "setTriggerValue"> | null = null;
+  private host: Pick<MapArguments, "setTriggerValue"> | null = null;
+  private moved = false; // whether the person has gone to a step of this run
   private observer: ResizeObserver;
   private offs: (() => void)[];
   private destroyed = false;
 
-  constructor(parent: Node & ParentNode, name: string, input: MapInput) {
-    shared.mounts[name] = (shared.mounts[name] ?? 0) + 1;
-    this.layout = buildLayout(this.id, shared.mounts[name], layoutHooks(this));
+  /** A map without partner (`link` is null) has a store of its own: what is pinned on it is nothing to the other. */
+  constructor(parent: Node & ParentNode, name: string, input: MapInput, store = pageStore) {
+    mounts.set(name, (mounts.get(name) ?? 0) + 1);
+    this.layout = buildLayout(this.id, mounts.get(name) as number, layoutHooks(this));
     parent.append(this.layout.sheet, this.layout.root);
     const { layout, orbit } = this;
-    const state = (this.state = new MapState(expandProps(input), layout.stage));
+    const state = (this.state = new MapState(
+      expandProps(input),
+      layout.stage,
+      input.link === null ? new ViewStore() : store,
+    ));
     const marker = (this.marker = new QueryMarker((place) => orbit.toPlane(place, this.scene.frame?.pivot)));
     const scene = (this.scene = new Scene(
       layout.points,
@@ -77,14 +80,13 @@ export class MapView {
           return pictured;
         },
         extraBounds: () => boundsBeside(this),
+        still: () => state.theme.still,
         onFrame: (seconds) => this.playback.tick(seconds),
         onRebase: (from, to) => marker.carry(from, to),
         onCamera: (gliding) => this.link?.onCamera(gliding),
       },
       input.renderer,
     ));
-    const sendState = (key: string, value: unknown) => this.setStateValue(key, value);
-    const sent = new SentState(sendState);
     const [repaint, changed] = [() => this.painter.repaint(), () => this.changed()];
     const trouble = (text: string | null) => this.setStatus(text);
     const playback = (this.playback = new Playback(
@@ -97,50 +99,17 @@ export class MapView {
       },
       () => state.theme.still,
     ));
-    const history: History = (this.history = new History(
-      () => {
-        const { selected, pinned, hidden, isolated } = state.model;
-        const color = state.data.color ?? "class";
-        return { selected, pinned, hidden, isolated, reason: selection.reason, color, view: view.current };
-      },
-      ({ selected, pinned, hidden, isolated, reason, color, view: name }) => {
-        state.model.hidden = new Set(hidden);
-        state.model.isolated = isolated;
-        if (color !== (state.data.color ?? "class")) this.chooseColor(color, hidden);
-        selection.restore(selected, reason);
-        interaction.pin(pinned, { record: false });
-        view.restore(name);
-      },
-    ));
-    const view = new ViewChoice((name) => this.setTriggerValue("view", { view: name }));
-    const record = () => history.record();
-    const selection = (this.selection = new Selection({
-      state,
-      record,
-      scene,
-      sent,
-      repaint,
-      step: () => playback.shown?.step ?? null,
-      selected: (mask, reason) => this.link.onSelect(mask, reason),
-    }));
+    const selection = (this.selection = new Selection({ state, scene, step: () => playback.shown?.step ?? null }));
     const subset: Subset = new Subset({
       state,
-      selection,
-      history,
       camera: scene.camera,
-      ask: (wish) => {
-        view.expect();
-        this.setTriggerValue("subset", wish);
-      },
+      ask: (wish) => this.setTriggerValue("subset", wish),
     });
     const interaction = (this.interaction = new Interaction({
       state,
-      record,
       scene,
       tooltip: layout.tooltip,
       selection,
-      sent,
-      changed,
       pictureReach: () => this.overlay.thumbnail / 2,
     }));
     this.overlay = new OverlayRenderer({
@@ -157,22 +126,11 @@ export class MapView {
         changed();
       },
     });
-    this.persistence = new StepPersistence(
-      playback,
-      () => state.pid,
-      (step) => {
-        this.receiver.expect("step", step);
-        sendState("step", step);
-      },
-    );
-    const display = (this.display = new DisplaySync({ state, sent }));
     this.link = new MapLink({
       state,
       camera: scene.camera,
       playback,
       hover: (item) => interaction.setHovered(item, { notify: false }),
-      pin: (item) => interaction.pin(item, { notify: false }),
-      select: (mask, reason) => selection.adoptLinked(mask, reason),
     });
     this.publisher = new StatePublisher({
       state,
@@ -181,7 +139,6 @@ export class MapView {
       playback,
       orbit,
       marker,
-      history,
       link: this.link,
       measure: () => measureStage(this),
     });
@@ -202,12 +159,13 @@ export class MapView {
       scene,
       playback,
       interaction,
-      selection,
-      history,
       subset,
-      link: this.link,
-      repaint,
-      reshape: () => this.painter.reshape(),
+      link: {
+        onAction: (action) => {
+          this.moved ||= STEP_ACTIONS.has(action);
+          this.link.onAction(action);
+        },
+      },
       changed,
     }));
     this.receiver = new PropsReceiver({
@@ -218,17 +176,11 @@ export class MapView {
       orbit,
       marker,
       selection,
-      history,
       subset,
-      view,
-      display,
-      sent,
-      persistence: this.persistence,
-      sendState,
       repaint,
       changed,
       summary: () => this.publisher.summary(),
-      recolor: (hidden) => this.painter.recolor(hidden),
+      recolor: () => this.painter.recolor(),
       trouble,
     });
     this.observer = new ResizeObserver(() => {
@@ -236,9 +188,16 @@ export class MapView {
       this.changed();
     });
     this.observer.observe(layout.stage);
+    this.observer.observe(layout.colorControl.scale); // points make way for it
     layout.root.addEventListener("keydown", (event) => actions.onKey(event));
     const parts = { state, scene, orbit, playback, interaction, selection, actions, changed };
-    this.offs = [connectGestures(parts), connectPanels(parts)];
+    const query = bus.on("query", () => {
+      this.receiver.placeQuery();
+      this.changed();
+    });
+    const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
+    const view = state.store.subscribe((change, source) => this.follow(change, source));
+    this.offs = [connectGestures(parts), connectPanels(parts), query, neighbors, view];
     (layout.root as HTMLElement & { map?: MapView }).map = this; // for tests in a browser: root.map.clientOf(item)
   }
 
@@ -246,32 +205,57 @@ export class MapView {
     return this.state.model;
   }
 
-  /** Color points by something else, at once; Python is told. Where that groups them anew, these groups are hidden. */
-  chooseColor(name: string, hidden: Iterable<number> = []): void {
-    this.receiver.expect("color", name);
-    this.setStateValue("color", name);
-    this.state.data = { ...this.state.data, color: name };
-    this.painter.recolor(hidden);
+  /** Color points by something else. Where that groups them anew, all groups are shown. */
+  chooseColor(name: string): void {
+    this.state.store.set({ color: name }, CHOICE);
   }
 
-  /** Tell Python a value of the map's. */
-  setStateValue(name: string, value: unknown): void {
-    this.host?.setStateValue(name, value);
+  /** Show what is looked at now. */
+  private follow(change: Change, source: unknown): void {
+    if (change.size === 1 && (change.has("camera") || change.has("partner") || change.has("metric"))) return;
+    const { state, playback, painter, interaction, receiver } = this;
+    const { step, view } = state.store.state;
+    if (change.has("pinned")) {
+      state.model.neighbors = [];
+      interaction.repinned();
+    }
+    if (change.has("selected") || change.has("reason")) receiver.publishSelection();
+    if (change.has("view") && source === UNDO && state.data.projects) this.setTriggerValue("view", { view });
+    if (change.has("step") && source === ADDRESS && this.hasSteps)
+      playback.seekStep(step ?? playback.entries.at(-1)?.step ?? 0);
+    if (change.has("color")) painter.recolor(source === CHOICE);
+    if (change.has("display")) painter.reshape();
+    else if (change.has("selected") || change.has("isolated") || change.has("hidden")) painter.repaint();
+    else this.changed();
   }
 
-  /** Tell Python once that something has happened. */
+  /** Whether the steps of this map are those of the store: neither a projection's iterations nor one of two runs'. */
+  private get hasSteps(): boolean {
+    return this.state.pid === null && !this.state.data.link;
+  }
+
+  /** Keep the step at which the person has paused the replay. */
+  private keepStep(): void {
+    const { shown, entries, open, player } = this.playback;
+    if (!this.moved || !this.hasSteps || open || player.playing || !shown || !entries.includes(shown)) return;
+    this.state.store.set({ step: shown === entries.at(-1) ? null : shown.step }, this);
+  }
+
+  /** Tell the server of an event, once. */
   setTriggerValue(name: string, value: unknown): void {
     this.host?.setTriggerValue(name, value);
   }
 
-  /** Take what Python sent. */
-  update({ data: input, setStateValue, setTriggerValue }: MapArguments): void {
+  /** Take what the server sent. */
+  update({ data: input, setTriggerValue }: MapArguments): void {
     const {
       state,
       layout: { stage, root },
     } = this;
-    this.host = { setStateValue, setTriggerValue };
+    this.host = { setTriggerValue };
+    const { run } = state.data;
     const data = (state.data = expandProps(input));
+    if (data.run !== run) this.moved = false;
     state.theme = readTheme(stage);
     root.classList.toggle("dark", state.theme.dark);
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
@@ -283,8 +267,7 @@ export class MapView {
   changed(): void {
     if (!this.host || this.destroyed) return;
     this.publisher.publish();
-    this.display.publish();
-    this.persistence.schedule();
+    this.keepStep();
     this.scene.invalidate();
   }
 
@@ -293,18 +276,27 @@ export class MapView {
     this.changed();
   }
 
-  /** Where item i is in the window now, for tests in a browser. */
+  /** Position of item i in the window, for tests in a browser. */
   clientOf(i: number): Point {
     const box = this.layout.overlay.getBoundingClientRect();
     const [x, y] = this.scene.screenOf(i);
     return [box.left + x, box.top + y];
   }
 
+  /** Remember where the camera is, for when this map comes back from another page. */
+  private saveCamera(): void {
+    const { scene, state, playback } = this;
+    const { camera } = scene;
+    if (!scene.frame) return;
+    const view = camera.automatic ? null : (camera.target ?? camera.view);
+    const { playing } = playback.player;
+    state.store.set({ camera: { of: mapKey(state.data), view, size: camera.size, playing } });
+  }
+
   destroy(): void {
     this.destroyed = true;
-    saveView(this);
-    publishSelection(null);
-    this.persistence.setSaved(null);
+    this.saveCamera();
+    bus.emit("selection", null);
     this.observer.disconnect();
     this.offs.forEach((off) => off());
     this.link.destroy();

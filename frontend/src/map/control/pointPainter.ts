@@ -1,4 +1,4 @@
-// Which color each point has, and what a change of it, of the selection or of hidden classes brings with it.
+// The color of each point, and the effects of a change of color, selection or hidden classes.
 import { messageOf } from "../../lib/format.ts";
 import { groupColors } from "../../lib/palette.ts";
 import { loadMarking, shapeColumns, shapeIds } from "../data/markerShapes.ts";
@@ -47,14 +47,14 @@ export class PointPainter {
     changed();
   }
 
-  /** Points are colored by something else; where that groups them anew, these groups are hidden. */
-  recolor(hidden: Iterable<number> = []): void {
+  /** Points are colored by something else; where a person has chosen that and it groups them anew, all are shown. */
+  recolor(chosen = false): void {
     const { state, colorControl, trouble } = this.parts;
-    const { model, data } = state;
+    const { model, data, store } = state;
     colorControl.setSource(data, model).then(
       (regrouped) => {
         if (regrouped) {
-          model.hidden = new Set(hidden);
+          if (chosen) store.set({ hidden: new Set() });
           this.parts.regrouped();
         }
         state.shapeColumns = shapeColumns(colorControl.columns);
@@ -64,7 +64,7 @@ export class PointPainter {
     );
   }
 
-  /** Shapes tell something else, or something of other items. */
+  /** The meaning of shapes changes, or that of other items. */
   reshape(): void {
     const { state, trouble } = this.parts;
     const { model } = state;

@@ -1,7 +1,6 @@
 // What the map says about itself: legend counts, captions, attributes for tests, the bus, screen readers.
-import { bus, shared } from "../../lib/bus.ts";
+import { bus, type BusEvents } from "../../lib/bus.ts";
 import { updateAttribute } from "../../lib/dom.ts";
-import { mapRanks } from "../data/mapRanks.ts";
 import type { MapState } from "../data/state.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { QueryMarker } from "../math/queryMarker.ts";
@@ -10,8 +9,28 @@ import type { Scene } from "../render/scene.ts";
 import { summary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
 import { statusOf } from "../ui/status.ts";
-import type { History } from "./history.ts";
 import type { MapLink } from "./linkedMaps.ts";
+
+/** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
+export function mapRanks(
+  places: ArrayLike<number>,
+  usable: Uint8Array,
+  place: readonly number[],
+  items: number[],
+  itself = -1,
+): Map<number, number | null> {
+  const dims = place.length;
+  const squared = (i: number) => place.reduce((sum, v, axis) => sum + (places[dims * i + axis] - v) ** 2, 0);
+  const asked = items.filter((item) => usable[item]).map((item) => ({ item, far: squared(item), rank: 1 }));
+  for (let i = 0; i < usable.length; i++) {
+    if (!usable[i] || i === itself) continue;
+    const far = squared(i);
+    for (const one of asked) if (far < one.far) one.rank++;
+  }
+  const ranks = new Map<number, number | null>(items.map((item) => [item, null]));
+  for (const { item, rank } of asked) ranks.set(item, rank);
+  return ranks;
+}
 
 const sum = (mask: Uint8Array) => mask.reduce((a, b) => a + b, 0);
 
@@ -22,7 +41,6 @@ export interface PublisherParts {
   playback: Playback;
   orbit: Orbit;
   marker: QueryMarker;
-  history: Pick<History, "canUndo" | "canRedo">;
   link: Pick<MapLink, "leads" | "total">;
   /** The elements may have another size. */
   measure: () => void;
@@ -30,6 +48,7 @@ export interface PublisherParts {
 
 export class StatePublisher {
   private counted: { present: Uint8Array | null; model: unknown } | null = null;
+  private pinned: BusEvents["pinned"] | null = null;
   private frameKey = "";
   private ranked: { key: string; usable: Uint8Array } | null = null;
 
@@ -53,10 +72,10 @@ export class StatePublisher {
 
   /** Bring all that surrounds the points up to date. */
   publish(): void {
-    const { state, layout, scene, playback, history } = this.parts;
+    const { state, layout, scene, playback } = this.parts;
     const { timeline, player, shown, open } = playback;
     this.countClasses();
-    layout.toolbar.update(state, history, Boolean(scene.frame?.xyz));
+    layout.toolbar.update(state, state.store, Boolean(scene.frame?.xyz));
     layout.alarm.update(state, timeline, shown);
     layout.footer.update(state.data, timeline, shown, open);
     layout.bar.update(timeline, player, state.theme);
@@ -132,15 +151,14 @@ export class StatePublisher {
     if (!model.selected) measure();
   }
 
-  // Whoever pinned it, Python or the person; a part that comes later finds it on the page.
   private publishPinned(): void {
     const {
       data: { run },
       model: { pinned: item },
     } = this.parts.state;
-    if (shared.pinned?.run === run && shared.pinned.item === item) return;
-    shared.pinned = { run, item };
-    bus.emit("pinned", shared.pinned);
+    if (this.pinned?.run === run && this.pinned.item === item) return;
+    this.pinned = { run, item };
+    bus.emit("pinned", this.pinned);
   }
 
   private publishFrame(): void {
@@ -192,7 +210,7 @@ export class StatePublisher {
     const own =
       pinned === null ? marker.to : xyz ? [...xyz.subarray(3 * pinned, 3 * pinned + 3)] : scene.worldOf(pinned);
     if (!own) return;
-    shared.ranks = { run: data.run, item, of: mapRanks(xyz ?? scene.places(), scene.usable, own, items, pinned ?? -1) };
-    bus.emit("ranks", shared.ranks);
+    const of = mapRanks(xyz ?? scene.places(), scene.usable, own, items, pinned ?? -1);
+    bus.emit("ranks", { run: data.run, item, of });
   }
 }

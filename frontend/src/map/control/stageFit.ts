@@ -1,4 +1,4 @@
-// How much room the stage has for the points, and what it must hold besides them.
+// Free space on the stage for the points, and its other contents.
 import type { MapState } from "../data/state.ts";
 import { union, type Bounds } from "../math/camera.ts";
 import type { Orbit } from "../math/orbit.ts";
@@ -33,7 +33,8 @@ export function measureStage({
   root.classList.toggle("crowded", wide && legend.node.offsetWidth + toolbar.node.offsetWidth + 30 > width);
   const insets = wide
     ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: STRIP_PX + 12 }
-    : { left: 18, right: 18, top: 50, bottom: legend.node.offsetHeight + STRIP_PX + 18 };
+    : { left: 18, right: 18, top: toolbar.node.offsetHeight + 20, bottom: legend.node.offsetHeight + STRIP_PX + 18 };
+  stage.style.setProperty("--legend-height", `${legend.node.offsetHeight}px`); // below the strip, where it is narrow
   scene.resize(width, height, insets);
   bar.update(playback.timeline, playback.player, state.theme);
 }

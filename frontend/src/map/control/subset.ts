@@ -2,8 +2,6 @@
 import { packBits, unpackBits } from "../../lib/bitmask.ts";
 import type { MapState } from "../data/state.ts";
 import type { CameraController } from "../render/cameraController.ts";
-import type { History } from "./history.ts";
-import type { Selection } from "./selection.ts";
 
 const NOTHING = "Select some images first, with the lasso or the box; A then projects them alone.";
 const NOT_HERE = "Images are projected alone in Explore, once the training has ended.";
@@ -11,10 +9,8 @@ const FROM_SUBSET_REASON = "The images that were projected alone.";
 
 interface Parts {
   state: MapState;
-  selection: Selection;
-  history: History;
   camera: Pick<CameraController, "goHome">;
-  /** Ask Python for a map of these images, or of all. */
+  /** Ask the server for a map of these images, or of all. */
   ask: (wish: { bits: string | null }) => void;
 }
 
@@ -31,36 +27,39 @@ export class Subset {
 
   /** Project the images that are selected, or shown alone. */
   project(): void {
-    const { state, history } = this.parts;
+    const { state } = this.parts;
     const mask = state.model.selected ?? state.model.isolated;
     if (!mask || !state.data.projects) {
       state.trouble = mask ? NOT_HERE : NOTHING;
       return;
     }
     state.trouble = null;
-    history.record();
-    const { bits } = packBits(mask);
-    this.asked = bits;
-    this.parts.ask({ bits });
+    state.store.record();
+    this.asked = packBits(mask);
+    this.ask(this.asked);
   }
 
   /** Show all images again; those that were alone are selected. */
   leave(): void {
-    const { state, selection, history, camera } = this.parts;
+    const { state, camera } = this.parts;
     if (!this.bits) return;
-    history.record();
-    state.model.isolated = null;
-    selection.restore(unpackBits(this.bits, state.model.n), FROM_SUBSET_REASON);
-    this.parts.ask({ bits: null });
+    const { store, model } = state;
+    store.record();
+    store.set({ isolated: null, selected: unpackBits(this.bits, model.n), reason: FROM_SUBSET_REASON });
+    this.ask(null);
     camera.goHome();
   }
 
-  /** Python shows these images alone: among them none is selected. */
+  private ask(bits: string | null): void {
+    this.parts.state.store.set({ view: null }); // only the server knows its name
+    this.parts.ask({ bits });
+  }
+
+  /** The server shows these images alone: among them none is selected. */
   arrive(bits: string | null): void {
-    const { state, selection, camera } = this.parts;
+    const { state, camera } = this.parts;
     if (bits && bits === this.asked) {
-      state.model.isolated = null;
-      selection.restore(null, null);
+      state.store.set({ isolated: null, selected: null, reason: null });
       camera.goHome();
     }
     this.asked = null;

@@ -1,10 +1,11 @@
-// What Python leaves unsaid because it follows from the rest: a highlight should weigh little on the wire. Pure: no DOM.
-import { ROUTES, type MapProps } from "../../protocol.ts";
+// Fills in the props that Python omits because they follow from others: a highlight should be small. Pure: no DOM.
+import type { MapProps } from "../../protocol.ts";
+import { ROUTES } from "../../lib/server.ts";
 import type { Query } from "../math/queryMarker.ts";
-import type { NeighborLink } from "./model.ts";
+import type { PlacedQuery } from "../../lib/bus.ts";
 
 /** What the map goes by. The harness and the exported page give some of it themselves. */
-export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values" | "kept" | "distance"> {
+export interface MapData extends Omit<MapProps, "values" | "kept"> {
   dataset?: string;
   frames_url?: string;
   tracked_url?: string;
@@ -15,18 +16,26 @@ export interface MapData extends Omit<MapProps, "neighbors" | "query" | "values"
   /** The address of a column, with {name}. */
   column_url?: string;
   renderer?: string | null;
-  neighbors: NeighborLink[];
   query: Query | null;
 }
 
-/** What comes over the wire. */
-export type MapInput = MapProps & Pick<MapData, "dataset" | "frames_url" | "tracked_url" | "nearest_url" | "renderer">;
+/** The props as sent, or in an exported page, which answers queries by itself. */
+export type MapInput = MapProps &
+  Pick<MapData, "dataset" | "frames_url" | "tracked_url" | "nearest_url" | "renderer"> & {
+    query?: (Omit<Query, "neighbors"> & { neighbors: number[] }) | null;
+  };
 
-const toNeighbors = (items: number[] = [], distance?: number): NeighborLink[] =>
-  items.map((item, rank) => (rank ? { item } : { item, distance }));
+/** The query of the page on a run's view; null where it has no place there. */
+export function queryOn(query: PlacedQuery | null | undefined, run: string, view: string): Query | null {
+  const xy = query?.run === run ? query.places.views[view] : undefined;
+  if (!query || !xy) return null;
+  const { trajectory } = query.places;
+  const path = view === "live" && trajectory.length ? { trajectory } : {};
+  return { xy, ...path, neighbors: query.neighbors.map((item) => ({ item })) };
+}
 
-/** `data` with the addresses of what the server keeps of the run (`kept`), and neighbors as {item, distance}. */
-export function expandProps({ kept = [], distance, ...data }: MapInput): MapData {
+/** `data` with the addresses of what the server keeps of the run (`kept`). */
+export function expandProps({ kept = [], ...data }: MapInput): MapData {
   const { run, view, begun } = data;
   const addresses = {
     tracked: { tracked_url: `${ROUTES}/runs/${run}/layout.json?${begun}` },
@@ -38,9 +47,6 @@ export function expandProps({ kept = [], distance, ...data }: MapInput): MapData
     },
     values: { values: `${ROUTES}/runs/${run}/values/${view}/{name}.f32?${begun}` },
   };
-  const query = data.query ? { ...data.query, neighbors: toNeighbors(data.query.neighbors) } : null;
-  return Object.assign({}, ...kept.map((name) => addresses[name]), data, {
-    neighbors: toNeighbors(data.neighbors, distance),
-    query,
-  }) as MapData;
+  const query = data.query ? { ...data.query, neighbors: data.query.neighbors.map((item) => ({ item })) } : null;
+  return Object.assign({}, ...kept.map((name) => addresses[name]), data, { query }) as MapData;
 }

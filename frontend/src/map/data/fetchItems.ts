@@ -1,11 +1,10 @@
-// What a map needs to know before the first frame: labels, which items are tracked, nearest neighbors.
+// Data that a map needs before the first frame: labels, tracked items, nearest neighbors.
 
-import { ROUTES, type ColumnInfo, type MethodInfo } from "../../protocol.ts";
-import { refused } from "../../lib/refused.ts";
+import type { ColumnInfo, MethodInfo } from "../../protocol.ts";
+import { fetchServer, refused, ROUTES } from "../../lib/server.ts";
 import type { Accuracy, Nearest } from "./model.ts";
-import { fetchServer } from "../../lib/server.ts";
 
-/** Where the facts about items are, or they themselves. */
+/** Addresses of the items' data, or the data themselves. */
 export interface ItemSources {
   labels?: number[];
   labels_url?: string;
@@ -29,7 +28,7 @@ function bytes(url: string): Promise<ArrayBuffer> {
   return wait;
 }
 
-// What the server still computes is asked for again; the server waits a while before it says so.
+// A result that the server still computes is requested again; the server waits a while before it answers so.
 async function computed(url: string): Promise<ArrayBuffer> {
   const response = await fetchServer(url);
   if (response.status === BEING_COMPUTED) return computed(url);

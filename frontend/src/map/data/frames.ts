@@ -1,10 +1,9 @@
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
 import type { FrameMeta } from "../../protocol.ts";
-import { refused } from "../../lib/refused.ts";
+import { fetchServer, refused } from "../../lib/server.ts";
 import type { Bounds, Point } from "../math/camera.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
-import { fetchServer } from "../../lib/server.ts";
 
 const CACHE_BYTES = 48e6;
 const MAX_DECODED = 10;
@@ -78,7 +77,7 @@ export interface FrameSource {
   tracked: () => Promise<Int32Array | null>;
   total: number;
   orbit?: Orbit;
-  /** What frames of three dimensions turn about, where that is not their center. */
+  /** Pivot of frames of three dimensions, if that is not their center. */
   pivot?: readonly number[];
   /** Gives bytes that came another way. */
   fed?: (id: string) => ArrayBuffer | undefined;
@@ -132,7 +131,7 @@ export class Frames {
     this.bytes = [...raw.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** Whether `get` would give it. */
+  /** True if `get` would return it. */
   has(frame: FrameMeta): boolean {
     if (frame.items === "tracked" && !this.indices) return false;
     return this.placed.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
@@ -157,7 +156,7 @@ export class Frames {
     return placed;
   }
 
-  /** Where one item is in a frame, [x, y]; null where it has no place there, or the frame is not here. */
+  /** Position of one item in a frame, [x, y]; null if it has none, or if the frame is not loaded. */
   at(frame: FrameMeta, item: number): Point | null {
     const buffer = this.raw.get(frame.id) ?? this.fed(frame.id);
     const row = frame.items === "tracked" && frame.n !== this.total ? this.rowOf(item) : item;

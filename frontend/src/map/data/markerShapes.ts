@@ -1,4 +1,4 @@
-// What the shape of a marker tells: nothing, the class, or the value of a column that has few, such as the camera.
+// Meaning of marker shapes: none, the class, or the value of a column that has few, such as the camera.
 import type { ColumnInfo } from "../../protocol.ts";
 import { COLUMN, loadColumn } from "./columnColors.ts";
 import type { Model } from "./model.ts";
@@ -13,7 +13,7 @@ export function shapeColumns(columns: ColumnInfo[]): ColumnInfo[] {
   return columns.filter(({ values }) => values && values.length <= NUM_SHAPES);
 }
 
-/** What is known of shapes in the state of a map. */
+/** The part of a map's state about shapes. */
 interface ShapeState {
   markers: Markers;
   shapeColumns: ColumnInfo[];
@@ -21,7 +21,7 @@ interface ShapeState {
   data: { columns_url?: string; column_url?: string };
 }
 
-/** What shapes tell after the next click: each choice in turn. */
+/** The meaning of shapes after the next click: each choice in turn. */
 export function nextMarkers({ markers, shapeColumns, data }: Omit<ShapeState, "model">): Markers {
   const columns = data.columns_url ? shapeColumns.map(({ name }) => COLUMN + name) : [];
   const choices = ["plain", "class", ...columns];

@@ -1,5 +1,6 @@
-// What is known of the items, apart from where they are: labels, hidden classes, selection, pin.
+// The items without their positions: labels, hidden classes, selection, pin.
 import { UNLABELED } from "../../lib/palette.ts";
+import { ViewStore } from "../../workbench/store.ts";
 
 /** The nearest neighbor of each item in the embedding. */
 export interface Nearest {
@@ -14,7 +15,7 @@ export interface Accuracy {
   measured: number;
 }
 
-/** What points are graded by; `alarming` turns a share from low to high into 0 (well) to 1 (look here). */
+/** A grading of the points; `alarming` maps a share from low to high to 0 (well) to 1 (look here). */
 export interface Grades {
   url: string;
   numbers: Float32Array;
@@ -36,34 +37,55 @@ export interface NeighborLink {
   distance?: number;
 }
 
+const FROM_ISOLATION = "The images that were shown alone.";
+
 export type SelectMode = "replace" | "add" | "subtract";
 
-/** The items of one data set and what the person did with them. */
+/** The items of one data set; what a person did with them is in the store. */
 export class Model {
   labels: Uint16Array;
-  hidden = new Set<number>();
-  /** A byte an item, or null. */
-  selected: Uint8Array | null = null;
-  /** A byte an item: those that alone are shown; null where all are. */
-  isolated: Uint8Array | null = null;
-  pinned: number | null = null;
   neighbors: NeighborLink[] = [];
   grades: Grades | null = null;
   grouping: Grouping | null = null;
   /** Categories that the shapes of markers stand for, in place of the classes. */
   marking: Grouping | null = null;
   nearest: Nearest | null = null;
-  /** Whether these are being fetched, or still computed. */
+  /** True if these are being fetched, or still computed. */
   searching = false;
 
   constructor(
     readonly classes: string[],
     labels: Uint16Array | null,
     readonly n: number,
-    /** What an item is. */
+    /** Description of an item. */
     readonly noun = "test image",
+    readonly store = new ViewStore(),
   ) {
     this.labels = labels ?? new Uint16Array(n);
+  }
+
+  get hidden(): ReadonlySet<number> {
+    return this.store.state.hidden;
+  }
+
+  /** A byte an item, or null. */
+  get selected(): Uint8Array | null {
+    return this.whole(this.store.state.selected);
+  }
+
+  /** A byte an item: those that alone are shown; null where all are. */
+  get isolated(): Uint8Array | null {
+    return this.whole(this.store.state.isolated);
+  }
+
+  get pinned(): number | null {
+    const { pinned } = this.store.state;
+    return pinned !== null && pinned < this.n ? pinned : null;
+  }
+
+  /** A mask, if it is of these items: a page may show other ones already. */
+  private whole(mask: Uint8Array | null): Uint8Array | null {
+    return mask?.length === this.n ? mask : null;
   }
 
   /** The names of what items are grouped by: their classes, or the categories of a column. */
@@ -76,15 +98,14 @@ export class Model {
     return this.grouping?.ids ?? this.labels;
   }
 
-  /** Group items by a column, or by their classes; whatever was hidden is shown. False where they were already. */
+  /** Group items by a column, or by their classes. False where they were already. */
   groupBy(grouping: Grouping | null): boolean {
     if (grouping?.url === this.grouping?.url) return false;
     this.grouping = grouping;
-    this.hidden = new Set();
     return true;
   }
 
-  /** Whether item i is shown: its group is, and it is not left out by isolation. */
+  /** True if item i is shown: its group is, and it is not left out by isolation. */
   isVisible(i: number): boolean {
     return !this.hidden.has(this.groupIds[i]) && this.isolated?.[i] !== 0;
   }
@@ -92,46 +113,49 @@ export class Model {
   /** A byte an item: has a place in this frame and is shown. Nothing else can be picked or selected. */
   usable(present: Uint8Array): Uint8Array {
     const usable = new Uint8Array(this.n);
-    const ids = this.groupIds;
-    const shown = this.groups.map((_, c) => (this.hidden.has(c) ? 0 : 1));
-    for (let i = 0; i < this.n; i++) usable[i] = present[i] && this.isolated?.[i] !== 0 ? (shown[ids[i]] ?? 1) : 0;
+    const { groupIds: ids, hidden, isolated } = this;
+    const shown = this.groups.map((_, c) => (hidden.has(c) ? 0 : 1));
+    for (let i = 0; i < this.n; i++) usable[i] = present[i] && isolated?.[i] !== 0 ? (shown[ids[i]] ?? 1) : 0;
     return usable;
   }
 
   /** Hide or show a group; hidden items leave the selection. */
   toggleClass(c: number): void {
-    this.hidden = new Set(this.hidden);
-    if (!this.hidden.delete(c)) this.hidden.add(c);
-    this.dropHidden();
+    const hidden = new Set(this.hidden);
+    if (!hidden.delete(c)) hidden.add(c);
+    this.hide(hidden);
   }
 
   /** Show this group only; again, and all are back. */
   soloClass(c: number): void {
     const alone = !this.hidden.has(c) && this.hidden.size === this.groups.length - 1;
-    this.hidden = new Set(alone ? [] : this.groups.map((_, other) => other).filter((other) => other !== c));
-    this.dropHidden();
+    this.hide(new Set(alone ? [] : this.groups.map((_, other) => other).filter((other) => other !== c)));
   }
 
   /** Show the selected items alone; where some are alone already, show all again, and select those if nothing else is. */
   toggleIsolation(): void {
-    if (this.isolated) [this.isolated, this.selected] = [null, this.selected ?? this.isolated];
-    else [this.isolated, this.selected] = [this.selected, null];
+    const { isolated, selected, store } = this;
+    const back = isolated !== null && selected === null;
+    const { reason } = store.state;
+    if (isolated) store.set({ isolated: null, selected: selected ?? isolated, reason: back ? FROM_ISOLATION : reason });
+    else store.set({ isolated: selected, selected: null });
   }
 
-  private dropHidden(): void {
-    if (!this.selected) return;
-    const kept = this.selected.map((chosen, i) => (chosen && this.isVisible(i) ? 1 : 0));
-    this.selected = kept.some(Boolean) ? kept : null;
+  private hide(hidden: ReadonlySet<number>): void {
+    const ids = this.groupIds;
+    const kept = this.selected?.map((chosen, i) => (chosen && !hidden.has(ids[i]) ? 1 : 0));
+    this.store.set({ hidden, selected: kept?.some(Boolean) ? kept : null });
   }
 
   /** Select what `mask` holds: instead of what was selected, in addition to it or taken away from it. */
-  select(mask: ArrayLike<number>, how: SelectMode = "replace"): void {
-    const next = how === "replace" || !this.selected ? new Uint8Array(this.n) : this.selected.slice();
+  select(mask: ArrayLike<number>, how: SelectMode = "replace", reason: string | null = null): void {
+    const before = this.selected;
+    const next = how === "replace" || !before ? new Uint8Array(this.n) : before.slice();
     for (let i = 0; i < this.n; i++) if (mask[i]) next[i] = how === "subtract" ? 0 : 1;
-    this.selected = next.some(Boolean) ? next : null;
+    this.store.set({ selected: next.some(Boolean) ? next : null, reason });
   }
 
-  /** How many classes have items. */
+  /** Number of classes with items. */
   get usedClasses(): number {
     return new Set(this.labels).size;
   }
@@ -140,16 +164,16 @@ export class Model {
   counts(present: Uint8Array): { total: number[]; selected: number[] } {
     const total = this.groups.map(() => 0);
     const selected = this.groups.map(() => 0);
-    const ids = this.groupIds;
+    const { groupIds: ids, isolated, selected: chosen } = this;
     for (let i = 0; i < this.n; i++) {
-      if (!present[i] || this.isolated?.[i] === 0) continue;
+      if (!present[i] || isolated?.[i] === 0) continue;
       total[ids[i]]++;
-      if (this.selected?.[i]) selected[ids[i]]++;
+      if (chosen?.[i]) selected[ids[i]]++;
     }
     return { total, selected };
   }
 
-  /** Whether the nearest neighbor of item i is of another class; false where that is not known. */
+  /** True if the nearest neighbor of item i is of another class; false if that is unknown. */
   isWrong(i: number): boolean {
     if (!this.nearest) return false;
     const [own, other] = [this.labels[i], this.labels[this.nearest.items[i]]];

@@ -1,52 +1,69 @@
-// What the parts of a map have in common: what Python sent, the items, and how the person wants them shown. It does nothing.
+// Shared state of a map's parts: the server's props, the items, and what is looked at. It has no behavior.
 import { readTheme, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Sprites } from "../../lib/sprites.ts";
 import type { ColumnInfo } from "../../protocol.ts";
 import type { MapData } from "./expandProps.ts";
-import type { Markers } from "./markerShapes.ts";
+import type { ShownImages, ViewStore } from "../../workbench/store.ts";
 import { Model } from "./model.ts";
 
 export type Mode = "pan" | "lasso" | "box";
 
-/** Which images a map shows; "train" keeps the test images as a shadow. */
-export const SHOWN_IMAGES = ["test", "both", "train"] as const;
-export type ShownImages = (typeof SHOWN_IMAGES)[number];
-
-/** What became of the contours: drawn, not yet (points move), or why there are none; empty where none are asked for. */
+/** State of the contours: drawn, not yet (points move), or the reason why there are none; empty if not requested. */
 export type ContourState = "" | "drawn" | "moving" | "few points" | "one spot";
 
 export class MapState {
-  model = new Model([], null, 0);
+  model: Model;
   theme: Theme;
   /** Of the classes. */
   colors: Rgb[] = [];
   sprites: Sprites | null = null;
   mode: Mode = "pan";
-  /** What the shape of a marker tells. */
-  markers: Markers = "plain";
-  /** The columns that shapes can tell. */
+  /** The columns that shapes can show. */
   shapeColumns: ColumnInfo[] = [];
-  /** Whether classes are named on the map. */
-  names = true;
-  trails = true;
-  /** Whether contours show where points are dense. */
-  density = false;
   contours: ContourState = "";
-  /** Whether images are shown wherever there is room, and not only from near by. */
-  pictures = false;
-  images: ShownImages = "test";
   /** Training images on the stage. */
   trained = 0;
-  /** Whether the eye looks where no point is. */
+  /** True if no point is in view. */
   astray = false;
-  /** What went wrong on this page, in a sentence. */
+  /** The error on this page, in a sentence. */
   trouble: string | null = null;
 
   constructor(
     public data: MapData,
     node: Element,
+    /** What is looked at. */
+    readonly store: ViewStore,
   ) {
     this.theme = readTheme(node);
+    this.model = new Model([], null, 0, undefined, store);
+  }
+
+  /** True if classes are named on the map. */
+  get names(): boolean {
+    return this.store.state.display.names;
+  }
+
+  get trails(): boolean {
+    return this.store.state.display.trails;
+  }
+
+  /** True if contours show where points are dense. */
+  get density(): boolean {
+    return this.store.state.display.contours;
+  }
+
+  /** True if images are shown wherever there is room, and not only from near by. */
+  get pictures(): boolean {
+    return this.store.state.display.pictures;
+  }
+
+  get images(): ShownImages {
+    return this.store.state.display.images;
+  }
+
+  /** Meaning of a marker's shape. */
+  get markers(): string {
+    return this.store.state.display.markers;
   }
 
   /** The projection that is shown, null for the run itself. */

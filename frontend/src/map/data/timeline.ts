@@ -1,6 +1,6 @@
-// What a run or a projection has shown so far, from its events: which frames there are, how far it is, how it ended.
+// The frames, the progress and the end of a run or a projection, from its events.
 
-import type { EndedEvent, Faithfulness, FrameMeta } from "../../protocol.ts";
+import type { EndedEvent, FailedEvent, Faithfulness, FrameMeta, ProjectionEndedEvent } from "../../protocol.ts";
 import type { StreamEvent } from "../../lib/eventStream.ts";
 
 const FINAL_STATES = ["finished", "stopped", "failed"];
@@ -18,7 +18,7 @@ export interface Entry {
   own?: boolean;
 }
 
-/** What went wrong, from a step on; `until` null: to the end. */
+/** An alarm, from a step on; `until` null: to the end. */
 export interface Alarm {
   alarm: string;
   from: number;
@@ -28,23 +28,23 @@ export interface Alarm {
 }
 
 export interface Timeline {
-  /** What is counted: steps of a training, iterations of a projection. */
+  /** The unit of progress: steps of a training, iterations of a projection. */
   noun: "step" | "iteration";
-  /** How many of them there will be. */
+  /** Total number of these units. */
   total: number | null;
   current: number;
   /** Frames as they came, each on its own basis. */
   live: Entry[];
-  /** What the last picture keeps of the embedding, and how much of the variance it shows. */
+  /** Quality of the last picture, and its share of the variance. */
   kept: Faithfulness | null;
   explained: number[] | null;
   /** At the end: the same steps on the last epoch's basis. */
   replay: Entry[] | null;
   /** At the end: each step on its own basis, turned to the one before. */
   refitted: Entry[] | null;
-  /** Which of the two is shown. */
+  /** The one of the two that is shown. */
   refit: boolean;
-  /** How a run is drawn: "plane", "fan", "pca". */
+  /** Drawing of a run: "plane", "fan", "pca". */
   view: string | null;
   alarms: Alarm[];
   /** While waiting. */
@@ -90,9 +90,9 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
     case "started":
       timeline.state = "running";
       timeline.queue = null;
-      timeline.noun = event.steps === undefined ? "iteration" : "step";
-      timeline.total = event.steps ?? event.iterations ?? null;
-      timeline.view = event.view ?? null;
+      timeline.noun = "steps" in event ? "step" : "iteration";
+      timeline.total = ("steps" in event ? event.steps : event.iterations) ?? null;
+      timeline.view = "view" in event ? event.view : null;
       return "state";
     case "step":
       timeline.current = event.step;
@@ -119,9 +119,9 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
-      timeline.replay = event.frames.map(({ step, frame, explained, faithfulness, centers, ...rest }) => ({
+      timeline.replay = event.frames.map(({ step, explained, faithfulness, centers, ...frame }) => ({
         step,
-        frame: frame ?? (rest as FrameMeta),
+        frame,
         explained,
         faithfulness,
         centers,
@@ -149,13 +149,13 @@ function refitted(live: Entry[], replay: Entry[]): Entry[] | null {
   return end ? [...live.filter(({ step }) => step < end.step).map((entry) => ({ ...entry, own: true })), end] : null;
 }
 
-function finish(timeline: Timeline, event: EndedEvent): "frames" | "state" {
+function finish(timeline: Timeline, event: EndedEvent | ProjectionEndedEvent | FailedEvent): "frames" | "state" {
   timeline.state = event.event;
   timeline.reason = event.reason ?? "";
   timeline.queue = null;
-  timeline.kept = event.faithfulness ?? timeline.kept;
-  timeline.explained = event.explained ?? timeline.explained;
-  if (!event.frame) return "state";
+  if ("faithfulness" in event) timeline.kept = event.faithfulness ?? timeline.kept;
+  if ("explained" in event) timeline.explained = event.explained ?? timeline.explained;
+  if (!("frame" in event) || !event.frame) return "state";
   // The last frame of a projection; some methods give no other.
   const last = timeline.live.at(-1);
   const provisional = event.event !== "finished";
@@ -174,10 +174,10 @@ function finish(timeline: Timeline, event: EndedEvent): "frames" | "state" {
 export const framesOf = ({ refit, refitted, replay, live }: Timeline): Entry[] =>
   (refit ? refitted : null) ?? replay ?? live;
 
-/** Whether there are two ways to play: in the plane each frame's own basis is the space itself. */
+/** True if there are two ways to play: in the plane each frame's own basis is the space itself. */
 export const canRefit = ({ refitted, view }: Timeline): boolean => refitted !== null && view !== "plane";
 
-/** Whether all frames share one basis, so that a line through an item's places is the way it went. */
+/** True if all frames share one basis, so that a line through an item's places is the way it went. */
 export const isCommon = (timeline: Timeline): boolean =>
   timeline.noun === "step" && (timeline.view === "plane" || (timeline.replay !== null && !timeline.refit));
 
@@ -193,10 +193,10 @@ export function positionOfStep(timeline: Timeline, step: number): number {
 export const alarmAt = ({ alarms }: Timeline, step: number): Alarm | null =>
   alarms.find(({ from, until }) => step >= from && (until === null || step < until)) ?? null;
 
-/** Whether more frames may come. */
+/** True if more frames may come. */
 export const isOpen = (timeline: Timeline): boolean => !timeline.ended && !FINAL_STATES.includes(timeline.state);
 
-/** Where frame `index` lies on the scrubber, 0 to 1, steps in proportion. */
+/** Position of frame `index` on the scrubber, 0 to 1, steps in proportion. */
 export function placeOf(timeline: Timeline, index: number): number {
   const frames = framesOf(timeline);
   const end = frames.at(-1);

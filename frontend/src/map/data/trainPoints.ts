@@ -1,8 +1,7 @@
 // Images that the run has trained on, for the map: asked for when a person wants to see them.
-import { ROUTES, type TrainPoints } from "../../protocol.ts";
+import type { TrainPoints } from "../../protocol.ts";
 import { messageOf } from "../../lib/format.ts";
-import { refused } from "../../lib/refused.ts";
-import { fetchServer } from "../../lib/server.ts";
+import { fetchServer, refused, ROUTES } from "../../lib/server.ts";
 import type { MapState } from "./state.ts";
 
 const addressOf = ({ data: { run, view, begun } }: MapState): string =>
@@ -35,18 +34,20 @@ export class TrainPointsLoader {
       if (!response.ok) throw await refused(response, "training images");
       const points = (await response.json()) as TrainPoints;
       if (address !== this.address) return;
-      this.points = points;
+      // A net of NaN has no place for them: null in JSON, and nothing is drawn there.
+      const places = points.places.map((at) => at.map((point) => point.map((value) => value ?? NaN)));
+      this.points = { ...points, places };
     } catch (error) {
       if (address !== this.address) return;
-      this.state.images = "test";
+      this.state.store.setDisplay({ images: "test" });
       this.state.trouble = messageOf(error);
-      this.address = ""; // a later wish asks again
+      this.address = ""; // a later request asks again
     }
     this.arrived();
   }
 }
 
-/** Where the points are at a step (n × dims): between two known steps in proportion. */
+/** Positions at a step (n × dims): between two known steps in proportion. */
 export function placesAt({ steps, places }: TrainPoints, step: number): number[][] {
   const after = steps.findIndex((at) => at >= step);
   if (after < 0) return places[places.length - 1];

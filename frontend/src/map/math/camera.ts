@@ -1,4 +1,4 @@
-// Where the eye is. All functions are pure.
+// The camera of a flat map. All functions are pure.
 
 /** x, y: the world point in the middle of the stage; k: pixels a world unit. */
 export interface View {
@@ -87,7 +87,7 @@ export function between(a: View, b: View, share: number): View {
   return { x: a.x + (b.x - a.x) * along, y: a.y + (b.y - a.y) * along, k };
 }
 
-/** How far apart two views are, in pixels at the stage's edge. */
+/** Distance of two views, in pixels at the stage's edge. */
 export function distance(a: View, b: View, port: Port): number {
   const reach = Math.max(port.width, port.height) / 2;
   return Math.max(Math.abs(Math.log(b.k / a.k)) * reach, Math.hypot(b.x - a.x, b.y - a.y) * b.k);

@@ -1,4 +1,4 @@
-// Where a class's name is written, and whether the class is compact enough to carry one.
+// Position of a class's name, and whether the class is compact enough to carry one.
 
 import type { Point } from "./camera.ts";
 import type { Tween } from "./tween.ts";

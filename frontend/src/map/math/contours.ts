@@ -9,7 +9,7 @@ const MARGIN = 3; // bandwidths beyond the points
 const SCOTT = 0.8; // of Scott's bandwidth, which is for one normal distribution: classes have parts
 /** Fewer points than that have no outline, and no part of one holds fewer. */
 export const MIN_POINTS = 5;
-// How many points a group must have for how many outlines, each with the shares of the group that they hold.
+// Numbers of outlines by the size of a group, each with the shares of the group that they hold.
 const SHARES: [least: number, shares: number[]][] = [
   [150, [0.85, 0.5, 0.2]],
   [25, [0.85, 0.4]],
@@ -19,9 +19,9 @@ const SHARES_OF_ALL = [0.95, 0.85, 0.7, 0.5, 0.3, 0.12];
 
 export interface Outline {
   group: number;
-  /** How much of the group it holds. */
+  /** Share of the group inside. */
   share: number;
-  /** How dense the points are along it, from 0 to 1 for the densest outline of all groups. */
+  /** Density of the points along it, from 0 to 1 for the densest outline of all groups. */
   density: number;
   /** In the world: rings, and the holes in them. */
   rings: Point[][];
@@ -171,7 +171,7 @@ function extentOf(places: Float32Array, groups: Iterable<Iterable<number>>): [nu
   return [left, bottom, right, top];
 }
 
-/** Whether so many of the points lie within a ring. */
+/** True if so many of the points lie within a ring. */
 function holds(ring: Point[], at: Float32Array, many: number): boolean {
   const box = extentOf(Float32Array.from(ring.flat()), [range(ring.length)]);
   let found = 0;

@@ -1,4 +1,4 @@
-// Where the names of classes are written, so that none lies on another.
+// Positions of the class names, without overlaps.
 import type { Point } from "./camera.ts";
 
 const HEIGHT = 16;
@@ -36,7 +36,7 @@ export function placeNames(wishes: NameWish[]): (Point | null)[] {
   return places;
 }
 
-/** The free place nearest to `at`: some line of text above or below, and there at the wish or just beside another name. */
+/** The free place nearest to `at`: some lines of text above or below, and there at `at` or just beside another name. */
 function nearestFree(
   [x, y]: Point,
   others: { at: Point; reach: number }[],

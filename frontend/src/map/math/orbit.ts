@@ -1,4 +1,4 @@
-// How a map of three dimensions is turned. The eye keeps it, whatever the data do.
+// Rotation of a map of three dimensions. The camera keeps it, whatever the data do.
 
 import type { FrameMeta } from "../../protocol.ts";
 import type { Bounds, Point } from "./camera.ts";
@@ -35,14 +35,14 @@ export class Orbit {
     this.version++;
   }
 
-  /** Where a point [x, y, z] is seen, [x, y, depth towards the eye], relative to the pivot. */
+  /** Screen position of a point [x, y, z]: [x, y, depth towards the camera], relative to the pivot. */
   project([x, y, z]: readonly number[], [px, py, pz]: readonly number[] = [0, 0, 0]): [number, number, number] {
     const [a, b, c, d, e, f, g, h, i] = this.matrix;
     const [u, v, w] = [x - px, y - py, z - pz];
     return [a * u + b * v + c * w, d * u + e * v + f * w, g * u + h * v + i * w];
   }
 
-  /** Where a place of two or three coordinates is in the flat world. */
+  /** Position in the flat world of a place of two or three coordinates. */
   toPlane(place: readonly number[], pivot?: readonly number[]): Point {
     const [x, y] = place.length === 3 ? this.project(place, pivot) : place;
     return [x, y];

@@ -1,4 +1,4 @@
-// Which point is meant: nearest to the pointer, within a lasso, within a box. Positions are world x, y pairs.
+// Picking points: nearest to the pointer, within a lasso, within a box. Positions are world x, y pairs.
 
 import type { Bounds } from "./camera.ts";
 

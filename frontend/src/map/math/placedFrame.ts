@@ -1,7 +1,7 @@
 // A frame once every item has its place.
 import type { Bounds } from "./camera.ts";
 
-/** Where all items are in a frame; present is 0 for those that have no place there. */
+/** Positions of all items in a frame; present is 0 for those without one. */
 export interface PlacedFrame {
   xy: Float32Array;
   present: Uint8Array;

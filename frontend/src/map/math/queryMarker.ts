@@ -73,12 +73,12 @@ export class QueryMarker {
     this.even = a !== b;
   }
 
-  /** Where it comes from, in the world of another view. */
+  /** Its start position, in the world of another view. */
   carry(from: View, to: View): void {
     if (this.from?.length === 2) this.from = [...carry(Float32Array.from(this.from), from, to)];
   }
 
-  /** Where it is seen, [x, y], or null. */
+  /** Its screen position, [x, y], or null. */
   at(t: number): Point | null {
     const place = this.between(t);
     return place && this.toPlane(place);

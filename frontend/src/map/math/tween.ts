@@ -2,7 +2,7 @@
 // that neither a new frame in mid-motion nor the passage from one snapshot to the next makes a kink.
 import { carry, type Point, type View } from "./camera.ts";
 
-/** What a tween needs of a placed frame: items without a place have present 0. */
+/** Input of a tween, from a placed frame: items without a place have present 0. */
 export interface Stop {
   xy: Float32Array;
   present: Uint8Array;
@@ -100,7 +100,7 @@ export class Tween {
     return tween;
   }
 
-  /** The same motion on the screen, told in the world of another view. */
+  /** The same motion on the screen, in the world of another view. */
   rebased(from: View, to: View): Tween {
     const tween = Object.assign(new Tween(0), this);
     for (const name of ["p0", "p1"] as const) tween[name] = carry(this[name], from, to);
@@ -140,7 +140,7 @@ export class Tween {
     return Math.round(this.fade[2 * i] + (this.fade[2 * i + 1] - this.fade[2 * i]) * share);
   }
 
-  /** How many points there are to see at t, for sizes that change without a jump. */
+  /** Number of visible points at t, for sizes that change without a jump. */
   visibleCount(t: number): number {
     return this.counts[0] + (this.counts[1] - this.counts[0]) * (this.moves ? Math.min(1, t) : 1);
   }

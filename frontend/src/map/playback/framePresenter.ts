@@ -41,12 +41,12 @@ export class FramePresenter {
     private still: () => boolean,
   ) {}
 
-  /** Whether the stage is between two frames. */
+  /** True if the stage is between two frames. */
   get isBetweenFrames(): boolean {
     return this.stretch !== null;
   }
 
-  /** What was between two frames is of no use any more. */
+  /** Discard the buffers between two frames. */
   dropStretch(): void {
     this.stretch = null;
   }

@@ -1,4 +1,4 @@
-// How long the frames of a live run take to come, and so how long the points should move to each.
+// Time between the frames of a live run, and so the duration of the points' motion to each.
 const BOUNDS_S: [number, number] = [0.3, 0.45]; // a motion takes as long as frames take to come, within this
 const LONGEST_S = 2; // that a wait counts for
 

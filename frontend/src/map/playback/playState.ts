@@ -1,4 +1,4 @@
-// What is played: the timeline of a run or a projection, its frames, the playhead, and the entry on the stage.
+// State of the playback: the timeline of a run or a projection, its frames, the playhead, and the shown entry.
 import type { FrameMeta } from "../../protocol.ts";
 import type { Frames } from "../data/frames.ts";
 import { emptyTimeline, framesOf, isCommon, isOpen, type Entry, type Timeline } from "../data/timeline.ts";
@@ -19,12 +19,12 @@ export class PlayState {
     return isOpen(this.timeline);
   }
 
-  /** Whether all frames share one basis. */
+  /** True if all frames share one basis. */
   get sharesBasis(): boolean {
     return isCommon(this.timeline);
   }
 
-  /** Whether it is a projection under way, whose frames have units of their own, each another. */
+  /** True if it is a projection under way, whose frames have units of their own, each another. */
   get isIterativeLayout(): boolean {
     return this.timeline.noun === "iteration";
   }

@@ -19,11 +19,11 @@ export interface PlaybackHooks extends PresenterHooks {
   ended: (state: string) => void;
 }
 
-/** What to follow: a run or (pid) one of its projections. */
+/** The followed source: a run or (pid) one of its projections. */
 export interface PlaybackSource extends FrameSource {
   run: string;
   pid: string | null;
-  /** Whether Python believes that it is still going. */
+  /** True if Python believes that it is still going. */
   running: boolean;
   autoplay: boolean;
   step?: number | null;
@@ -69,7 +69,7 @@ export class Playback extends PlayState {
     this.on.change();
   }
 
-  /** Whether it follows this run or projection already; a new one waits for its items' labels. */
+  /** True if it follows this run or projection already; a new one waits for its items' labels. */
   isOf(run: string, pid: string | null): boolean {
     return this.source?.run === run && this.source.pid === pid;
   }
@@ -156,14 +156,14 @@ export class Playback extends PlayState {
         presenter.show(player.position, presenter.pace);
         return;
       }
-      // The first frame tells how far away to stand.
+      // The first frame sets the distance of the camera.
       const put = () => {
         if (this.frames === frames && !this.shown) presenter.show(player.position, presenter.pace);
       };
       frames.prefetch(this.preCollapseFrame).then(put, put);
       return;
     }
-    // The last frame tells how much room the play will need.
+    // The last frame sets the space that the play will need.
     const ready = Promise.all([frames.load(entries[last].frame), frames.load(entries[0].frame)]);
     void ready.catch(this.on.trouble).then(() => {
       if (this.frames !== frames || player.position !== 0) return;
@@ -219,13 +219,13 @@ export class Playback extends PlayState {
     if (this.entries.length && !this.isIterativeLayout) this.seek(indexOfStep(this.timeline, step));
   }
 
-  /** Stand at a step, between two frames where need be, without easing: whoever drags has the motion in hand. */
+  /** Stand at a step, between two frames where need be, without easing: a person who drags controls the motion. */
   scrub(step: number): void {
     const { player, entries, presenter } = this;
     if (!entries.length || this.isIterativeLayout) return;
     const position = positionOfStep(this.timeline, step);
     const low = Math.floor(position);
-    // What is not here yet is asked for, and the nearest frame stands in.
+    // A missing frame is requested, and the nearest frame stands in.
     if ([low, Math.ceil(position)].some((i) => !this.prefetcher.ready(i))) {
       this.seek(position);
       return;

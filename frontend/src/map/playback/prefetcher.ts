@@ -9,7 +9,7 @@ const LANES = 3; // at once
 export class Prefetcher {
   /** Bounds of the last frame of a common basis. */
   anchor: Bounds | null = null;
-  /** Whose frames are fetched ahead. */
+  /** The run whose frames are fetched ahead. */
   private fetching: Frames | null = null;
 
   /** `arrived()` is called when a frame that `ready` asked for is here. */
@@ -19,7 +19,7 @@ export class Prefetcher {
     private trouble: (error: unknown) => void,
   ) {}
 
-  /** A closed timeline: keep the eye wide enough for the last frame of a common basis, and fetch ahead. */
+  /** A closed timeline: keep the view wide enough for the last frame of a common basis, and fetch ahead. */
   fetchAll(): void {
     const { entries, frames, timeline, sharesBasis } = this.play;
     const last = entries.at(-1)?.frame;
@@ -41,7 +41,7 @@ export class Prefetcher {
     this.fetching = null;
   }
 
-  /** Whether frame `index` is here; if not, it is asked for. */
+  /** True if frame `index` is loaded; if not, it is requested. */
   ready(index: number): boolean {
     const { frames, entries } = this.play;
     const { frame } = entries[index];

@@ -9,7 +9,7 @@ export class AnimationLoop {
   /** `frame(seconds)` is called once a frame, `seconds` after the last one; it says whether another must follow. */
   constructor(private frame: (seconds: number) => boolean) {}
 
-  /** Whether a frame is to come. */
+  /** True if a frame is to come. */
   get pending(): boolean {
     return this.request !== 0;
   }

@@ -1,13 +1,13 @@
-// The eye on the stage: where it is, where it glides to, and whether it follows the data or the person has it in hand.
+// The camera on the stage: its view, the target of its motion, and whether it follows the data or the person.
 import { boundsOf } from "../data/frames.ts";
 import type { Model } from "../data/model.ts";
 import { between, distance, fit, pan, union, zoomAbout, type Bounds, type Port, type View } from "../math/camera.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 
-const FOLLOW_S = 0.3; // seconds in which the eye covers most of its way to new data
+const FOLLOW_S = 0.3; // seconds in which the camera covers most of its way to new data
 const STEER_S = 0.07; // and to where the person sends it
 
-/** What the eye looks at. */
+/** The target of the camera. */
 interface Stage {
   readonly port: Port;
   readonly model: Model | null;
@@ -19,18 +19,20 @@ interface Stage {
 interface CameraHooks {
   /** Bounds that Home shows besides the points. */
   extraBounds: () => Bounds | null;
-  /** The person moved the eye. */
+  /** Whether the person asked for less motion: then the camera jumps to new data. */
+  still?: () => boolean;
+  /** The person moved the camera. */
   onCamera?: (gliding: boolean) => void;
 }
 
 export class CameraController {
-  /** Where the eye is; null until there is a frame to fit. */
+  /** The view of the camera; null until there is a frame to fit. */
   view: View | null = null;
-  /** Where it is going. */
+  /** The view to which it moves. */
   target: View | null = null;
-  /** Whether the eye follows the data; false where the person has it in hand. */
+  /** True if the camera follows the data; false if the person controls it. */
   automatic = true;
-  /** The shorter side of the stage when it was last seen, to which the eye's distance belongs. */
+  /** The shorter side of the stage when it was last seen, to which the camera's distance belongs. */
   size = 0;
   private pace = FOLLOW_S;
   private homeKey: unknown[] = [];
@@ -62,7 +64,7 @@ export class CameraController {
     return bounds && fit(bounds, port, 1e-4);
   }
 
-  /** How much closer than Home the eye is. */
+  /** Zoom of the camera relative to Home. */
   get zoomed(): number {
     return this.view && this.stage.frame ? this.view.k / (this.home()?.k ?? this.view.k) : 1;
   }
@@ -71,6 +73,7 @@ export class CameraController {
     if (!view || !this.view) return;
     this.target = distance(this.view, view, this.stage.port) > (pace === FOLLOW_S ? 4 : 0.2) ? view : null;
     this.pace = pace;
+    if (this.target && pace === FOLLOW_S && this.hooks.still?.()) this.put(this.target);
     this.stage.invalidate();
   }
 
@@ -90,13 +93,13 @@ export class CameraController {
     this.target = null;
   }
 
-  /** There is more or less to see: the eye follows, unless the person has it in hand. */
+  /** The content grows or shrinks: the camera follows, unless the person controls it. */
   refit(): void {
     this.follow();
     this.stage.invalidate();
   }
 
-  /** Glide to Home, unless the person has the eye in hand. */
+  /** Glide to Home, unless the person controls the camera. */
   follow(): void {
     if (this.automatic) this.animate(this.home(), FOLLOW_S);
   }
@@ -112,7 +115,7 @@ export class CameraController {
 
   // ---- in the person's hands
 
-  /** Look from there; from now on data do not move the eye. */
+  /** Set the view; from now on data do not move the camera. */
   set(view: View, { gliding = false } = {}): void {
     this.automatic = false;
     if (gliding) this.animate(view, STEER_S);
@@ -121,7 +124,7 @@ export class CameraController {
     this.stage.invalidate();
   }
 
-  /** Back to everything; from now on the eye follows the data again. */
+  /** Show everything; from now on the camera follows the data again. */
   goHome(): void {
     this.automatic = true;
     this.animate(this.home(), STEER_S * 1.6);

@@ -1,4 +1,4 @@
-// Which renderer a canvas gets.
+// Choice of the renderer of a canvas.
 import { CanvasRenderer } from "./canvas.ts";
 import { GlRenderer } from "./gl.ts";
 import type { Renderer } from "./renderer.ts";

@@ -15,7 +15,7 @@ interface Drawn extends Outline {
   path: Path2D;
 }
 
-/** Keeps the contours of what the map shows, and draws them wherever the eye is. */
+/** Keeps the contours of the shown points, and draws them in any view. */
 export class Density {
   private drawn: Drawn[] = [];
   private origin: Point = [0, 0];
@@ -41,7 +41,7 @@ export class Density {
     }
     if (!this.drawn.length) return this.none;
     const [x, y] = scene.toScreen(this.origin);
-    const zoom = scene.eye.k;
+    const zoom = scene.view.k;
     context.save();
     context.translate(x, y);
     context.scale(zoom, -zoom);
@@ -64,7 +64,7 @@ export class Density {
     return "drawn";
   }
 
-  // Where the motion has come to its end that is so at once, anywhere else only after a moment.
+  // At the end of the motion it is drawn at once, otherwise only after a moment.
   private isStill(scene: Scene, now: unknown[]): boolean {
     if (scene.clock) return false;
     if (scene.settled && !scene.frame?.xyz) return true;

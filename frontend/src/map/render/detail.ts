@@ -9,7 +9,7 @@ const REST_MS = 120; // without motion, after which all are drawn
 const MOST = 16; // every sixteenth point at least
 
 export class Detail {
-  /** Whether the last drawing in motion took long. */
+  /** True if the last drawing in motion took long. */
   slow = false;
   private every = 1; // how-manieth point is drawn in motion
   private moving = false;

@@ -1,4 +1,4 @@
-// What is drawn over the points: names, rings, links, the query's star, the lasso. Coordinates are CSS pixels.
+// Drawing over the points: names, rings, links, the query's star, the lasso. Coordinates are CSS pixels.
 import { css, mix, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Point } from "../math/camera.ts";
 import { placeNames } from "../math/namePlaces.ts";

@@ -3,8 +3,7 @@ import type { Rgb } from "../../lib/theme.ts";
 import type { NeighborLink } from "../data/model.ts";
 import type { ContourState, MapState } from "../data/state.ts";
 import type { Point } from "../math/camera.ts";
-import { classCenters, type ClassCenter } from "../math/centroids.ts";
-import { isAstray } from "./astray.ts";
+import { type ClassCenter, classCenters } from "../math/centroids.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { QueryMarker } from "../math/queryMarker.ts";
@@ -21,12 +20,26 @@ import { TrainPointsLoader } from "../data/trainPoints.ts";
 import { Trails } from "./trails.ts";
 import { drawTrainPoints } from "./trainOverlay.ts";
 
+const NEAR_PX = 12; // beyond the stage's edge, where half of a point is still seen
+
+/** True if a person looks where none of the points is, which stand still. It looks through them until one is seen. */
+export function isAstray({ camera, tween, t, settled, usable, port }: Scene): boolean {
+  const { view } = camera;
+  if (camera.automatic || !view || !tween || !settled || !port.width) return false;
+  const [x, y] = [(port.width / 2 + NEAR_PX) / view.k, (port.height / 2 + NEAR_PX) / view.k];
+  const places = tween.moves && t < 1 ? tween.p0 : tween.p1;
+  for (let i = 0; i < usable.length; i++) {
+    if (usable[i] && Math.abs(places[2 * i] - view.x) < x && Math.abs(places[2 * i + 1] - view.y) < y) return false;
+  }
+  return usable.some(Boolean);
+}
+
 const NAMES_APART = 36; // pixels that the classes must span to be named
 const STAR_ANIMATION_S = 0.32;
 
 const spanOf = (values: number[]) => Math.max(...values) - Math.min(...values);
 
-/** What a person points at. */
+/** The target of the pointer. */
 export interface Pointed {
   hovered: number | null;
   /** The item whose card is shown. */
@@ -83,7 +96,7 @@ export class OverlayRenderer {
     return this.drawn.size > 0;
   }
 
-  /** Note what the caption tells. */
+  /** Set the content of the caption. */
   private tell<K extends "contours" | "astray" | "trained">(name: K, value: MapState[K]): void {
     const { state, changed } = this.parts;
     if (state[name] === value) return;
@@ -110,7 +123,7 @@ export class OverlayRenderer {
     const places = scene.places();
     const items: number[] = [];
     const at: number[] = [];
-    const { k, x: cx, y: cy } = scene.eye;
+    const { k, x: cx, y: cy } = scene.view;
     for (const i of this.orderOf(scene, places)) {
       if (!scene.usable[i]) continue;
       const x = (places[2 * i] - cx) * k + width / 2;
@@ -150,7 +163,7 @@ export class OverlayRenderer {
       clear,
       position: [along(at, 0), along(at, 1)] as Point,
     }));
-    // Where all classes are one spot, a name would only hide it.
+    // If all classes are one spot, a name would only hide it.
     const shown = centers.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
     const apart = [spanOf(shown.map(([x]) => x)), spanOf(shown.map(([, y]) => y))];
     if (shown.length > 2 && Math.max(...apart) < NAMES_APART) return;

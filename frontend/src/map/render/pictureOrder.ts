@@ -1,4 +1,4 @@
-// Which items have the first claim to room for their picture: those that stand for most others, as in a pyramid.
+// Order in which items get space for their picture: first those that stand for most others, as in a pyramid.
 
 const LEVELS = 7; // the finest has 128 cells along the longer side
 

@@ -34,10 +34,9 @@ export function computePointColors({
   const { n, groupIds, selected } = model;
   const graded = model.grades && gradedColors(model.grades, n, theme);
   const errors = colorBy === "error" && model.nearest;
-  const pale = (c: Rgb) => mix(mix(c, theme.muted, 0.75), theme.background, 0.25);
   const inks = [
     colorTable(
-      colors.map((c) => (errors ? pale(c) : c)),
+      colors.map((c) => (errors ? paleColor(c, theme) : c)),
       errors ? 150 : 255,
     ),
     colorTable(
@@ -83,6 +82,9 @@ function gradedColors({ numbers, low, high, alarming }: Grades, n: number, theme
 function colorTable(colors: Rgb[], alpha: number): Uint32Array {
   return new Uint32Array(Uint8Array.from(colors.flatMap((rgb) => [...rgb, alpha])).buffer);
 }
+
+/** The color of a class where only errors stand out. */
+export const paleColor = (color: Rgb, theme: Theme): Rgb => mix(mix(color, theme.muted, 0.75), theme.background, 0.25);
 
 /** The color that stands for "nearest neighbor of another class". */
 export const errorColor = (theme: Theme): Rgb => (theme.dark ? ERROR_COLOR.dark : ERROR_COLOR.light);

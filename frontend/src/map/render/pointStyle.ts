@@ -1,4 +1,4 @@
-// How large and how opaque points are: enough ink for a few hundred, no mush for sixty thousand.
+// Size and opacity of points: enough ink for a few hundred, no mush for sixty thousand.
 
 import type { Port } from "../math/camera.ts";
 

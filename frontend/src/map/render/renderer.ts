@@ -1,4 +1,4 @@
-// What draws the points: WebGL2 where there is such, Canvas 2D elsewhere.
+// Renderers of the points: WebGL2 if available, else Canvas 2D.
 import type { Rgb } from "../../lib/theme.ts";
 import type { Port, View } from "../math/camera.ts";
 import type { Tween } from "../math/tween.ts";
@@ -23,7 +23,7 @@ export interface Renderer {
   setPaint(paint: Uint8Array<ArrayBuffer>, marks: Uint8Array<ArrayBuffer>): void;
   resize(width: number, height: number, ratio: number): void;
   draw(moment: Moment): void;
-  /** Whether the last drawing is still being done, by the graphics card or by what stands in for one. */
+  /** True if the last drawing is still being done, by the graphics card or its software replacement. */
   readonly busy: boolean;
   destroy(): void;
 }

@@ -1,4 +1,4 @@
-// What drawing has to know of the play, which is made above it.
+// The interface of the playback to the drawing; it is implemented in `playback`.
 import type { Frames } from "../data/frames.ts";
 import type { Entry } from "../data/timeline.ts";
 
@@ -9,6 +9,6 @@ export interface Replay {
   readonly frames: Frames | null;
   /** Between entries, by index. */
   readonly player: { readonly position: number; readonly playing: boolean };
-  /** Whether all frames share one basis. */
+  /** True if all frames share one basis. */
   readonly sharesBasis: boolean;
 }

@@ -29,11 +29,13 @@ export interface SceneHooks {
   drawOverlay: (context: CanvasRenderingContext2D, scene: Scene) => boolean;
   /** Bounds that Home shows besides the points. */
   extraBounds: () => Bounds | null;
+  /** Whether the person asked for less motion: then the camera jumps to new data. */
+  still?: () => boolean;
   /** Called before each drawing. */
   onFrame: (seconds: number) => void;
   /** The world changes under an unmoved picture. */
   onRebase: (from: View, to: View) => void;
-  /** The person moved the eye. */
+  /** The person moved the camera. */
   onCamera?: (gliding: boolean) => void;
 }
 
@@ -78,8 +80,8 @@ export class Scene {
     this.camera = new CameraController(this, hooks);
   }
 
-  /** The eye, once there is a frame. */
-  get eye(): View {
+  /** The current view, once there is a frame. */
+  get view(): View {
     return this.camera.view ?? { x: 0, y: 0, k: 1 };
   }
 
@@ -131,7 +133,7 @@ export class Scene {
   /**
    * Show a frame: at once when there is none yet or `seconds` is 0, otherwise moving there. With `reframe`, for frames
    * whose units have nothing to do with those before, the points go straight to their places on the screen instead of
-   * through a world in which the eye would have to run after them.
+   * through a world in which the camera would have to run after them.
    */
   show(frame: PlacedFrame, seconds: number, { reframe = false } = {}): void {
     if (reframe && seconds && this.tween && this.camera.automatic) this.rebaseTo(this.camera.homeOf(frame));
@@ -213,9 +215,9 @@ export class Scene {
     return this.tween ? this.tween.at(i, this.tween.moves ? this.t : 1) : [0, 0];
   }
 
-  toScreen = ([x, y]: Point): Point => toScreen(this.eye, this.port, x, y);
+  toScreen = ([x, y]: Point): Point => toScreen(this.view, this.port, x, y);
 
-  toWorld = (sx: number, sy: number): Point => toWorld(this.eye, this.port, sx, sy);
+  toWorld = (sx: number, sy: number): Point => toWorld(this.view, this.port, sx, sy);
 
   /** World positions now, in the order of items. */
   places(): Float32Array {
@@ -236,7 +238,7 @@ export class Scene {
     this.loop.start();
   }
 
-  /** Whether a drawing is to come. */
+  /** True if a drawing is due. */
   get pending(): boolean {
     return this.loop.pending;
   }

@@ -9,7 +9,7 @@ import type { Scene } from "./scene.ts";
 import { drawUnitArrow } from "./unitArrow.ts";
 
 type Context = CanvasRenderingContext2D;
-/** Where a point of two or three coordinates is on the stage. */
+/** Position on the stage of a point of two or three coordinates. */
 type Seen = (point: readonly number[]) => Point;
 type Margins = NonNullable<Space["margins"]>;
 
@@ -23,7 +23,7 @@ const CIRCLE_STEPS = 96; // of a circle in three dimensions
  * centers. Between two centers an angle apart a class reaches as far as its own score, made worse by the margins,
  * is not below the other's: cos(m₁θ + m₂) − m₃ ≥ cos(apart − θ). A class without such a sector has [its angle, the same].
  *
- * In JavaScript, beside dmlviz/training/class_arcs.py, because the centers move between two frames, so that the sectors
+ * In JavaScript, beside dmlviz/training/term_places.py, because the centers move between two frames, so that the sectors
  * are needed 60 times a second: ten of them take 0.15 ms here, and a question to the worker takes 7 ms at best.
  * tests/training/test_class_arcs.py holds the two equal.
  */
@@ -111,13 +111,13 @@ function drawFlat(context: Context, { kind }: Space, seen: Seen, theme: Theme, s
   context.strokeStyle = css(theme.muted, 0.5);
   if (kind === "circle") {
     context.beginPath();
-    context.arc(x0, y0, scene.eye.k, 0, TAU);
+    context.arc(x0, y0, scene.view.k, 0, TAU);
     context.stroke();
   } else drawTicks(context, [x0, y0], scene, theme);
 }
 
 // Round numbers about 90 pixels apart; one that the edge would cut is left out.
-function drawTicks(context: Context, [x0, y0]: Point, { eye: view, port }: Scene, theme: Theme): void {
+function drawTicks(context: Context, [x0, y0]: Point, { view, port }: Scene, theme: Theme): void {
   const rough = 90 / view.k;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5].find((digit) => digit * power >= rough) ?? 10) * power;
@@ -155,7 +155,7 @@ function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit
   };
   if (kind === "sphere") {
     context.beginPath();
-    context.arc(...seen([0, 0, 0]), scene.eye.k, 0, TAU);
+    context.arc(...seen([0, 0, 0]), scene.view.k, 0, TAU);
     context.stroke();
     for (const latitude of [-1, 0, 1]) {
       const [r, y] = [Math.cos((latitude * TAU) / 12), Math.sin((latitude * TAU) / 12)];
@@ -212,7 +212,7 @@ function drawCenters(
   centers: number[][],
   { model, colors, theme }: MapState,
   seen: Seen,
-  { frame, port, eye: view }: Scene,
+  { frame, port, view }: Scene,
 ): void {
   const each = Math.max(1, Math.round(centers.length / model.classes.length));
   const origin = seen(centers[0].map(() => 0));

@@ -2,7 +2,7 @@
 import type { Sprites } from "../../lib/sprites.ts";
 import { css, type Rgb } from "../../lib/theme.ts";
 
-/** How close the eye must be for pictures. */
+/** The zoom from which pictures are drawn. */
 export const MIN_ZOOM = 3;
 const MAX_ON_STAGE = 700;
 

@@ -49,7 +49,7 @@ export class Trails {
     private playback: Replay,
   ) {}
 
-  /** Whether the selection is small enough to be drawn. */
+  /** True if the selection is small enough to be drawn. */
   get drawable(): boolean {
     const { selected } = this.state.model;
     return selected !== null && firstOf(selected, MAX_ITEMS + 1).length <= MAX_ITEMS;

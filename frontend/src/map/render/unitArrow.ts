@@ -1,4 +1,4 @@
-// What L2 normalization would do to the pinned image in a free plane: an arrow from f to f/‖f‖ on the unit circle.
+// Effect of L2 normalization on the pinned image in a free plane: an arrow from f to f/‖f‖ on the unit circle.
 import { css, type Theme } from "../../lib/theme.ts";
 import type { Point } from "../math/camera.ts";
 

@@ -1,4 +1,4 @@
-// What goes wrong, in a quiet note over the map: what is seen, and what to try, which one click sets.
+// An alarm in a quiet note over the map: the observation, and a remedy that one click sets.
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
 import type { Remedy } from "../../protocol.ts";
 import type { MapState } from "../data/state.ts";

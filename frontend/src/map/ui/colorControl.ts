@@ -1,4 +1,4 @@
-// What points are colored by: the menu in the toolbar, the scale on the stage, the numbers behind it.
+// Coloring of the points: the menu in the toolbar, the scale on the stage, the numbers behind it.
 import { ramp } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
 import { context2d, h } from "../../lib/dom.ts";
@@ -9,13 +9,13 @@ import type { Grades, Model } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
 import { COLUMN, columnText, loadColumn } from "../data/columnColors.ts";
 import { loadColumns, loadMeasured } from "../data/fetchItems.ts";
-import { accuracyWords } from "./accuracyWords.ts";
+import { accuracyWords } from "./tooltip.ts";
 import { errorColor } from "../render/pointColors.ts";
 
 interface Choice {
   title: string;
   help?: string;
-  /** Why it cannot be chosen, where it cannot. */
+  /** The reason why it cannot be chosen; absent if it can. */
   missing?: string;
   /** Of numbers: from where to where the scale goes, its ends in words, and which of them to look at. */
   range?: (numbers: Float32Array) => [number, number];
@@ -64,7 +64,7 @@ export function rangeOf(numbers: Float32Array): [number, number] {
 const SEARCHING = "computing neighbors …";
 
 export class ColorControl {
-  /** What points are colored by. */
+  /** The coloring of the points. */
   name = "class";
   readonly menu: HTMLElement;
   private select: HTMLSelectElement;
@@ -90,11 +90,12 @@ export class ColorControl {
   }
 
   /**
-   * What is shown of what Python said: the name, and addresses by name; resolves when the numbers are in the model, with
+   * Show by what points are colored, with the addresses that the server gave; resolves when the numbers are in the model, with
    * whether points are now grouped by something else.
    */
   async setSource(data: MapData, model: Model): Promise<boolean> {
-    const { color = "class", values = {}, n } = data;
+    const { values = {}, n } = data;
+    const { color } = model.store.state;
     if (data.columns_url !== this.listed) await this.listColumns(data.columns_url);
     const column = this.columns.find(({ name }) => COLUMN + name === color);
     this.name = color in CHOICES || column ? color : "class";

@@ -32,7 +32,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     "aria-describedby": `help-${id}`,
   });
   const colorControl = new ColorControl(on.color);
-  const legend = new Legend(on);
+  const legend = new Legend(on, colorControl.scale);
   const toolbar = new Toolbar(on, colorControl.menu);
   const tooltip = new Tooltip();
   const bar = new PlayerBar(on);
@@ -42,19 +42,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const caption = h("div", "caption");
   const status = h("div", "status");
   const strip = h("div", "strip", caption, toolbar.choices);
-  const stage = h(
-    "div",
-    "stage",
-    points,
-    overlay,
-    legend.node,
-    toolbar.node,
-    strip,
-    status,
-    colorControl.scale,
-    alarm.node,
-    tooltip.node,
-  );
+  const stage = h("div", "stage", points, overlay, legend.node, toolbar.node, strip, status, alarm.node, tooltip.node);
   const help = h("div", { class: "spoken", id: `help-${id}` }, HELP);
   const root = h(
     "div",

@@ -1,11 +1,12 @@
-// The classes, inside the map: color, name, how many. Click hides, alt-click shows that class alone. Many classes have a
+// What colors mean, inside the map: the scale of numbers; the classes with color, name, how many. Click hides, alt-click shows that class alone. Many classes have a
 // search, and only some rows at a time: those of the selection first.
-import { css } from "../../lib/theme.ts";
+import { css, type Rgb } from "../../lib/theme.ts";
 import { traceShape } from "../render/canvas.ts";
 import { context2d, h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { markersInWords, NUM_SHAPES } from "../data/markerShapes.ts";
 import type { MapState } from "../data/state.ts";
+import { paleColor } from "../render/pointColors.ts";
 
 export interface LegendHooks {
   toggle: (label: number) => void;
@@ -39,8 +40,12 @@ export class Legend {
   private shown = new Map<number, Row>();
   private updated: { state: MapState; counts: Counts } | null = null;
 
-  constructor(private on: LegendHooks) {
-    this.node.append(this.search, this.rows, this.more, this.shapes);
+  /** `scale` stands above the classes while points are colored by numbers. */
+  constructor(
+    private on: LegendHooks,
+    scale: HTMLElement,
+  ) {
+    this.node.append(scale, this.search, this.rows, this.more, this.shapes);
     this.search.addEventListener("input", () => this.updated && this.update(this.updated.state, this.updated.counts));
     // Keys of the map (pan, lasso, …) are letters here.
     for (const kind of ["keydown", "keyup"]) this.search.addEventListener(kind, (event) => event.stopPropagation());
@@ -74,7 +79,7 @@ export class Legend {
     this.updateShapes(state);
   }
 
-  // What the shapes stand for, if not for the classes above.
+  // The meaning of the shapes, unless they show the classes above.
   private updateShapes({ markers, model: { marking }, theme }: MapState): void {
     const named = markers === "class" ? null : marking;
     this.shapes.hidden = !named;
@@ -133,10 +138,16 @@ export class Legend {
       context.strokeStyle = css(theme.muted);
       context.stroke();
     } else {
-      context.fillStyle = css(colors[label]);
+      context.fillStyle = css(swatchColor(state, colors[label]));
       context.fill("evenodd");
     }
   }
+}
+
+/** The color of a class, where points are colored by it; gray where they are not. */
+export function swatchColor({ model, theme }: Pick<MapState, "model" | "theme">, own: Rgb): Rgb {
+  if (model.grades) return theme.muted;
+  return model.store.state.color === "error" && model.nearest ? paleColor(own, theme) : own;
 }
 
 /** The swatch, emptied, with the outline of a shape in its middle. */

@@ -39,7 +39,7 @@ export function measuredOn({ measured, n }: Faithfulness, when: string, noun = "
   return `${all ? `on ${grouped(measured ?? 0)}` : `on ${grouped(measured ?? 0)} of ${grouped(n)}`} ${noun}s${when ? `, ${when}` : ""}`;
 }
 
-/** How much of the variance the axes show, in words; empty where the map is not linear. */
+/** Share of the variance on the axes, in words; empty if the map is not linear. */
 export function varianceOf(explained: number[] | null | undefined, axes?: number[]): string {
   if (!explained?.length) return "";
   const shares = explained.map(
@@ -68,7 +68,7 @@ export class QualityFooter {
     const kept = shown?.faithfulness ?? timeline.kept;
     const when = shown?.faithfulness
       ? `at step ${grouped(shown.step)}`
-      : timeline.noun === "step"
+      : timeline.noun === "step" && !data.given
         ? "at the end of the run"
         : "";
     const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything

@@ -1,7 +1,8 @@
 // The tools at the map's upper edge.
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
 import { markersInWords, nextMarkers } from "../data/markerShapes.ts";
-import type { MapState, Mode, ShownImages } from "../data/state.ts";
+import type { ShownImages } from "../../workbench/store.ts";
+import type { MapState, Mode } from "../data/state.ts";
 
 const ICONS = {
   pan: "M8 1.5v13M1.5 8h13M8 1.5 6.2 3.3M8 1.5l1.8 1.8M8 14.5l-1.8-1.8M8 14.5l1.8-1.8M1.5 8l1.8-1.8M1.5 8l1.8 1.8M14.5 8l-1.8-1.8M14.5 8l-1.8 1.8",

@@ -1,10 +1,18 @@
-// What a point is: its picture, its class, its nearest neighbor.
+// Details of a point: its picture, its class, its nearest neighbor.
 import { tileStyle } from "../../lib/sprites.ts";
 import { css } from "../../lib/theme.ts";
 import { h, updateAttribute } from "../../lib/dom.ts";
 import type { MapState } from "../data/state.ts";
-import { percentRight } from "./accuracyWords.ts";
 import type { Point, Port } from "../math/camera.ts";
+import { grouped } from "../../lib/format.ts";
+import type { Accuracy } from "../data/model.ts";
+
+/** The share that is right in percent; rounded down, so that 100 means all. */
+export const percentRight = ({ recall }: Accuracy): string => `${Math.floor(recall * 1000 + 1e-4) / 10} %`;
+
+/** One sentence, for beside a scale. */
+export const accuracyWords = (accuracy: Accuracy, noun: string): string =>
+  `Neighbors by an index: ${percentRight(accuracy)} of the ten nearest are right, measured on ${grouped(accuracy.measured)} ${noun}s.`;
 
 const PICTURE = 96; // pixels
 const GAP = 14;

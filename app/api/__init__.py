@@ -1,1 +1,0 @@
-"""The HTTP routes and the middleware before them."""

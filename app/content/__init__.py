@@ -1,1 +1,0 @@
-"""Lessons and the index of the page Learn."""

@@ -1,0 +1,1 @@
+"""Login, logout, and the links of others that a person opens."""

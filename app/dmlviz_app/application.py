@@ -1,0 +1,125 @@
+"""The server: Streamlit's pages and the routes beside them, in one process that never loads torch."""
+
+import asyncio
+import importlib
+import json
+import signal
+import threading
+import tomllib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dmlviz import data
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.process_setup import collect_garbage_less_often, freeze_garbage_collector
+from dmlviz.runs.damage_cache import run_damage
+from dmlviz_app import routes
+from dmlviz_app.run_views import sprites
+from dmlviz_app.server import services
+from dmlviz_app.server.event_stream import event_hub
+from dmlviz_app.server.logs import configure_logs
+from dmlviz_app.server.middleware import middleware
+from dmlviz_app.server.settings import Settings
+from dmlviz_app.server.threads import enlarge_thread_pool
+
+__all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
+
+APP_DIR = Path(__file__).resolve().parent
+PAGE = APP_DIR / "page.py"
+
+
+def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> None:
+    """Serve until Ctrl-C or SIGTERM; `on_ready` gets the address once it answers. Port 0 takes a free one."""
+    build_app(settings, on_ready).run(config=options(settings))
+
+
+def options(settings: Settings) -> dict[str, Any]:
+    """Return Streamlit's options, as `section.name`: those of the file beside the pages, and the address."""
+    with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
+        settings_by_name = dict(_flatten(tomllib.load(file)))
+    settings_by_name |= {
+        "server.address": settings.host,
+        "server.port": settings.port,
+        "server.baseUrlPath": settings.base_path.strip("/"),
+    }
+    name = "server.trustedUserHeaders"  # as text, which only a file may hold
+    settings_by_name[name] = {} if settings.access.alone else json.loads(settings_by_name[name])
+    return settings_by_name
+
+
+def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> st.App:
+    """Return the ASGI app: pages, routes of dmlviz, the cookie that identifies a browser."""
+    return st.App(PAGE, **app_options(settings, on_ready))
+
+
+def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
+    """Start the services and return the options of `st.App`; `on_ready` gets the address once the server answers."""
+    services.start_services(settings)
+
+    @asynccontextmanager
+    async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
+        configure_logs(settings.log_format, settings.log_level)
+        enlarge_thread_pool()
+        _close_streams_on_signals()
+        threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
+        on_ready(settings.link(st.get_option("server.port")))
+        try:
+            yield {}
+        finally:
+            event_hub.close()
+            await asyncio.to_thread(services.stop_services)
+
+    return {
+        "routes": routes.routes(settings.base_path),
+        "middleware": middleware(settings, settings.access),
+        "exception_handlers": routes.EXCEPTION_HANDLERS,
+        "lifespan": lifespan,
+    }
+
+
+def _warm_up(settings: Settings) -> None:
+    """Load what the first page needs, then leave it to no later collection to look through."""
+    for part in ("run_views.curves_panel", "labs.view", "explore.settings", "explore.maps", "explore.toolbar"):
+        importlib.import_module(f"dmlviz_app.{part}")
+    services.services().study_runner.resume_interrupted()
+    for name in data.available_datasets(settings.data):
+        if name in DATASETS and DATASETS[name].recipe is not None:
+            continue  # made on the first request
+        try:
+            sprites.image_tiles(name, data.data_root(settings.data))
+        except UserError:  # reported on the page that requests it
+            continue
+    runs = services.services().runs
+    for run in runs.list():  # its card says so where a file is damaged; the page should not wait
+        run_damage(run, runs.damage_cache)
+    freeze_garbage_collector()
+    collect_garbage_less_often()
+
+
+def _close_streams_on_signals() -> None:
+    """Let a signal end the open event streams; the server waits for every answer before it goes."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        previous = signal.getsignal(number)
+
+        def handle(received: int, stack: Any, previous: Any = previous) -> None:
+            loop.call_soon_threadsafe(event_hub.close)
+            if callable(previous):
+                previous(received, stack)
+
+        signal.signal(number, handle)
+
+
+def _flatten(section: dict[str, Any], prefix: str = "") -> Any:
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

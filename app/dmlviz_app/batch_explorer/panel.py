@@ -1,0 +1,13 @@
+"""Batch explorer and distance distribution, below the scores; loaded when opened."""
+
+from dataclasses import replace
+
+from dmlviz_app.run_views import component_props
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.widgets.components import mount
+
+
+def batch_explorer(run_view: RunView) -> None:
+    """Render two drawers that ask the server themselves."""
+    data = component_props.run_source(replace(run_view, drawing=None))
+    mount("batch_explorer", key="batch_explorer", data=data)

@@ -1,0 +1,234 @@
+"""Payload of a recorded batch: arrays, positions on the run's map, and tiles."""
+
+import contextlib
+import hashlib
+import io
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+from dmlviz import data
+from dmlviz.catalog.class_scores import prototypes
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.config import TrainConfig
+from dmlviz.data.sprite_sheet import COMPRESSION, tile
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.ops.linear_projection import LinearProjection, default_projection
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.training.batch_record import BatchRecord
+from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
+from dmlviz_app.protocol.batches import BatchAnswer, ClassCenters
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.run_views.cached_file import cached_file, keep_file
+
+COLUMNS = 20  # tiles in a row of a batch's sheet
+
+
+def batch_payload(run: Run, step: int) -> BatchAnswer:
+    """Build the payload of a recorded batch; raise RunNotFoundError where the run has none at that step."""
+    batch = run.batch(step)
+    # Behind a projection head lies another space than that of the run's map.
+    head = run.config.projection_dim > 0
+    basis = default_projection(batch.embeddings_before, batch.labels) if head else projection_for(run, step)
+    answer = to_json(batch, run.config, basis)
+    answer["final"] = (run.path / "basis.npz").exists()
+    answer["sheet"] = {
+        "urls": [f"{ROUTES}/runs/{run.id}/batches/{step}.png"],
+        "tile": DATASETS[run.config.dataset].size,
+        "columns": COLUMNS,
+        "per_sheet": 4096,
+    }
+    return answer
+
+
+def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) -> BatchAnswer:
+    """Encode a batch and its tuples as JSON types; arrays are base64, row-major.
+
+    Args:
+        batch: The recorded batch.
+        config: The config of its run.
+        basis: The projection by which it is drawn.
+
+    Returns:
+        The answer, without what `batch_payload` adds.
+
+    Raises:
+        UserError: If its classes or loss weights are not those of the config.
+    """
+    if not np.isin(batch.labels, config.train_classes).all():
+        raise UserError(f"The batch of step {batch.step} holds classes that its run was not trained on.")
+    comparing_loss = ComparingLoss.from_config(config, batch)
+    if not _weights_match(comparing_loss, batch, config):
+        raise UserError(f"The batch of step {batch.step} holds weights of another loss than its run's.")
+    tuples = classify_tuples(config, batch)
+    positions = basis.project(batch.embeddings_before)[:, :2]
+    return {
+        "step": batch.step,
+        "loss": batch.loss,
+        "active": batch.active,
+        "mean_of": _reduction(config),
+        "labels": batch.labels.tolist(),
+        "images": batch.images.tolist(),
+        "copy_of": None if config.use_labels else np.unique(batch.images, return_inverse=True)[1].tolist(),
+        "behind_head": config.projection_dim > 0,
+        "classes": list(DATASETS[config.dataset].classes),
+        "before": encode_array(batch.embeddings_before, "<f4"),
+        "places": encode_array(positions, "<f4"),
+        "moved": encode_array(basis.project(batch.embeddings_after)[:, :2], "<f4"),
+        "push": encode_array(-(batch.gradient @ basis.components[:2].T), "<f4"),
+        "force": encode_array(np.linalg.norm(batch.gradient, axis=1), "<f4"),
+        "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
+        "view": basis.kind,
+        "normalize": config.normalize and not config.projection_dim,
+        "thresholds": tuples.thresholds,
+        "tuples": {
+            "kind": tuples.kind,
+            "by": tuples.source,
+            "rows": encode_array(tuples.indices, "<i2"),
+            "hardness": encode_array(tuples.difficulty, "u1"),
+            "counts": list(tuples.counts),
+        },
+        "selected_by": _selection(config),
+        "anchored": batch.is_anchored,
+        "centers": _class_centers(comparing_loss, batch, basis, config.train_classes),
+        "loss_of": {
+            "name": comparing_loss.name,
+            "title": LOSSES[comparing_loss.name].title,
+            "formula": LOSSES[comparing_loss.name].formula,
+            "summary": LOSSES[comparing_loss.name].summary,
+            "params": dict(comparing_loss.params),
+        },
+    }
+
+
+def projection_for(run: Run, step: int) -> LinearProjection:
+    """Return the run's linear projection; while it trains, that of the last snapshot up to `step`."""
+    projection = run.linear_projection
+    if projection is not None:
+        return projection
+    steps = [snapshot_step for snapshot_step in run.snapshot_steps if snapshot_step <= step]
+    labels, tracked = run.labels, run.tracked_indices
+    if not steps or labels is None or tracked is None:
+        raise RunNotFoundError(f"Run {run.id} has no picture of step {step} yet.")
+    return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[tracked])
+
+
+def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> bytes:
+    """Return the sprite sheet of a batch's training images, kept where the disk takes it.
+
+    The sheets of all recorded batches are made at once, since reading the data set takes longer than all of them.
+
+    Args:
+        run: The run.
+        step: The step of the batch.
+        root: Folder of the data sets.
+        cache: Folder of the sheets.
+
+    Returns:
+        The PNG, with `COLUMNS` images per row.
+
+    Raises:
+        UserError: If the data set does not have these images.
+    """
+    requested_path = _sheet(run, run.batch(step), cache)
+
+    def draw() -> bytes:
+        batches, requested = list(_readable_batches(run)), b""
+        pictures = _augmented_pictures(run, batches) or _data_set_pictures(run, batches, root)
+        for batch, images in zip(batches, pictures, strict=True):
+            file = io.BytesIO()
+            Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
+            if batch.step == step:
+                requested = file.getvalue()
+            else:
+                keep_file(_sheet(run, batch, cache), file.getvalue())
+        return requested
+
+    return cached_file(requested_path, draw)
+
+
+def _augmented_pictures(run: Run, batches: list[BatchRecord]) -> list[np.ndarray]:
+    """Return the pictures that the net saw, batch by batch; empty if they are those of the data set."""
+    size = DATASETS[run.config.dataset].size
+    if not run.config.augmentation:
+        return []
+    pictures = [batch.pixels for batch in batches if batch.pixels is not None and batch.pixels.shape[1] == size]
+    if len(pictures) < len(batches):
+        raise UserError(f"The batches of {run.title} do not hold the augmented pictures that they should hold.")
+    return pictures
+
+
+def _data_set_pictures(run: Run, batches: list[BatchRecord], root: Path) -> Iterator[np.ndarray]:
+    images = data.load(run.config.dataset, root).train.images
+    if not all(batch.images.max() < len(images) for batch in batches):
+        raise UserError(f"The batches of {run.title} hold images that {run.config.dataset} here does not have.")
+    return (images[batch.images] for batch in batches)
+
+
+def _readable_batches(run: Run) -> Iterator[BatchRecord]:
+    """Return the readable batches; an unreadable one is reported when it is requested."""
+    for step in run.recorded_batch_steps:
+        with contextlib.suppress(DamagedFileError):
+            yield run.batch(step)
+
+
+def _weights_match(comparing_loss: ComparingLoss, batch: BatchRecord, config: TrainConfig) -> bool:
+    """Return whether the loss's own weights are as many and as long as its run says."""
+    classes, d = len(config.train_classes), config.embedding_dim
+    rows = classes * int(comparing_loss.params.get("centers", 1))
+    shapes: dict[str, tuple[int, ...]] = {"weight": (rows, d), "centers": (classes, d)}
+    if "weight" in comparing_loss.learned:  # without one the bias is a single number
+        shapes["bias"] = (classes,)
+    return all(values.shape == shapes.get(name, values.shape) for name, values in comparing_loss.learned.items())
+
+
+def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
+    shown = batch.images.tobytes() if batch.pixels is None else batch.pixels.tobytes()
+    name = hashlib.sha256(shown).hexdigest()[:16]
+    return cache / f"{run.config.dataset}-batches" / f"{name}.png"
+
+
+def encode_array(values: np.ndarray, kind: str) -> str:
+    """Encode an array, row-major, as base64."""
+    return b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
+
+
+def _class_centers(
+    comparing_loss: ComparingLoss, batch: BatchRecord, basis: LinearProjection, classes: tuple[int, ...]
+) -> ClassCenters | None:
+    """Return the center of each class: learned weights (scaled to the images' mean length), centers, or means."""
+    representation = comparing_loss.spec.class_centers
+    meaning: Literal["mean", "center", "weight"]
+    if representation == "means":
+        means = list(prototypes(batch.embeddings_before, batch.labels, comparing_loss.params.get("support")))
+        labels, vectors = [label for label, _ in means], np.array([center for _, center in means])
+        meaning = "mean"
+    elif representation == "points" and "centers" in comparing_loss.learned:
+        vectors, meaning = comparing_loss.learned["centers"], "center"
+        labels = list(classes)
+    elif representation and "weight" in comparing_loss.learned:
+        weight, meaning = comparing_loss.learned["weight"], "weight"
+        length = float(np.linalg.norm(batch.embeddings_before, axis=1).mean())
+        vectors = weight * (length / np.maximum(np.linalg.norm(weight, axis=1, keepdims=True), 1e-30))
+        labels = [classes[row * len(classes) // len(weight)] for row in range(len(weight))]
+    else:
+        return None
+    return {"labels": labels, "places": encode_array(basis.project(vectors)[:, :2], "<f4"), "meaning": meaning}
+
+
+def _selection(config: TrainConfig) -> str | None:
+    """Title of the miner, or of the sampler that pairs images."""
+    if config.miner is not None:
+        return MINERS[config.miner].title
+    sampler = SAMPLERS[config.sampler]
+    return sampler.title if sampler.tuple_kind else None
+
+
+def _reduction(config: TrainConfig) -> str:
+    return str(config.loss_params.get("reduction", "mean"))

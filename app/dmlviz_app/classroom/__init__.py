@@ -1,0 +1,1 @@
+"""A class: its board, its students' pages, what they hand in."""

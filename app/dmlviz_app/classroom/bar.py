@@ -1,0 +1,29 @@
+"""The line on top of every page of a person in a class: current events, and whether the page follows the teacher."""
+
+import streamlit as st
+
+from dmlviz_app.protocol.classroom import ClassroomBarProps
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.navigation import HOME, PAGES
+
+
+def classroom_bar(services: Services) -> None:
+    """Render the line, for those who are in a class."""
+    room = services.classrooms.of_person(services.person.id)
+    if room is None:
+        return
+    with st.container(key="classroom-bar"):
+        mount(
+            "classroom_bar",
+            key=f"classroom_bar.{room.code}",
+            data=ClassroomBarProps(
+                code=room.code,
+                url=f"{ROUTES}/classrooms/{room.code}",
+                teacher=room.teacher == services.person.id,
+                revealed=room.task_key in room.revealed,
+                pages=[name for name in PAGES if name != HOME],
+            ),
+            on_refresh_change=lambda: None,
+        )

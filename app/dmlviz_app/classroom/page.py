@@ -1,0 +1,27 @@
+"""Class page: join or open a class; for its teacher the board, for students their hand-in."""
+
+import streamlit as st
+
+from dmlviz_app.classroom import board as classroom_board
+from dmlviz_app.classroom import forms as classroom_forms
+from dmlviz_app.classroom.state import KEY, ClassroomState
+from dmlviz_app.people.policy import Action
+from dmlviz_app.server.services import session_services
+from dmlviz_app.widgets import url_state
+
+app_services = session_services()
+ui = url_state.get_or_create(ClassroomState, KEY)
+room = app_services.classrooms.of_person(app_services.person.id)
+
+if not app_services.person.may(Action.MEET):
+    st.markdown(
+        "This server is for one person. For a class, start it so that other machines reach it: "
+        "`dmlviz serve --host 0.0.0.0`."
+    )
+elif room is None:
+    classroom_forms.entrance(app_services, ui)
+elif room.teacher == app_services.person.id:
+    classroom_board.classroom_board(app_services, room)
+else:
+    classroom_forms.student_page(app_services, room)
+url_state.write_url(ui)

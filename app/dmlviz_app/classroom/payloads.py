@@ -1,0 +1,278 @@
+"""A class as its event stream says it, and what is handed in of it: one JSON file a student, one CSV a class."""
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import NotRequired, TypedDict
+
+from dmlviz.errors import UserError
+from dmlviz.lessons import LESSONS, Task
+from dmlviz.runs.ownership import Entry
+from dmlviz.storage.csv_table import safe_cell
+from dmlviz_app.people.classroom import Classroom, Member, Place
+from dmlviz_app.people.classrooms import Classrooms
+from dmlviz_app.protocol.classroom import ClassroomEvent, ClassroomLead, ClassroomStudent, ClassroomTask
+from dmlviz_app.server.services import Services
+
+CSV_COLUMNS = (
+    "nickname",
+    "joined",
+    "lesson",
+    "task",
+    "title",
+    "guess",
+    "answer",
+    "correct",
+    "guessed_at",
+    "runs",
+    "run_titles",
+)
+
+
+class HandedInTask(TypedDict):
+    """A guess; `answer` and `correct` are None until the answer is shown, and not there for an unknown task."""
+
+    lesson: str
+    task: int
+    guess: str
+    guessed_at: str
+    title: NotRequired[str]
+    question: NotRequired[str]
+    answer: NotRequired[str | None]
+    correct: NotRequired[bool | None]
+
+
+class HandedInRun(TypedDict):
+    """A run that a student got during a class; without settings and scores where it cannot be read."""
+
+    id: str
+    title: str
+    trained: str
+    state: str
+    settings: NotRequired[dict[str, object]]
+    scores: NotRequired[dict[str, float]]
+    validation_scores: NotRequired[dict[str, float]]
+
+
+class ClassTitle(TypedDict):
+    """The class in which something was handed in."""
+
+    title: str
+    code: str
+    opened: str
+
+
+HandIn = TypedDict(
+    "HandIn",
+    {"class": ClassTitle, "nickname": str, "joined": str, "tasks": list[HandedInTask], "runs": list[HandedInRun]},
+)
+
+
+def classroom_event(rooms: Classrooms, code: str, person: str) -> ClassroomEvent | None:
+    """Return how a class stands as one person may know it; None once it is over for this person."""
+    try:
+        room = rooms.get(code, person)
+    except UserError:
+        return None
+    teacher = room.teacher == person
+    if not rooms.is_open(room) or not (teacher or person in room.present):
+        return None
+    task = _current_task(room)
+    shown = room.task_key in room.revealed
+    guesses = [guess for member in room.present.values() if (guess := _guess(room, member)) is not None]
+    counts = None if task is None else [guesses.count(number) for number in range(1, len(task.guesses) + 1)]
+    mine = None if teacher else room.present[person]
+    return {
+        "event": "classroom",
+        "code": room.code,
+        "title": room.title,
+        "teacher": teacher,
+        "present": len(room.present),
+        "online": sum(map(rooms.is_online, room.present)),
+        "leading": room.leading,
+        "following": mine is not None and mine.following,
+        "lead": _lead(room) if room.leading and not teacher else None,
+        "turn": room.turn,
+        "task": None if task is None else _task(room, task),
+        "revealed": shown,
+        "guessed": len(guesses),
+        "mine": None if mine is None else _guess(room, mine),
+        "counts": counts if teacher or shown else None,
+        "answer": task.answer + 1 if task is not None and (teacher or shown) else None,
+        "students": _students(rooms, room) if teacher else None,
+    }
+
+
+def public_id(person: str) -> str:
+    """Return an ID of a student that says nothing about who it is."""
+    return sha256(person.encode()).hexdigest()[:12]
+
+
+def student_of(room: Classroom, public: str) -> str:
+    """Return the ID of the student whose public ID this is; empty if there is none."""
+    return next((person for person in room.members if public_id(person) == public), "")
+
+
+def known_task(lesson: str, number: int) -> Task:
+    """Return a task by its lesson and number; raise UserError where there is none."""
+    if lesson not in LESSONS or not 1 <= number <= len(LESSONS[lesson].tasks):
+        raise UserError(f"There is no task {number} in a lesson {lesson[:40]!r}.")
+    return LESSONS[lesson].tasks[number - 1]
+
+
+def _current_task(room: Classroom) -> Task | None:
+    try:
+        return None if room.lesson is None else known_task(room.lesson, room.task)
+    except UserError:  # of another version of the program
+        return None
+
+
+def _guess(room: Classroom, member: Member) -> int | None:
+    guess = member.guesses.get(room.task_key or "")
+    return None if guess is None else guess.number
+
+
+def _lead(room: Classroom) -> ClassroomLead | None:
+    if room.lead is None:
+        return None
+    query = {name: value for name, value in room.lead.query.items() if name not in ("guess", "share", "code")}
+    return {"number": room.lead_number, "page": room.lead.page, "query": query, "step": room.lead.step}
+
+
+def _task(room: Classroom, task: Task) -> ClassroomTask:
+    assert room.lesson is not None
+    return {
+        "lesson": room.lesson,
+        "lesson_title": LESSONS[room.lesson].title,
+        "number": room.task,
+        "title": task.title,
+        "question": task.question,
+        "guesses": list(task.guesses),
+    }
+
+
+def _students(rooms: Classrooms, room: Classroom) -> list[ClassroomStudent]:
+    return [
+        {
+            "id": public_id(person),
+            "nickname": member.nickname,
+            "online": rooms.is_online(person),
+            "following": member.following,
+            "place": _where(rooms.places.get(person)),
+            "guess": _guess(room, member),
+            "removed": member.removed,
+        }
+        for person, member in room.members.items()
+        if member.removed or not member.gone
+    ]
+
+
+def _where(place: Place | None) -> str:
+    if place is None:
+        return ""
+    lesson = LESSONS.get(place.query.get("lesson", ""))
+    page = "Class" if place.page == "classroom" else place.page.capitalize() or "Explore"
+    if lesson is None:
+        return page
+    return f"{page}: {lesson.title}" + (f", task {place.query.get('task', '1')[:1]}" if not place.page else "")
+
+
+def hand_in(here: Services, room: Classroom, person: str) -> HandIn:
+    """Return what a student has done in a class: guesses, answers and runs, as JSON."""
+    member = room.members[person]
+    return {
+        "class": {"title": room.title, "code": room.code, "opened": _iso(room.opened)},
+        "nickname": member.nickname,
+        "joined": _iso(member.joined),
+        "tasks": [_handed_in(room, key, member) for key in member.guesses],
+        "runs": [_run(here, run, entry) for run, entry in _runs_by_holder(here, room).get(person, [])],
+    }
+
+
+def hand_ins_zip(here: Services, room: Classroom) -> bytes:
+    """Return the hand-ins of all students as a zip: one JSON file each, and the table of the class."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("class.csv", class_csv(here, room))
+        for number, (person, member) in enumerate(room.members.items(), 1):
+            name = "".join(letter if letter.isalnum() else "-" for letter in member.nickname)
+            text = json.dumps(hand_in(here, room, person), indent=2, ensure_ascii=False)
+            archive.writestr(f"{number:03d}-{name}.json", text)
+    return file.getvalue()
+
+
+def class_csv(here: Services, room: Classroom) -> str:
+    """Return a class as CSV: a row for each guess, and one for each student without any."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, CSV_COLUMNS, restval="")
+    table.writeheader()
+    runs = _runs_by_holder(here, room)
+    for person, member in room.members.items():
+        titles = [entry.title for _, entry in runs.get(person, [])]
+        about: dict[str, object] = {
+            "nickname": member.nickname,
+            "joined": _iso(member.joined),
+            "runs": len(titles),
+            "run_titles": "; ".join(titles),
+        }
+        tasks: list[Mapping[str, object]] = [_handed_in(room, key, member) for key in member.guesses]
+        for task in tasks or [{}]:
+            row = about | {name: value for name, value in task.items() if name in CSV_COLUMNS and value is not None}
+            table.writerow({name: safe_cell(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+def _handed_in(room: Classroom, key: str, member: Member) -> HandedInTask:
+    guess = member.guesses[key]
+    lesson, _, number = key.partition("/")
+    entry: HandedInTask = {
+        "lesson": lesson,
+        "task": int(number),
+        "guess": str(guess.number),
+        "guessed_at": _iso(guess.time),
+    }
+    try:
+        task = known_task(lesson, int(number))
+    except UserError:
+        return entry
+    shown = key in room.revealed
+    entry["title"], entry["question"] = task.title, task.question
+    if guess.number <= len(task.guesses):
+        entry["guess"] = task.guesses[guess.number - 1]
+    entry["answer"] = task.guesses[task.answer] if shown else None
+    entry["correct"] = guess.number - 1 == task.answer if shown else None
+    return entry
+
+
+def _runs_by_holder(here: Services, room: Classroom) -> dict[str, list[tuple[str, Entry]]]:
+    """Return the runs that students got during a class, by student, the oldest first."""
+    runs: dict[str, list[tuple[str, Entry]]] = {}
+    for run, entry in _entries(here):
+        member = room.members.get(entry.holder)
+        if member is not None and member.joined <= entry.added <= (room.ended or room.expires):
+            runs.setdefault(entry.holder, []).append((run, entry))
+    return {holder: sorted(held, key=lambda pair: pair[1].added) for holder, held in runs.items()}
+
+
+def _entries(here: Services) -> Iterable[tuple[str, Entry]]:
+    return ((run, entry) for run in here.run_owners.items() for entry in here.run_owners.entries(run))
+
+
+def _run(here: Services, run: str, entry: Entry) -> HandedInRun:
+    about: HandedInRun = {"id": run, "title": entry.title, "trained": _iso(entry.added), "state": "unknown"}
+    with suppress(UserError):  # it has been deleted since, or is damaged
+        record = here.store.get(run)
+        settings, scores = record.config.model_dump(mode="json"), record.metrics
+        validation_scores = record.validation_metrics
+        about.update({"settings": settings, "scores": scores, "validation_scores": validation_scores})
+        about["state"] = record.state
+    return about
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,214 @@
+"""The routes of a class: its event stream, members' places, actions of teacher and students, and the hand-in."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from dmlviz.errors import UserError
+from dmlviz.runs.ownership import Ownership
+from dmlviz.storage.files import is_run_id
+from dmlviz.storage.run_schema.validation import complaint
+from dmlviz_app.classroom import payloads
+from dmlviz_app.people.classroom import RUN_PARAMETERS, Classroom, Place
+from dmlviz_app.people.classroom_register import class_not_found
+from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.event_stream import event_hub
+from dmlviz_app.server.headers import NO_STORE, STREAM
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.services import Services
+
+MAX_BODY = 16_384  # bytes
+
+
+def routes() -> list[Route]:
+    """Return the routes of the pages of a class."""
+    return [
+        Route("/classrooms/{code}/events", events),
+        Route("/classrooms/{code}/place", place, methods=["POST"]),
+        Route("/classrooms/{code}/action", action, methods=["POST"]),
+        Route("/classrooms/{code}/hand-in.json", hand_in),
+        Route("/classrooms/{code}/class.csv", class_csv),
+        Route("/classrooms/{code}/hand-ins.zip", hand_ins),
+    ]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Place(_Model):
+    page: Annotated[str, StringConstraints(pattern="^[a-z]{0,20}$")]
+    query: Annotated[
+        dict[Annotated[str, Field(max_length=60)], Annotated[str, Field(max_length=8000)]], Field(max_length=80)
+    ]
+    step: Annotated[int, Field(ge=0, lt=10**9)] | None = None
+
+
+class _SetTask(_Model):
+    what: Literal["task"]
+    lesson: Annotated[str, Field(max_length=80)] | None
+    task: Annotated[int, Field(ge=1, le=99)] = 1
+
+
+class _Switch(_Model):
+    what: Literal["lead", "follow"]
+    on: bool
+
+
+class _Remove(_Model):
+    what: Literal["remove"]
+    student: Annotated[str, Field(pattern="^[0-9a-f]{12}$")]
+    on: bool
+
+
+class _Press(_Model):
+    what: Literal["reveal", "end", "leave"]
+
+
+_PLACE: TypeAdapter[_Place] = TypeAdapter(_Place)
+_Action: TypeAlias = _SetTask | _Switch | _Remove | _Press
+_ACTION: TypeAdapter[_Action] = TypeAdapter(Annotated[_Action, Field(discriminator="what")])
+
+
+@access(Rule.VISITOR)
+async def events(request: Request) -> Response:
+    """Stream the state of the class, now and after every change, as server-sent events."""
+    here, room = _room(request)
+    return StreamingResponse(_blocks(here, room), media_type="text/event-stream", headers=STREAM)
+
+
+async def _blocks(here: Services, room: Classroom) -> AsyncIterator[str]:
+    rooms, person = here.classrooms, here.person.id
+    with rooms.watched(room, person) as changes:
+        async for block in event_hub.follow_state(changes, lambda: payloads.classroom_event(rooms, room.code, person)):
+            yield block
+
+
+@access(Rule.VISITOR)
+async def place(request: Request) -> Response:
+    """Store the place of a person's page; a teacher who leads takes the others along."""
+    here, room = _room(request)
+    told = await _body(request, _PLACE)
+    now = Place(page=told.page, query=told.query, step=told.step)
+    await asyncio.to_thread(_move, here, room, now)
+    return JSONResponse({"ok": True}, headers=NO_STORE)
+
+
+def _move(here: Services, room: Classroom, now: Place) -> None:
+    if room.leading and room.teacher == here.person.id:
+        show_to_class(here.run_owners, room, now)
+    here.classrooms.move(room.code, here.person.id, now)
+
+
+@access(Rule.VISITOR)
+async def action(request: Request) -> Response:
+    """Do what the teacher or a student wants."""
+    here, room = _room(request)
+    wish = await _body(request, _ACTION)
+    await asyncio.to_thread(_act, here, room, wish)
+    return JSONResponse({"ok": True}, headers=NO_STORE)
+
+
+def _act(here: Services, room: Classroom, wish: _Action) -> None:
+    rooms, person, code = here.classrooms, here.person.id, room.code
+    if isinstance(wish, _SetTask):
+        if wish.lesson is not None:
+            payloads.known_task(wish.lesson, wish.task)
+        rooms.set_task(code, person, wish.lesson, wish.task)
+    elif isinstance(wish, _Remove):
+        rooms.set_removed(code, person, payloads.student_of(room, wish.student), wish.on)
+    elif wish.what == "lead":
+        assert isinstance(wish, _Switch)
+        if wish.on and room.teacher == person and room.lead is not None:
+            show_to_class(here.run_owners, room, room.lead)
+        rooms.set_leading(code, person, wish.on)
+    elif wish.what == "follow":
+        assert isinstance(wish, _Switch)
+        rooms.set_following(code, person, wish.on)
+    elif wish.what == "reveal":
+        rooms.reveal(code, person)
+    elif wish.what == "end":
+        rooms.end(code, person)
+    else:
+        rooms.leave(person)
+
+
+@access(Rule.VISITOR)
+async def hand_in(request: Request) -> Response:
+    """Return the work of the requesting student in the class."""
+    here, room = _room(request)
+    if here.person.id not in room.members:
+        raise class_not_found(room.code)
+    text = json.dumps(
+        await asyncio.to_thread(payloads.hand_in, here, room, here.person.id), indent=2, ensure_ascii=False
+    )
+    return _file(text, "application/json", f"hand-in-{room.code}.json")
+
+
+@access(Rule.VISITOR)
+async def class_csv(request: Request) -> Response:
+    """Return the class as a table, for its teacher."""
+    here, room = _taught(request)
+    text = await asyncio.to_thread(payloads.class_csv, here, room)
+    return _file(text, "text/csv; charset=utf-8", f"class-{room.code}.csv")
+
+
+@access(Rule.VISITOR)
+async def hand_ins(request: Request) -> Response:
+    """Return every student's work, for the teacher: a zip with one JSON file each."""
+    here, room = _taught(request)
+    content = await asyncio.to_thread(payloads.hand_ins_zip, here, room)
+    return _file(content, "application/zip", f"class-{room.code}.zip")
+
+
+def _file(content: str | bytes, media_type: str, name: str) -> Response:
+    headers = NO_STORE | {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, headers=headers, media_type=media_type)
+
+
+def _room(request: Request) -> tuple[Services, Classroom]:
+    here = personal(request)
+    return here, here.classrooms.get(request.path_params["code"], here.person.id)
+
+
+def _taught(request: Request) -> tuple[Services, Classroom]:
+    here, room = _room(request)
+    if room.teacher != here.person.id:
+        raise class_not_found(room.code)
+    return here, room
+
+
+async def _body(request: Request, adapter: TypeAdapter[Any]) -> Any:
+    text = b""
+    async for part in request.stream():
+        text += part
+        if len(text) > MAX_BODY:
+            raise UserError(f"A class takes at most {MAX_BODY:,} bytes at a time.")
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        raise UserError(f"A class cannot take this: {complaint(error)}.") from None
+
+
+def show_to_class(owners: Ownership, room: Classroom, place: Place) -> None:
+    """Let the students of a class see the teacher's own runs that a place shows, as if they had opened its link.
+
+    Args:
+        owners: The holders of each run.
+        room: The class.
+        place: The teacher's place.
+    """
+    for name in RUN_PARAMETERS:
+        run = place.query.get(name, "")
+        entry = owners.entry(run, room.teacher) if is_run_id(run) else None
+        if entry is None:  # not the teacher's own: it is on the shelf, or stays hidden
+            continue
+        if entry.visibility == "private":
+            owners.share(run, room.teacher, "link")
+        owners.admit(run, room.teacher, room.present)

@@ -1,0 +1,1 @@
+"""Compare: two runs of one data set side by side."""

@@ -1,0 +1,118 @@
+"""Curves of the two runs of Compare, in one figure."""
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dmlviz.catalog.figures import FIGURES
+from dmlviz.errors import UserError
+from dmlviz.figures.data import Measured, images
+from dmlviz_app.compare.state import CompareState, Pair
+from dmlviz_app.run_views.curves import measured_of
+from dmlviz_app.run_views.curves_panel import LOGARITHMIC, PLOTLY_CONFIG, SQUARE, images_behind_point
+from dmlviz_app.run_views.parameters import bound_widget
+from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES
+from dmlviz_app.widgets import url_state
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+KEY = "compare.curves"
+LOG_X = "compare.curves.log_x"
+HEIGHT = 420  # pixels
+BEHIND = "compare.curves.behind"  # the selection that a click made, with the sentence that says what it is
+CLICKED = "compare.curves.clicked"  # then the maps show what is selected
+
+
+def compare_curves(ui: CompareState, pair: Pair) -> None:
+    """Render an expander with a figure of both runs, at their ends; nothing is measured while it is closed."""
+    if st.session_state.pop(CLICKED, False):
+        url_state.rerun()
+    if not pair.complete or pair.same_run:  # one run has one curve
+        return
+    if KEY not in st.session_state or st.session_state[KEY] != (ui.curves is not None):
+        st.session_state[KEY] = ui.curves is not None
+
+    def on_toggle() -> None:
+        ui.curves = COMPARED_CURVES[0] if st.session_state[KEY] else None
+
+    drawer = st.expander("Curves", expanded=ui.curves is not None, key=KEY, on_change=on_toggle)
+    if ui.curves is None:
+        return
+    with drawer:
+        bound_widget(
+            st.segmented_control,
+            "Figure",
+            "compare.curves.figure",
+            ui.curves,
+            lambda name: setattr(ui, "curves", name),
+            options=list(COMPARED_CURVES),
+            format_func=lambda name: CURVES[name],
+            label_visibility="collapsed",
+            required=True,
+        )
+        try:
+            _figure(ui, ui.curves, pair)
+        except UserError as error:
+            st.caption(str(error))
+
+
+def _figure(ui: CompareState, name: str, pair: Pair) -> None:
+    assert pair.b is not None  # the pair is complete
+    both = []
+    for run_view, which in ((pair.a, "first"), (pair.b, "second")):
+        of_run = measured_of(run_view.run, name, None)
+        title = run_view.run.title if pair.a.run.title != pair.b.run.title else f"{run_view.run.title} ({which})"
+        both.append(Measured(of_run.data, of_run.classes, of_run.about, title))
+    from dmlviz.figures.drawing import draw  # Plotly: a third of a second, for the first who looks
+
+    left, right = st.columns([4, 6] if name in SQUARE else [7, 3])
+    with right:
+        st.markdown(f"**{CURVES[name]}**")
+        st.caption(f"{'; '.join(dict.fromkeys(measured.about for measured in both))}.")
+        st.caption(FIGURES[name].summary)
+        log_x = name in LOGARITHMIC and st.toggle("Logarithmic false positive rate", key=LOG_X)
+        behind = st.session_state.get(BEHIND)
+        if behind is not None and behind[0] is not None and behind[0] == ui.seen.selected:
+            st.caption(f"**Selected:** {behind[1]}.")
+        else:
+            st.caption("Click a point to select the images behind it.")
+    dark = st.context.theme.type == "dark"
+    figure = draw(name, both[0], dark, both[1:], **({"log_x": True} if log_x else {}))
+    title, key = figure.layout.meta["title"], f"compare.curves.{name}"
+
+    def on_click() -> None:
+        points = st.session_state[key].selection.points
+        if points:
+            _select(ui, name, pair, both, figure, points[0])
+
+    figure.update_layout(title=None, margin={"l": 64, "r": 16, "t": 12, "b": 88}, height=HEIGHT)
+    with left:
+        st.plotly_chart(
+            figure,
+            theme="streamlit",
+            config=PLOTLY_CONFIG,
+            key=key,
+            alt=f"{title}, of both runs.",
+            on_select=on_click,
+            selection_mode="points",
+        )
+
+
+def _select(
+    ui: CompareState, name: str, pair: Pair, both: list[Measured], figure: "go.Figure", point: dict[str, Any]
+) -> None:
+    """Select the images behind a point of either run's curve, on both maps."""
+    label = str(figure.data[int(point["curve_number"])].name)
+    number = int(label == both[1].name or label.startswith((f"{both[1].name}:", f"{both[1].name},")))
+    run_view = (pair.a, pair.b)[number]
+    assert run_view is not None  # the pair is complete
+    try:
+        behind = images_behind_point(name, images(run_view.run), both[number], point)
+    except UserError as error:
+        ui.notes.append(str(error))
+        return
+    ui.select_images(Selection.of(run_view.run.config.dataset, behind.items))
+    st.session_state[BEHIND] = ui.seen.selected, f"{both[number].name}: {behind.text}"
+    st.session_state[CLICKED] = True

@@ -1,0 +1,141 @@
+"""Panels of the Compare page: run pickers, progress, linked maps, score differences."""
+
+from functools import partial
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.runs.run import LIVE, Run
+from dmlviz.storage.text import counted
+from dmlviz_app.compare import props as compare_props
+from dmlviz_app.compare import state as compare
+from dmlviz_app.compare.state import CompareState, Pair
+from dmlviz_app.run_views.current_view import RunView, view_titles
+from dmlviz_app.run_views.parameters import bound_widget
+from dmlviz_app.run_views.progress_panel import progress_panel
+from dmlviz_app.run_views.workbench import workbench
+from dmlviz_app.server.services import Services
+
+SIDES = ("a", "b")
+SAME_RUN = "The same run, another map"
+MAP_PICKER = 150  # pixels
+
+
+def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
+    """Render a select box for the run and the map of each side, and the differences between the settings."""
+    runs = {run.id: run for run in services.runs.list()}
+    left, right = st.columns(2)
+    for column, side, label in ((left, "a", "First"), (right, "b", "Second")):
+
+        def choose(run: str, side: str = side) -> None:
+            ui.notes.clear()
+            if run == SAME_RUN or (side == "a" and pair.same_run):
+                ui.select_twice(pair.a.run if run == SAME_RUN else runs[run])
+            else:
+                if pair.same_run:
+                    ui.view_a = ui.view_b = LIVE
+                ui.select(*((run, ui.b) if side == "a" else (ui.a, run)))
+
+        is_same = side == "b" and pair.same_run
+        with column, st.container(horizontal=True, gap="small"):
+            bound_widget(
+                st.selectbox,
+                f"{label} run",
+                f"compare.{side}",
+                SAME_RUN if is_same else getattr(ui, side),
+                choose,
+                options=[*([SAME_RUN] if side == "b" else []), *runs],
+                format_func=lambda run: _run_label(runs[run]) if run in runs else SAME_RUN,
+                label_visibility="collapsed",
+                placeholder="Choose a run",
+                width="stretch",
+            )
+            _map_picker(ui, pair, side, f"{label} map")
+    st.caption(_differences_text(pair))
+
+
+def _map_picker(ui: CompareState, pair: Pair, side: str, label: str) -> None:
+    """Render a select box for the map of one side; maps wait for the end of a run."""
+    run_view = pair.a if side == "a" else pair.b
+    if run_view is None or not run_view.complete:
+        return
+    titles = view_titles(run_view.run)
+
+    def choose(view: str) -> None:
+        ui.notes.clear()
+        setattr(ui, f"view_{side}", view)
+
+    bound_widget(
+        st.selectbox,
+        label,
+        f"compare.view_{side}",
+        ui.views[side],
+        choose,
+        options=list(titles),
+        format_func=titles.__getitem__,
+        label_visibility="collapsed",
+        width=MAP_PICKER,
+    )
+
+
+def _run_label(run: Run) -> str:
+    score = run.score("precision_at_1")
+    facts = [run.title, f"{run.config.embedding_dim}-d", counted(run.steps, "step") if run.steps else "imported"]
+    return " · ".join([*facts, *([] if score is None else [f"P@1 {score:.3f}"])])
+
+
+def _differences_text(pair: Pair) -> str:
+    """Describe how the runs differ, or why they cannot be compared."""
+    if pair.b is None:
+        data = DATASETS[pair.a.run.config.dataset]
+        how = "train one here (Change one setting) or in Explore" if data.trainable else "record one of the same images"
+        return f"No other run of {data.title} yet: {how}."
+    if not pair.same_dataset:
+        first, second = (DATASETS[run_view.run.config.dataset].title for run_view in (pair.a, pair.b))
+        return (
+            f":orange[The first run is of {first}, the second of {second}: neither images nor scores can be "
+            "compared. Choose two runs of the same data set.]"
+        )
+    if pair.same_run:
+        return (
+            "Two maps of the same embeddings, each with its usual parameters. What you hover, pin or select on one is "
+            "marked on the other."
+        )
+    a, b = pair.a.run.config, pair.b.run.config
+    parts = [f"{name} {first} → {second}" for name, first, second in compare.differences(a, b)]
+    differ = "Same settings" if not parts else f"From first to second: {', '.join(parts)}"
+    if pair.a.run.recorded and not parts:
+        differ = "Two trainings of another program"
+    first_steps, second_steps = pair.a.run.steps, pair.b.run.steps
+    if not pair.same_view:
+        return f"{differ}."
+    if first_steps == second_steps:
+        return f"{differ}. Maps play in step."
+    return (
+        f"{differ}. The runs differ in length, so maps are matched by the fraction of training: "
+        f"step {first_steps // 2:,} of {first_steps:,} beside step {second_steps // 2:,} of {second_steps:,}."
+    )
+
+
+def progress(ui: CompareState, services: Services, pair: Pair) -> None:
+    """Render the progress of the run that trains, if one does, and of each map that is being drawn."""
+    live = compare.running_side(pair)
+    if live is not None:
+        progress_panel(compare.to_explore_state(live), services, live)
+    for side, run_view in zip(SIDES, (pair.a, pair.b), strict=True):
+        if run_view is not None and run_view.drawing is not None and _is_unfinished(run_view):
+            state, key = compare.to_explore_state(run_view), f"progress.{side}"
+            progress_panel(state, services, run_view, key, partial(setattr, ui, f"view_{side}", LIVE))
+
+
+def _is_unfinished(run_view: RunView) -> bool:
+    return run_view.drawing is not None and (run_view.drawing_live or run_view.drawing.resume_state is not None)
+
+
+def map_pair(ui: CompareState, pair: Pair) -> None:
+    """Render both maps, and below them scores, agreement and neighbors."""
+    workbench(
+        "compare.workbench",
+        compare_props.workbench_props(ui, pair),
+        lambda seen: setattr(compare.saved_state(), "seen", seen),
+    )

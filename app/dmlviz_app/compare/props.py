@@ -1,0 +1,107 @@
+"""Props of the page Compare: two maps, and the scores and inspectors below them."""
+
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.runs.run import LIVE
+from dmlviz_app.compare import state as compare
+from dmlviz_app.compare.state import LINK, CompareState, Pair
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.protocol.compare import ComparedSide, CompareProps, MapQuality
+from dmlviz_app.protocol.inspector import InspectorProps
+from dmlviz_app.protocol.maps import MapProps
+from dmlviz_app.protocol.workbench import WorkbenchProps
+from dmlviz_app.run_views import component_props
+from dmlviz_app.run_views.current_view import RunView, view_titles
+from dmlviz_app.run_views.workbench import view_props
+
+# Pixels of a map; below a projection stand its figures and what not to read from it.
+HEIGHT, HEIGHT_WITH_NOTES = 430, 540
+HINT = "Click a point to see its nearest neighbors in the embedding, or select on a map to list images here."
+HINTS = (
+    "Click a point to see its nearest neighbors in both runs. Click a number in the table, or select on a map, to list "
+    "images here.",
+    "The same image and its nearest neighbors in the second run.",
+)
+QUALITY = {
+    "trustworthiness": "Trustworthiness",
+    "continuity": "Continuity",
+    "neighbors_kept": "Neighbors kept",
+    "distance_correlation": "Distance correlation",
+}
+QUALITY_NOTE = (
+    "1 is a perfect map. The first three say whether near images stay near; the last, Pearson's correlation of all "
+    "distances, says whether far ones stay far: the global structure."
+)
+
+
+def workbench_props(ui: CompareState, pair: Pair) -> WorkbenchProps:
+    """Return the props of two linked maps with what is below them; of different data sets, of two maps alone."""
+    run_views = [run_view for run_view in (pair.a, pair.b) if run_view is not None]
+    props = WorkbenchProps(
+        view=view_props(compare.PAGE, run_views, ui.seen, follows=ui.curves is not None),
+        maps=[map_data(run_view, pair) for run_view in run_views],
+        inspectors=[],
+    )
+    if not pair.same_dataset:
+        return props
+    if pair.same_run:  # has one list of neighbors
+        props["inspectors"] = [_inspector_props(pair.a, HINT, lists_selection=True)]
+    else:
+        props["inspectors"] = [
+            _inspector_props(run_view, hint, lists_selection=run_view is pair.a)
+            for run_view, hint in zip(run_views, HINTS, strict=False)
+        ]
+    if pair.b is not None and not (pair.same_run and pair.same_view):
+        props["compare"] = compare_props(pair)
+    return props
+
+
+def map_data(run_view: RunView, pair: Pair) -> MapProps:
+    """Return the props of one map of a pair: at its last frame, linked to the other."""
+    data = component_props.map_data(run_view)
+    data.pop("autoplay", None)
+    data["running"] = run_view.live if run_view.drawing is None else run_view.drawing_live
+    data["link"], data["links_views"] = LINK if pair.same_dataset else None, pair.same_view
+    data["height"] = HEIGHT if pair.same_view else HEIGHT_WITH_NOTES
+    return data
+
+
+def _inspector_props(run_view: RunView, hint: str, *, lists_selection: bool) -> InspectorProps:
+    data = component_props.inspector_data(run_view)
+    data.update({"metrics": False, "comparable": False, "sheet": lists_selection, "placeholder": hint})
+    return data
+
+
+def compare_props(pair: Pair) -> CompareProps:
+    """Return the props of the tables: scores and, once both runs have finished, agreement; what different maps keep."""
+    assert pair.b is not None
+    run_views = (pair.a, pair.b)
+    sides = [
+        ComparedSide(**component_props.run_source(run_view), title=run_view.run.title, steps=run_view.run.steps)
+        for run_view in run_views
+    ]
+    data = CompareProps(sides=[] if pair.same_run else sides, complete=pair.complete)
+    if not pair.same_view:
+        data["quality"] = _quality(run_views)
+    if pair.complete and not pair.same_run:
+        # Thousands of neighbors take a moment, for which nothing else on the page need wait.
+        version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
+        data["cells_url"] = f"{ROUTES}/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
+    return data
+
+
+def _quality(run_views: tuple[RunView, RunView]) -> MapQuality:
+    """Return how well each map keeps the distances of the embeddings, where it has been measured."""
+    measured = [_measured(run_view) for run_view in run_views]
+    titles = [
+        view_titles(run_view.run)[LIVE if run_view.drawing is None else run_view.drawing.config.method]
+        for run_view in run_views
+    ]
+    rows = [(title, [values.get(name) for values in measured]) for name, title in QUALITY.items()]
+    return {"titles": titles, "rows": rows, "note": QUALITY_NOTE}
+
+
+def _measured(run_view: RunView) -> dict[str, float | None]:
+    """Return the measured values by name; none before a map's end."""
+    if run_view.drawing is None and PROJECTIONS[run_view.run.default_view].identity:
+        return dict.fromkeys(QUALITY, 1.0)  # the embedding itself
+    return (run_view.run if run_view.drawing is None else run_view.drawing).faithfulness

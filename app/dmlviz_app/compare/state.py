@@ -1,0 +1,237 @@
+"""State of the Compare page: the two runs, and how their settings differ."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.parameters import Catalog, describe_unknown
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.runs.run import LIVE, Run, RunNotFoundError
+from dmlviz.storage.files import is_run_id
+from dmlviz_app.run_views import seen_view
+from dmlviz_app.run_views.current_view import RunView, run_images, view_titles, with_drawing
+from dmlviz_app.run_views.seen_view import SeenView
+from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES, projection_views
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets import url_state
+
+PAGE = "compare"
+KEY = f"page.{PAGE}"
+LINK = "compare"
+_CATALOGS: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
+_LABELS = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
+_HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
+
+
+@dataclass
+class CompareState:
+    """The state of the Compare page.
+
+    Attributes:
+        a: ID of the first run.
+        b: ID of the second run; that of the first where two maps of one run are compared.
+        view_a: The first map: "live", or the name of a projection.
+        view_b: The second map.
+        curves: The figure in *Curves*; None while closed.
+        seen: What the browser said last of the pin and the selection.
+        notes: Messages.
+    """
+
+    a: str | None = None
+    b: str | None = None
+    view_a: str = LIVE
+    view_b: str = LIVE
+    curves: str | None = None
+    seen: SeenView = field(default_factory=SeenView)
+    notes: list[str] = field(default_factory=list)
+    last_query: dict[str, str] | None = None
+
+    def to_query(self) -> dict[str, str]:
+        """Encode the state as URL parameters."""
+        views = {f"view_{side}": view for side, view in self.views.items() if view != LIVE}
+        fields = {"a": self.a, "b": self.b, **views, "curves": self.curves}
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "CompareState":
+        """Decode URL parameters; names that do not exist are noted, other invalid ones ignored."""
+        a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
+        known = projection_views()
+        view_a, view_b = (query[name] if query.get(name) in known else LIVE for name in ("view_a", "view_b"))
+        curves = query["curves"] if query.get("curves") in COMPARED_CURVES else None
+        views = {LIVE: LIVE} | {name: PROJECTIONS[name].title for name in known}
+        offered = {
+            "view_a": ("map", views),
+            "view_b": ("map", views),
+            "curves": ("figure", {name: CURVES[name] for name in COMPARED_CURVES}),
+        }
+        notes = [
+            describe_unknown(noun, query[key], titles)
+            for key, (noun, titles) in offered.items()
+            if query.get(key) and query[key] not in titles
+        ]
+        if any(query.get(side) and not is_run_id(query[side]) for side in ("a", "b")):
+            notes.append("The address names a run that cannot exist; showing another.")
+        return cls(a, b, view_a, view_b, curves, SeenView.from_query(query), notes)
+
+    @property
+    def views(self) -> dict[str, str]:
+        """The map of each side."""
+        return {"a": self.view_a, "b": self.view_b}
+
+    def select_images(self, selected: Selection | None) -> None:
+        """Select these test images on both maps."""
+        self.seen = replace(self.seen, selected=selected)
+        seen_view.ask(PAGE, {"select": "" if selected is None else selected.encode})
+
+    def select_twice(self, run: Run) -> None:
+        """Select two maps of one run: those that are chosen if they differ, otherwise the last two there are."""
+        names = list(view_titles(run))
+        if self.view_a == self.view_b or not {self.view_a, self.view_b} <= set(names):
+            self.view_a, self.view_b = names[-2:]
+        self.a = self.b = run.id
+
+    def select(self, a: str | None, b: str | None) -> None:
+        """Select two runs; selecting the same run for both sides swaps them."""
+        if a is not None and a == b:
+            a, b = self.b, self.a
+        self.a, self.b = a, b
+
+
+def saved_state() -> CompareState:
+    """State in which Compare was left, for other pages to change."""
+    state = url_state.peek(CompareState, KEY)
+    if state is None:
+        state = st.session_state[KEY] = CompareState()
+    return state
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Views of the two runs; `b` is None while there is only one."""
+
+    a: RunView
+    b: RunView | None
+
+    @property
+    def same_run(self) -> bool:
+        """Return whether both sides show one run."""
+        return self.b is not None and self.a.run.id == self.b.run.id
+
+    @property
+    def same_view(self) -> bool:
+        """Return whether the maps show places of one kind, so that eye and epochs can be shared."""
+        return not self.same_run and all(side is None or side.drawing is None for side in (self.a, self.b))
+
+    @property
+    def same_dataset(self) -> bool:
+        """Return whether both use the same data set, so that maps and scores are comparable."""
+        return self.b is not None and self.a.run.config.dataset == self.b.run.config.dataset
+
+    @property
+    def complete(self) -> bool:
+        """Return whether both have finished, with all test images embedded."""
+        return self.b is not None and self.same_dataset and self.a.complete and self.b.complete
+
+
+def resolve_pair(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
+    """Resolve the pair in the state; fill gaps with `preferred` and the newest runs of one data set."""
+    runs = services.runs.list()
+    if not runs:
+        return None
+    for side in ("a", "b"):
+        try:
+            if (run_id := getattr(ui, side)) is not None:
+                services.runs.get(run_id)
+        except RunNotFoundError:
+            ui.notes.append("A compared run no longer exists; showing another.")
+            setattr(ui, side, None)
+    if ui.a is None:
+        preferred_runs = [run for run in runs if run.id == preferred]
+        ordered_runs = sorted(runs, key=lambda run: bool(run.info.get("fails")))  # those that fail on purpose last
+        others = [run for run in [*preferred_runs, *ordered_runs] if run.id != ui.b] or runs
+        with_partner = [run for run in others if _partners(run, [run for run in runs if ui.b in (None, run.id)])]
+        ui.a = (with_partner or others)[0].id
+    first = services.runs.get(ui.a)
+    if ui.b is None:
+        partners = _partners(first, runs)
+        ui.b = partners[0].id if partners else None
+    a = _with_map(ui, "a", run_view(first, services), services)
+    return Pair(a, None if ui.b is None else _with_map(ui, "b", run_view(services.runs.get(ui.b), services), services))
+
+
+def _with_map(ui: CompareState, side: str, view: RunView, services: Services) -> RunView:
+    """Return the view with the map chosen for its side; a map that this run cannot have is dropped, and noted."""
+    method = ui.views[side]
+    if method == LIVE or not view.complete:
+        return view
+    try:
+        if method not in view_titles(view.run):
+            raise UserError(f"{PROJECTIONS[method].title} would only turn the space of {view.run.title}.")
+        return with_drawing(view, ProjectionConfig(method=method), services)
+    except UserError as error:
+        ui.notes.append(str(error))
+        setattr(ui, f"view_{side}", LIVE)
+        return view
+
+
+def _partners(run: Run, runs: list[Run]) -> list[Run]:
+    """Return those of `runs` that a run can be compared with."""
+    return [other for other in runs if other.id != run.id and other.config.dataset == run.config.dataset]
+
+
+def run_view(run: Run, services: Services) -> RunView:
+    """Build the view of a run: status and test images."""
+    return RunView(run, services.jobs.status(run.id), run_images(run, services))
+
+
+def to_explore_state(run_view: RunView) -> UIState:
+    """Build Explore's state for this run and map."""
+    view = LIVE if run_view.drawing is None else run_view.drawing.config.method
+    return UIState(run=run_view.run.id, view=view)
+
+
+def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
+    """List the settings that differ, as (name, first value, second value)."""
+    rows = []
+    for name in TrainConfig.model_fields:
+        first, second = getattr(a, name), getattr(b, name)
+        if name not in _HIDDEN_SETTINGS and first != second:
+            rows.append(
+                (_LABELS.get(name, name.replace("_", " ")), _format_setting(name, first), _format_setting(name, second))
+            )
+    for role in ("loss", "miner"):
+        if getattr(a, role) == getattr(b, role):
+            first, second = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
+            changed = [key for key in first if first[key] != second.get(key)]
+            rows += [
+                (f"{role}'s {key}", _format_setting(key, first[key]), _format_setting(key, second.get(key)))
+                for key in changed
+            ]
+    return rows
+
+
+def running_side(pair: Pair) -> RunView | None:
+    """View of the run that trains now, the second before the first; always the live view."""
+    live = [run_view for run_view in (pair.b, pair.a) if run_view is not None and run_view.live]
+    return replace(live[0], drawing=None) if live else None
+
+
+def _format_setting(name: str, value: Any) -> str:
+    if value is None:
+        return "none"
+    if name in _CATALOGS:
+        return str(_CATALOGS[name][value].title)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

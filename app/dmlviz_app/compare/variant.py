@@ -1,0 +1,224 @@
+"""Menus of the Compare page that train runs: one changed setting, or a preset pair."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from dmlviz.catalog.backbones import blocks_of
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS, nets_for
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.runs.run import Run
+from dmlviz_app.compare.state import CompareState
+from dmlviz_app.run_views.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
+from dmlviz_app.server.housekeeping import enforce_quota
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.labels import unique_labels
+from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.url_state import note_event
+
+EDITABLE_FIELDS = {
+    "loss": "Loss",
+    "miner": "Miner",
+    "net": "Net",
+    "unfrozen_blocks": "Unfrozen blocks",
+    "embedding_dim": "Dimensions",
+    "normalize": "Space",
+    "sampler": "Batches",
+    "classes_per_batch": "P classes",
+    "images_per_class": "K images per class",
+    "batch_size": "Batch size",
+    "optimizer": "Optimizer",
+    "learning_rate": "Learning rate",
+    "schedule": "Schedule",
+    "weight_decay": "Weight decay",
+    "steps": "Steps",
+    "seed": "Seed",
+}
+# Blind batches that decide what is compared, against balanced ones of as many images and an online miner.
+CLASSIC_PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "pairs": (
+        {"loss": "contrastive", "sampler": "random_pairs", "batch_size": 160},
+        {"loss": "contrastive", "sampler": "balanced", "classes_per_batch": 10, "images_per_class": 16},
+    ),
+    "triplets": (
+        {"loss": "triplet", "sampler": "random_triplets", "batch_size": 160},
+        {"loss": "triplet", "sampler": "balanced", "classes_per_batch": 10, "images_per_class": 16},
+    ),
+}
+MENU = 300  # pixels
+_FIELD_KEY = "change.field"
+PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in CLASSIC_PAIRS]
+
+
+def menus(ui: CompareState, services: Services, run: Run) -> None:
+    """Render the two menus; they close when training starts. Another program's training cannot be varied."""
+    if not DATASETS[run.config.dataset].trainable:
+        return
+    for label, content in MENUS.items():
+        with st.popover(label, type="tertiary", key=_key(label), on_change=note_event), st.container(width=MENU):
+            content(ui, services, run)
+
+
+def _key(label: str) -> str:
+    return f"menu.{label}"
+
+
+def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
+    """Render field, value and Train; the new run becomes the second one."""
+    config = run.config
+    st.caption(
+        f"Same as {escape_markdown(run.title)}, with one setting changed. "
+        "The new run appears on the right while it trains."
+    )
+    name = st.selectbox("Setting", _fields(config), format_func=_title, key=_FIELD_KEY)
+    value = _value(config, name)
+    same = value == _current_value(config, name)
+    st.button(
+        "Train",
+        type="primary",
+        width="stretch",
+        key="change.train",
+        disabled=same,
+        help="Unchanged." if same else None,
+        on_click=_train,
+        args=(ui, services, run),
+    )
+
+
+def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
+    """Render the presets: random pairs or triplets vs. online mining, otherwise identical."""
+    st.caption(
+        "Random pairs or triplets (the classic way) vs. online mining: the same net, "
+        "dimensions, steps and seed, and the same batch size (within one image). Trains two runs."
+    )
+    for dataset, kind in PRESETS:
+        available = dataset in services.datasets.available()
+        st.button(
+            f"{DATASETS[dataset].title}, {kind}",
+            width="stretch",
+            key=f"preset.{dataset}.{kind}",
+            help=None if available else "Not downloaded yet: training starts with the download.",
+            on_click=_train_both,
+            args=(ui, services, *preset(dataset, kind)),
+        )
+
+
+def preset(dataset: str, kind: str) -> tuple[TrainConfig, TrainConfig]:
+    """Return the configurations of a preset: random tuples, then online mining."""
+    blind, online = CLASSIC_PAIRS[kind]
+    second = TrainConfig(dataset=dataset, **online)
+    common = second.model_dump(include={"embedding_dim", "normalize", "net", "steps", "seed", "learning_rate"})
+    return TrainConfig(dataset=dataset, **common | blind), second
+
+
+def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
+    """Copy `config` with one field or parameter ("loss.margin") changed; raise UserError where it is invalid."""
+    role, dot, parameter = name.partition(".")
+    if dot:
+        return config.replace(**{f"{role}_params": getattr(config, f"{role}_params") | {parameter: value}})
+    return config.replace(**{name: value})
+
+
+def _fields(config: TrainConfig) -> list[str]:
+    accepts, sampler = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds, SAMPLERS[config.sampler]
+    left_out = set() if accepts and not sampler.tuple_kind else {"miner"}
+    left_out |= {"batch_size"} if sampler.by_class else {"classes_per_batch", "images_per_class"}
+    left_out |= set() if blocks_of(DATASETS[config.dataset]) else {"unfrozen_blocks"}
+    names = [name for name in EDITABLE_FIELDS if name not in left_out]
+    for role, params in (("loss", config.loss_params), ("miner", config.miner_params)):
+        numbers = [
+            key for key, value in params.items() if isinstance(value, int | float) and not isinstance(value, bool)
+        ]
+        names += [f"{role}.{key}" for key in numbers]
+    return names
+
+
+def _title(name: str) -> str:
+    role, dot, parameter = name.partition(".")
+    return f"{role.capitalize()}: {parameter.replace('_', ' ')}" if dot else EDITABLE_FIELDS[name]
+
+
+def _current_value(config: TrainConfig, name: str) -> Any:
+    role, dot, parameter = name.partition(".")
+    return getattr(config, f"{role}_params")[parameter] if dot else getattr(config, name)
+
+
+def _value(config: TrainConfig, name: str) -> Any:
+    current, key = _current_value(config, name), _value_key(config, name)
+    choices = _choices(config, name)
+    if choices is not None:
+        options, titles = choices
+        labels = unique_labels(options, titles)
+        return st.selectbox("Value", options, index=options.index(current), format_func=labels.__getitem__, key=key)
+    kind = type(current)
+    step = {"learning_rate": 1e-4, "weight_decay": 1e-4, "steps": 100}.get(name, 1 if kind is int else 0.05)
+    minimum = (
+        None
+        if "." in name
+        else (0 if name in ("seed", "weight_decay", "unfrozen_blocks") else 1e-6 if kind is float else 1)
+    )
+    return st.number_input(
+        "Value",
+        value=current,
+        step=kind(step),
+        min_value=None if minimum is None else kind(minimum),
+        format="%g" if kind is float else None,
+        key=key,
+    )
+
+
+def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
+    def options_and_titles(options: Sequence[Any], titles: Any) -> tuple[list[Any], Any]:
+        return list(options), lambda value: titles[value] if isinstance(titles, dict) else titles[value].title
+
+    if name == "miner":
+        accepts = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds
+        miners = [None, *(miner for miner in MINERS if MINERS[miner].tuple_kind in accepts)]
+        return miners, lambda value: NO_MINER if value is None else MINERS[value].title
+    if name == "embedding_dim":
+        return sorted({*DIMENSIONS, config.embedding_dim}), str
+    if name == "net":
+        return options_and_titles(nets_for(DATASETS[config.dataset]), NETS)
+    catalogs: dict[str, Any] = {"loss": LOSSES, "sampler": SAMPLERS}
+    if name in catalogs:
+        return options_and_titles(catalogs[name], catalogs[name])
+    titles: dict[str, dict[Any, str]] = {"normalize": SPACES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}
+    return options_and_titles(list(titles[name]), titles[name]) if name in titles else None
+
+
+def _value_key(config: TrainConfig, name: str) -> str:
+    return f"change.{config.id}.{name}"
+
+
+def _train(ui: CompareState, services: Services, run: Run) -> None:
+    """Train with the setting of now: the button may have been drawn before the last choice."""
+    name = st.session_state[_FIELD_KEY]
+    value = st.session_state.get(_value_key(run.config, name), _current_value(run.config, name))
+    _start_training(ui, services, lambda: (run.id, services.jobs.train(with_setting(run.config, name, value))))
+
+
+def _train_both(ui: CompareState, services: Services, first: TrainConfig, second: TrainConfig) -> None:
+    _start_training(
+        ui,
+        services,
+        lambda: (services.jobs.train(first), services.jobs.train(second)),
+    )
+
+
+def _start_training(ui: CompareState, services: Services, train: Callable[[], tuple[str, str]]) -> None:
+    ui.notes.clear()
+    try:
+        ui.select(*train())
+        enforce_quota(services)
+    except UserError as error:
+        ui.notes.append(str(error))
+    for label in MENUS:
+        st.session_state[_key(label)] = False
+
+
+MENUS = {"Change one setting": change_one_setting, "Random vs. mined pairs": classic_presets}

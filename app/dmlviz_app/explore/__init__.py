@@ -1,0 +1,1 @@
+"""Explore: set up, train, watch, query."""

@@ -1,0 +1,50 @@
+"""Export menu of the current run: the script that reproduces it, and files to download."""
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.export import FORMATS, RunExport
+from dmlviz.export.script import as_command, as_python
+from dmlviz.export.weights import loading
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.protocol.export import ExportFile, ExportProps, Script
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.url_state import note_event
+
+WIDTH = 440  # pixels
+SCRIPTS = {"python": as_python, "command": as_command}
+NOT_READY_MESSAGE = "Files are available when training has finished."
+
+
+def export_menu(run_view: RunView) -> None:
+    """Render the popover; its content is built only when it is open."""
+    menu = st.popover("Export", type="tertiary", key="export", on_change=note_event)
+    if menu.open:
+        with menu, st.container(width=WIDTH):
+            mount("export", key="export-panel", data=export_panel(run_view))
+
+
+def export_panel(run_view: RunView) -> ExportProps:
+    """Props of the export panel: scripts as text, files as URLs."""
+    finished = run_view.drawing is not None and not run_view.drawing_live and run_view.drawing.coordinates is not None
+    run_export = RunExport(run_view.run, run_view.drawing if finished else None)
+    # Embeddings of another program cannot be trained again by a script.
+    writers = SCRIPTS if DATASETS[run_view.run.config.dataset].trainable else {}
+    scripts = [Script(title=FORMATS[name].title, text=write(run_export)) for name, write in writers.items()]
+    if not run_view.complete:
+        return {"scripts": scripts, "files": [], "note": NOT_READY_MESSAGE}
+    weights = (run_view.run.path / "weights.safetensors").exists()
+    offered = [name for name, format in FORMATS.items() if name not in SCRIPTS and (weights or not format.needs_net)]
+    files = [_file_row(run_export, name) for name in offered]
+    return {"scripts": scripts, "files": files, "note": "", "loading": loading(run_export) if weights else ""}
+
+
+def _file_row(run_export: RunExport, format: str) -> ExportFile:
+    view = f"?view={run_export.projection.id}" if run_export.projection is not None else ""
+    return {
+        "title": FORMATS[format].title,
+        "summary": FORMATS[format].summary,
+        "url": f"{ROUTES}/runs/{run_export.run.id}/export/{format}{view}",
+        "name": run_export.file_name(format),
+    }

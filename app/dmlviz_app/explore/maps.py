@@ -1,0 +1,169 @@
+"""Workbench of Explore: the map of the shown run, or one projection by two engines; inspector, scores, loss curve."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import UNLABELED
+from dmlviz.errors import UserError
+from dmlviz.runs.run import LIVE
+from dmlviz.training.suggestions import SUGGESTIONS, suggestions
+from dmlviz_app.protocol.inspector import InspectorProps
+from dmlviz_app.protocol.maps import Link, MapProps
+from dmlviz_app.protocol.workbench import MapHeading, WorkbenchProps
+from dmlviz_app.run_views import component_props, view_state
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.progress_panel import progress_panel
+from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.view_options import OURS
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.run_views.workbench import view_props, workbench
+from dmlviz_app.server.services import Services
+
+KEY = "workbench"
+SECOND_PROGRESS = "progress.second"  # of the other engine's map
+LINK: Link = {"link": "engines", "links_views": False}  # of different maps, places and iterations cannot be compared
+
+
+def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bool, follows: bool) -> None:
+    """Render the workbench.
+
+    Args:
+        ui: State of the page.
+        services: The session's services.
+        run_view: The run.
+        shows_scores: Whether scores and loss curve are below the map.
+        follows: Whether the page shows something of what a person looks at, so that it is to hear of changes.
+    """
+
+    def trigger(name: str) -> Any:
+        return st.session_state[KEY].get(name)
+
+    def on_remedy() -> None:
+        remedy = trigger("remedy") or {}
+        choices = suggestions(remedy["alarm"], run_view.run.config) if remedy.get("alarm") in SUGGESTIONS else []
+        if isinstance(remedy.get("index"), int) and 0 <= remedy["index"] < len(choices):
+            ui.load(run_view.run.config.replace(**choices[remedy["index"]].changes))
+
+    def on_subset() -> None:
+        subset = trigger("subset")
+        if subset is not None:
+            _change_map(ui, services, run_view, lambda: _show_subset(ui, run_view, subset["bits"]))
+
+    def on_view() -> None:
+        view = trigger("view")
+        if view is not None:
+            _change_map(ui, services, run_view, lambda: _show_view(ui, run_view, view["view"]))
+
+    second = run_view.second
+    if second is not None and second.drawing_live:
+        progress_panel(ui, services, second, SECOND_PROGRESS, lambda: setattr(ui, "beside", False))
+    props = WorkbenchProps(
+        view=view_props(view_state.PAGE, [run_view], ui.seen, follows=follows),
+        maps=[_map_props(ui, run_view)],
+        inspectors=[_inspector_props(run_view)],
+    )
+    if second is not None:
+        props["headings"] = [_heading(run_view), _heading(second, run_view)]
+        props["maps"].append(component_props.map_data(second))
+        for one in props["maps"]:
+            one.update(LINK)
+    if shows_scores:
+        _add_scores(props, run_view)
+    workbench(
+        KEY,
+        props,
+        lambda seen: setattr(view_state.saved_state(), "seen", seen),
+        on_remedy_change=on_remedy,
+        on_subset_change=on_subset,
+        on_view_change=on_view,
+    )
+
+
+def _map_props(ui: UIState, run_view: RunView) -> MapProps:
+    props = component_props.map_data(run_view)
+    props["projects"] = run_view.complete
+    if run_view.drawing is not None and run_view.drawing.config.subset is not None and ui.subset is not None:
+        props["subset"] = {"bits": ui.subset.bits}
+    return props
+
+
+def _inspector_props(run_view: RunView) -> InspectorProps:
+    props = component_props.inspector_data(run_view)
+    if DATASETS[run_view.run.config.dataset].trainable:  # nothing new can be embedded without a net
+        props["query"] = component_props.query_source(run_view)
+    return props
+
+
+def _add_scores(props: WorkbenchProps, run_view: RunView) -> None:
+    """Add the scores, and the loss curve of a run that has a loss; or say why there are no scores."""
+    run = run_view.run
+    spec = DATASETS[run.config.dataset]
+    notes = [run.config.views_note]
+    if run_view.complete and not spec.trainable and not run.recorded and not run.metrics:
+        if spec.classes == (UNLABELED,):
+            reason = "they have no labels"
+        else:
+            reason = "they are all of one class" if len(spec.classes) < 2 else "there are too many to compare all"
+        notes.append(f"No scores of these embeddings: {reason}.")
+    else:
+        props["scores"] = component_props.run_source(replace(run_view, drawing=None))
+        props["has_loss"] = bool(run.steps) or run_view.live  # embeddings that were given ready have none
+    props["note"] = " ".join(filter(None, notes))
+
+
+def _heading(run_view: RunView, beside: RunView | None = None) -> MapHeading:
+    """Say by which program and how a map is drawn, and which value of the map `beside` it could not take over."""
+    assert run_view.drawing is not None
+    config = run_view.drawing.config
+    parameters = ", ".join(f"{name.replace('_', ' ')} {_brief(value)}" for name, value in config.params.items())
+    program = config.declared.name if config.engine != OURS else OURS
+    return {
+        "title": program,
+        "text": f" · {parameters}, seed {config.seed}",
+        "missing": _not_shared(run_view, beside),
+    }
+
+
+def _not_shared(run_view: RunView, beside: RunView | None) -> str:
+    if beside is None or beside.drawing is None or run_view.drawing is None:
+        return ""
+    ours, theirs = run_view.drawing.config, beside.drawing.config
+    values = {name: theirs.params[name] for name in ours.params if name in theirs.params and name != "iterations"}
+    lacking = [f"{name} {_brief(value)}" for name, value in values.items() if value != ours.params[name]]
+    return "".join(f" · no {each} here: drawn with the default" for each in lacking)
+
+
+def _brief(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value}".removesuffix(".0")
+
+
+def _show_subset(ui: UIState, run_view: RunView, bits: str | None) -> None:
+    """Project these test images alone, or all again."""
+    if bits is None:
+        ui.show_whole()
+    else:
+        ui.project_subset(Selection(run_view.run.config.dataset, bits))
+
+
+def _show_view(ui: UIState, run_view: RunView, view: str) -> None:
+    """Show a view by the name that the map knows it by: "live", or the ID of a projection."""
+    config = None if view == LIVE else run_view.run.drawing(view).config
+    ui.show_projection(config, run_view.run.config.dataset)
+
+
+def _change_map(ui: UIState, services: Services, run_view: RunView, change: Callable[[], None]) -> None:
+    """Show another projection; where that is not possible, say why and change nothing."""
+    ui.messages.clear()
+    before = ui.view, ui.previous_view, ui.subset, ui.whole_view
+    try:
+        change()
+        config = ui.projection()
+        if config is not None:
+            services.jobs.project(run_view.run.id, config, resume=True)
+    except UserError as error:
+        ui.messages.append(str(error))
+        ui.view, ui.previous_view, ui.subset, ui.whole_view = before

@@ -1,0 +1,115 @@
+"""Settings in the sidebar: Train, Stop, the training form, and who may train on a custom data set."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.runs.ownership import Visibility
+from dmlviz_app.explore import backbone_dialog, upload_dialog
+from dmlviz_app.people.personal_runs import SHARING
+from dmlviz_app.run_views import training_form
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.parameters import bound_widget
+from dmlviz_app.run_views.progress_panel import TRAININGS
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.housekeeping import enforce_quota
+from dmlviz_app.server.public_address import public_address
+from dmlviz_app.server.services import Services
+from dmlviz_app.server.shared_links import SHARE
+from dmlviz_app.widgets.markdown import escape_markdown
+
+LABELS: dict[Visibility, str] = {"private": "Only you", "link": "Everyone with the link", "shelf": "Everyone"}
+
+
+def settings(ui: UIState, services: Services, run_view: RunView | None, only: Sequence[str] | None = None) -> None:
+    """Render Train and Stop, messages, and the training form.
+
+    With `only`, the selection of a lesson, no other settings are offered.
+    """
+    default = TrainConfig.model_fields["dataset"].default
+    config = ui.config(services.datasets.default())
+    if only is None and backbone_dialog.take_finished(ui, services, config.dataset):
+        config = ui.config(services.datasets.default())
+    if not services.datasets.may_train_on(config.dataset):
+        ui.settings.pop("dataset", None)
+        ui.messages.append("You cannot train on this data set; choose another in Data.")
+        config = ui.config(services.datasets.default())
+    train, stop = st.columns(2)
+    with train:
+        st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
+    with stop:
+        live = run_view is not None and run_view.live
+        st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, run_view))
+    for note in ui.messages:
+        st.caption(f":orange[{escape_markdown(note)}]")
+    if config.dataset != default and "dataset" not in ui.settings and only is None:
+        default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
+        st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
+    if only is None:
+        training_form.training_form(
+            ui,
+            config,
+            services.datasets.trainable(),
+            services.datasets.note(config.dataset),
+            lambda: _below_data(ui, services, config.dataset),
+        )
+    else:
+        training_form.selected_fields(ui, config, services.datasets.trainable(), only)
+
+
+def _below_data(ui: UIState, services: Services, dataset: str) -> None:
+    with st.container(horizontal=True, gap=None, key="more-data"):
+        upload_dialog.upload_button()
+        backbone_dialog.backbone_button(services, dataset)
+    upload_dialog.upload_panel(ui, services)
+    backbone_dialog.backbone_panel(ui, services, dataset)
+    data_sharing(services, dataset)
+
+
+def _train(ui: UIState, services: Services) -> None:
+    """Train with the settings of now: the button may have been drawn before the last choice."""
+    ui.messages.clear()
+    try:
+        ui.show(services.jobs.train(ui.config(services.datasets.default())))
+        enforce_quota(services)
+        st.session_state[TRAININGS] = st.session_state.get(TRAININGS, 0) + 1
+    except UserError as error:
+        ui.messages.append(str(error))
+
+
+def _stop(ui: UIState, services: Services, run_view: RunView) -> None:
+    ui.messages.clear()
+    if run_view.run.recorded:
+        ui.messages.append("Another program trains this run; stop it there.")
+        return
+    if not services.jobs.stop(run_view.run) and services.jobs.status(run_view.run.id).phase == "running":
+        ui.messages.append("Another user requested this run too; it keeps running.")
+
+
+def data_sharing(services: Services, dataset: str) -> None:
+    """Render who may train on a data set, and its link, for its owner."""
+    person = services.person
+    entry = services.data_owners.entry(dataset, person.id)
+    offered = [name for name, action in SHARING.items() if person.may(action)]
+    if entry is None or len(offered) == 1:
+        return
+
+    def share(visibility: Visibility) -> None:
+        services.data_owners.share(dataset, person.id, visibility)
+
+    bound_widget(
+        st.selectbox,
+        "Who may train on it",
+        f"data.shared.{dataset}",
+        entry.visibility,
+        share,
+        options=[*offered, *([] if entry.visibility in offered else [entry.visibility])],
+        format_func=LABELS.__getitem__,
+    )
+    if entry.key:
+        address = public_address(st.context.url or "", services.settings.host)
+        st.code(f"{address}?{urlencode({'dataset': dataset, SHARE: entry.key})}", language=None, wrap_lines=True)

@@ -1,0 +1,97 @@
+"""The sidebar: Explore's settings, the outline of a lesson, or the card of a run that was not trained here.
+
+Every page draws the settings, though only Explore shows them: what all pages have in common stays in the browser, and
+making these fields anew was a third of the time that the way back to Explore took.
+"""
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.storage.text import counted
+from dmlviz_app.account import panel as account
+from dmlviz_app.explore import settings, task
+from dmlviz_app.explore.task_progress import TaskProgress
+from dmlviz_app.run_views import component_props
+from dmlviz_app.run_views import view_state as explore
+from dmlviz_app.run_views.current_view import PageContext, RunView, page_context
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.services import session_services
+from dmlviz_app.widgets.markdown import escape_markdown
+
+_CONTEXT_KEY = "explored"
+_FORM = "card.form"  # the run beside which the settings are wanted all the same
+
+
+def last_explored() -> tuple[PageContext, TaskProgress | None]:
+    """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun."""
+    context_and_progress: tuple[PageContext, TaskProgress | None] = st.session_state[_CONTEXT_KEY]
+    return context_and_progress
+
+
+def explore_sidebar() -> None:
+    """Render the sidebar of Explore."""
+    context = page_context()
+    progress = task.active_lesson(context)
+    st.session_state[_CONTEXT_KEY] = context, progress
+    with st.sidebar:
+        if progress is None:
+            if context.run_view is not None and has_card(context.run_view):
+                run_card(context.ui, context.run_view)
+            else:
+                settings.settings(context.ui, context.services, context.run_view)
+        else:
+            task.lesson_outline(context, progress)
+        account.account(context.services)
+
+
+def other_page_sidebar() -> None:
+    """Render the settings in the state in which Explore was left; hidden on other pages."""
+    ui = explore.saved_state()
+    if ui.lesson is None:
+        with st.sidebar:
+            settings.settings(ui, session_services(), None)
+
+
+def has_card(run_view: RunView) -> bool:
+    """Return whether the run was imported or recorded, so that it has no net, and no settings are wanted beside it."""
+    return not has_net(run_view) and st.session_state.get(_FORM) != run_view.run.id
+
+
+def has_net(run_view: RunView) -> bool:
+    """Return whether new images can be embedded: whether the run was trained here, not imported or recorded."""
+    return DATASETS[run_view.run.config.dataset].trainable
+
+
+def run_card(ui: UIState, run_view: RunView) -> None:
+    """Render what the run is, where it comes from, when, how many images it has, and what can be done with it."""
+    run = run_view.run
+    data, noun = DATASETS[run.config.dataset], component_props.noun_props(run_view).get("noun", "image")
+    with st.container(border=True, key="run-card"):
+        st.markdown(f"**{escape_markdown(run.title)}**")
+        came = "Recorded from another program" if run.recorded else "Imported"
+        st.caption(f"{came}, {run.created:%Y-%m-%d %H:%M} {run.created:%Z}")
+        labels = run.labels
+        size = f"{run.config.embedding_dim} dimensions, {'length 1' if run.config.normalize else 'any length'}"
+        facts = {
+            "Data": data.title,
+            "Embeddings": f"{counted(0 if labels is None else len(labels), noun)}, {size}",
+            "Classes": "no labels" if len(data.classes) < 2 else f"{len(data.classes):,}",
+        }
+        if run.recorded:
+            facts["Training"] = f"{counted(run.steps, 'step')} so far" if run_view.live else counted(run.steps, "step")
+        for name, fact in facts.items():
+            st.markdown(f":small[{name}: **{escape_markdown(fact)}**]")
+        st.caption(
+            f"Click {'an' if noun == 'image' else 'a'} {noun} to see its neighbors, draw other maps, open *Curves*, "
+            "compare it with another run of the same data, or export it. Its net is not here, so no new images "
+            "can be embedded."
+        )
+        if run_view.live:
+            st.caption("The other program trains it, and only that can stop it.")
+    for note in ui.messages:
+        st.caption(f":orange[{escape_markdown(note)}]")
+    st.button("Set up a training", key="card.train", width="stretch", on_click=_want_form, args=(run.id,))
+
+
+def _want_form(run: str) -> None:
+    st.session_state[_FORM] = run

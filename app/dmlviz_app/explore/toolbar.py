@@ -1,0 +1,74 @@
+"""Toolbar above the map: projection, export, recent runs; that another program records one now."""
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.runs.run import Run
+from dmlviz_app.explore import export
+from dmlviz_app.run_views import projection_picker
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.url_state import note_event
+
+RUNS_LISTED = 12
+POPOVER = 320  # pixels
+
+
+def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
+    """Render projection picker, export menu and recent runs."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        projection_picker.projection_picker(ui, services, run_view)
+        with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+            export.export_menu(run_view)
+            _runs(ui, services, run_view)
+
+
+def recorded_run(services: Services) -> Run | None:
+    """Return the newest run that another program trains now."""
+    return next((run for run in services.runs.list() if run.recorded and run.state == "running"), None)
+
+
+def recording_notice(ui: UIState, services: Services, run_view: RunView) -> None:
+    """Say on the first page that another program trains a run, and show that by a click."""
+    recording = recorded_run(services) if ui.run is None else None
+    if recording is None or recording.id == run_view.run.id:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"Another program records **{escape_markdown(recording.title)}** now.", width="content")
+        st.button("Show it", key="recording.show", on_click=ui.show, args=(recording.id,))
+
+
+def _runs(ui: UIState, services: Services, run_view: RunView) -> None:
+    menu = st.popover(escape_markdown(run_view.run.title), type="tertiary", key="runs", on_change=note_event)
+    if not menu.open:
+        return
+    with menu, st.container(key="runs-list", width=POPOVER):
+        st.caption("Recent runs")
+        for run in services.runs.list()[:RUNS_LISTED]:
+            config = run.config
+            score = run.score("precision_at_1")
+            age = "ready-made" if services.runs.is_bundled(run) else _ago(run.created)
+            facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", age]
+            facts += [] if score is None else [f"P@1 {score:.3f}"]
+            st.button(
+                f"{escape_markdown(run.title)}  \n:small[{escape_markdown(' · '.join(facts))}]",
+                key=f"open.{run.id}",
+                type="tertiary",
+                width="stretch",
+                disabled=run.id == run_view.run.id,
+                on_click=ui.show,
+                args=(run.id,),
+            )
+
+
+def _ago(moment: datetime) -> str:
+    minutes = (datetime.now(UTC) - moment).total_seconds() / 60
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{minutes:.0f} min ago"
+    return f"{minutes / 60:.0f} h ago" if minutes < 48 * 60 else f"{moment:%Y-%m-%d}"

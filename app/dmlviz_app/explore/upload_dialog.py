@@ -1,0 +1,160 @@
+"""Upload dialog: choose files, preview what was read, then use the data set or open the embeddings."""
+
+import streamlit as st
+
+from dmlviz.data.embedding_file import SUFFIXES
+from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
+from dmlviz.data.table_limits import MAX_VECTORS
+from dmlviz.errors import UserError
+from dmlviz_app.people.people import MAX_UPLOAD_MB, MB
+from dmlviz_app.people.policy import Action
+from dmlviz_app.protocol.uploads import ImportPreviewProps
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.services import Services
+from dmlviz_app.server.uploads import ImportStatus
+from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.markdown import escape_markdown
+
+OPEN = "custom-data-open"
+SIDES = {None: "Original, max 32"} | {side: str(side) for side in (28, 32, 48, 64, 96, 128, 224)}
+COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
+POLL_INTERVAL_S = 0.4  # seconds
+PICTURES = (
+    f"**Images**: a zip with one folder per class; PNG, JPEG, WebP, BMP or GIF of any size, up to "
+    f"{MAX_IMAGES:,} images in {MAX_CLASSES:,} classes."
+)
+VECTORS = (
+    f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv or parquet, with a column named label or "
+    "a second file of labels, or without labels. They are shown without training."
+)
+TABLES = (
+    "**Tables**: csv or parquet, a row for each image (a column of bytes) or vector. All other columns are kept: color "
+    "the map by them, search, filter and sort."
+)
+LIMIT = f"Max {MAX_UPLOAD_MB} MB (use `dmlviz data add PATH` for more)."
+
+
+def upload_button() -> None:
+    """Render the button that opens the dialog."""
+    st.button("Upload data…", type="tertiary", key="custom-data", on_click=_open)
+
+
+def upload_panel(ui: UIState, services: Services) -> None:
+    """Render the dialog while it is open."""
+    if st.session_state.get(OPEN):
+        _dialog(ui, services)
+
+
+def _open() -> None:
+    st.session_state[OPEN] = True
+
+
+def _close() -> None:
+    st.session_state[OPEN] = False
+
+
+@st.dialog("Upload data", width="large", on_dismiss=_close)
+def _dialog(ui: UIState, services: Services) -> None:
+    with error_boundary():
+        status = services.intake.status(services.person.id)
+        if status is None:
+            _choose_files(services)
+        elif status.phase == "reading":
+            st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
+        elif status.phase == "failed":
+            st.caption(f":orange[{escape_markdown(status.reason)}]")
+            st.button(
+                "Choose other files", key="custom-other", on_click=services.intake.discard, args=(services.person.id,)
+            )
+        else:
+            _preview(ui, services, status)
+
+
+def _choose_files(services: Services) -> None:
+    for text in (PICTURES, VECTORS, TABLES):
+        st.markdown(text)
+    files = st.file_uploader(
+        "Files",
+        type=["zip", *(suffix.removeprefix(".") for suffix in SUFFIXES), "txt"],
+        accept_multiple_files=True,
+        max_upload_size=max_megabytes(services),
+        key="custom-files",
+        label_visibility="collapsed",
+    )
+    st.caption(
+        LIMIT if services.person.may(Action.READ_FILES) else f"Max {max_megabytes(services)} MB. Only you see it."
+    )
+    if files:
+        try:
+            services.check_upload(sum(file.size for file in files))
+            services.intake.upload(services.person.id, {file.name: file.getvalue() for file in files})
+        except UserError as error:
+            st.caption(f":orange[{escape_markdown(error)}]")
+            return
+        st.rerun()
+
+
+def max_megabytes(services: Services) -> int:
+    """Return the megabytes that this person may upload at a time."""
+    return min(MAX_UPLOAD_MB, max(1, services.person.limits.upload // MB))
+
+
+def _show_progress(services: Services) -> None:
+    status = services.intake.status(services.person.id)
+    if status is None or status.phase != "reading":
+        st.rerun()
+    st.progress(status.share, "Reading …")
+    if st.button("Cancel", key="custom-cancel"):
+        services.intake.discard(services.person.id)
+        st.rerun()
+
+
+def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
+    preview = status.preview
+    assert preview is not None
+    pictures = preview["kind"] == "pictures"
+    data = ImportPreviewProps(
+        files=preview["files"],
+        taken=preview["taken"],
+        summary=preview["summary"],
+        notes=preview["notes"],
+        warnings=preview["warnings"],
+        left_out=preview["left_out"],
+        classes=preview["classes"],
+        tiles=preview["tiles"],
+    )
+    mount("import_preview", key="import_preview", data=data)
+    if pictures:
+        order = services.intake.request(services.person.id)
+        name_column, middle, right = st.columns([2, 1, 1])
+        with middle:
+            side = st.selectbox("Image size", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
+        with right:
+            color = st.selectbox("Color", list(COLORS), list(COLORS).index(order["color"]), COLORS.__getitem__)
+        if (side, color) != (order["side"], order["color"]):
+            services.intake.reparse(services.person.id, side, color)
+            st.rerun()
+    else:
+        name_column = st.container()
+    with name_column:
+        title = st.text_input("Name", preview["title"], key="custom-title", max_chars=60)
+    use, restart, _ = st.columns([2, 2, 3])
+    with use:
+        accepted = st.button(
+            "Use this data set" if pictures else "Open embeddings", type="primary", width="stretch", key="custom-use"
+        )
+    with restart:
+        if st.button("Choose other files", width="stretch", key="custom-other"):
+            services.intake.discard(services.person.id)
+            st.rerun()
+    if accepted:
+        kind, name = services.intake.accept(services.person.id, title)
+        if kind == "pictures":
+            services.datasets.hold(name)
+            ui.set("dataset", name)
+        else:
+            services.runs.hold(name, title)
+            ui.show(name)
+        _close()
+        st.rerun()

@@ -1,0 +1,1 @@
+"""Labs: the experiments, their studies, figures and playgrounds."""

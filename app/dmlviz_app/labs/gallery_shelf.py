@@ -1,0 +1,239 @@
+"""A gallery to play with: draw an identity three times and the net knows it, without training; others are "unknown"."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import streamlit as st
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import query_image
+from dmlviz.errors import UserError
+from dmlviz.labs.gallery.spec import NEWCOMERS
+from dmlviz.ops.gallery import Gallery
+from dmlviz.runs.run import Run
+from dmlviz_app.labs.state import LabView
+from dmlviz_app.protocol.query import PadProps
+from dmlviz_app.run_views import query
+from dmlviz_app.server.services import Services, session_services
+from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.pictures import picture
+
+KEY = "lab.shelf"
+EXAMPLES = 10  # pictures of each digit that the net was trained on
+ADDED = 3  # test pictures that one click adds
+SHOWN = 6  # pictures of each identity on the shelf
+STEPS = 250
+REFRESH_S = 1.0
+MAX_NAME = 20  # characters
+
+
+@dataclass
+class Shelf:
+    """The gallery of one visitor, with the pictures of everybody on it.
+
+    Attributes:
+        run: ID of the run whose net embeds.
+        gallery: The known identities.
+        pictures: Their pictures, by name.
+    """
+
+    run: str
+    gallery: Gallery = field(default_factory=Gallery)
+    pictures: dict[str, list[np.ndarray]] = field(default_factory=dict)
+
+    def add(self, name: str, embeddings: np.ndarray, images: list[np.ndarray], after: int | None = None) -> None:
+        """Put pictures of an identity on the shelf.
+
+        Args:
+            name: Name of the identity.
+            embeddings: n × d.
+            images: Their n pictures.
+            after: Number of pictures at the time of the request: a click that comes twice counts once.
+        """
+        if after is not None and len(self.pictures.get(name, [])) != after:
+            return
+        self.gallery.add(name, embeddings)
+        self.pictures.setdefault(name, []).extend(images)
+
+    def remove(self, name: str) -> None:
+        """Remove an identity from the shelf, if it is there."""
+        if self.pictures.pop(name, None) is not None:
+            self.gallery.remove(name)
+
+
+def net_config(dataset: str, everybody: bool = False) -> TrainConfig:
+    """Return the settings of the net: trained without the newcomers, or with everybody."""
+    return TrainConfig(dataset=dataset, held_out_classes=() if everybody else NEWCOMERS, steps=STEPS)
+
+
+def gallery_shelf(services: Services, view: LabView) -> None:
+    """Render the net's training, then the gallery."""
+    st.markdown("#### Your own gallery")
+    config = net_config(services.datasets.default())
+
+    waits = _find(services, config) is None
+
+    @st.fragment(run_every=REFRESH_S if waits else None)
+    def shelf() -> None:
+        with error_boundary():
+            now = session_services()
+            run = _find(now, config)
+            if run is None:
+                _train(now, config)
+            elif waits:
+                url_state.rerun()  # ends the clock, which can swallow a click
+            else:
+                _gallery(now, run)
+
+    shelf()
+
+
+def _find(services: Services, config: TrainConfig) -> Run | None:
+    """Return the finished run of a config; None as long as there is none."""
+    try:
+        run = services.runs.get(config.id)
+    except UserError:  # not trained yet
+        return None
+    return run if run.state == "finished" and run.embeddings is not None else None
+
+
+def _train(services: Services, config: TrainConfig) -> None:
+    status = services.jobs.status(config.id)
+    if status.phase in ("queued", "running"):
+        st.caption("The net is being trained on the digits 0 to 6 …")
+        return
+    st.markdown("The gallery needs a net: one that never saw a 7, an 8 or a 9.")
+    st.button("Train it (about 10 s)", key=f"{KEY}.train", on_click=_submit, args=(services, config))
+
+
+def _submit(services: Services, config: TrainConfig) -> None:
+    try:
+        services.jobs.train(config)
+    except UserError as error:
+        st.session_state[f"{KEY}.note"] = str(error)
+
+
+def _gallery(services: Services, run: Run) -> None:
+    shelf = st.session_state.get(KEY)
+    if shelf is None or shelf.run != run.id:
+        shelf = st.session_state[KEY] = _new_shelf(services, run)
+    left, right = st.columns([3, 8], gap="medium")
+    with left:
+        pad = mount(
+            "query_pad",
+            key=f"{KEY}.pad",
+            data=PadProps(hint="Draw a digit or a sign"),
+            default={"drawing": None},
+            on_drawing_change=lambda: None,
+        )
+        end = run.end
+        limit = (end.get("usual_distance") if end and end["event"] != "failed" else None) or 0.5
+        threshold = st.slider(
+            "Farther than this is unknown", 0.0, round(3 * limit, 2), round(limit, 2), key=f"{KEY}.threshold"
+        )
+    with right:
+        _answer(services, run, shelf, pad.drawing, threshold)
+        _people(services, run, shelf)
+    note = st.session_state.pop(f"{KEY}.note", "")
+    if note:
+        st.caption(f":orange[{escape_markdown(note)}]")
+
+
+def _new_shelf(services: Services, run: Run) -> Shelf:
+    """Return a shelf with the digits that the net was trained on."""
+    shelf = Shelf(run.id)
+    for label in run.config.train_classes:
+        _add_test_images(services, run, shelf, label, EXAMPLES, 0)
+    return shelf
+
+
+def _add_test_images(services: Services, run: Run, shelf: Shelf, label: int, count: int, start: int) -> None:
+    from dmlviz.data import load
+
+    data = load(run.config.dataset, services.data)
+    name = data.classes[label]
+    rows = np.flatnonzero(data.test.labels == label)[start : start + count]
+    assert run.embeddings is not None
+    shelf.add(name, run.embeddings[rows], list(data.test.images[rows]), after=start)
+
+
+def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, threshold: float) -> None:
+    """Say who the drawing is, and offer to put it on the shelf."""
+    try:
+        picture = query.decode_drawing(drawing)
+        if picture is None:
+            st.markdown("Draw something: the nearest of the shelf is its name.")
+            return
+        image = query_image.prepare(picture, run.config.dataset).image
+        embedding = query.query(picture, run, services, 1).embedding
+        answers = shelf.gallery.ask(embedding[None], threshold)
+    except UserError as error:
+        st.caption(f":orange[{escape_markdown(error)}]")
+        return
+    name, distance = answers.names[0], answers.distances[0]
+    said = f"**{escape_markdown(name)}**" if answers.accepted[0] else "**unknown**"
+    st.markdown(
+        f"This is {said}: the nearest, {escape_markdown(name)}, is {distance:.2f} away. A classifier of the digits "
+        f"0 to 6 must say {_closed_answer(run, shelf, embedding)}: it has no place for anybody else."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        new = st.text_input("Name", key=f"{KEY}.name", max_chars=MAX_NAME, placeholder="9, or a name", width=160)
+        st.button(
+            "Add this drawing",
+            key=f"{KEY}.add",
+            disabled=not new.strip(),
+            on_click=_add_drawing,
+            args=(shelf, embedding, image, {name: len(images) for name, images in shelf.pictures.items()}),
+        )
+
+
+def _add_drawing(shelf: Shelf, embedding: np.ndarray, image: np.ndarray, counts: Mapping[str, int]) -> None:
+    """Add a drawing by the name of now: the button may have been drawn before the last letter.
+
+    `counts` says how many pictures there were of each name when it was drawn.
+    """
+    name = st.session_state[f"{KEY}.name"].strip()
+    if name:
+        shelf.add(name, embedding[None], [image], counts.get(name, 0))
+
+
+def _closed_answer(run: Run, shelf: Shelf, embedding: np.ndarray) -> str:
+    """Return the nearest of the digits that the net was trained on, at any distance."""
+    labels, embeddings = run.labels, run.embeddings
+    assert labels is not None
+    assert embeddings is not None
+    names = {str(label): embeddings[labels == label].mean(axis=0) for label in run.config.train_classes}
+    return min(names, key=lambda name: float(np.linalg.norm(names[name] - embedding)))
+
+
+def _people(services: Services, run: Run, shelf: Shelf) -> None:
+    st.markdown("**On the shelf**")
+    for name, images in list(shelf.pictures.items()):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{KEY}.of.{name}"):
+            st.markdown(f"**{escape_markdown(name)}** ({len(images)})", width=90)
+            for image in images[:SHOWN]:
+                picture(image, alt=f"a picture of {name}", width=34)
+            st.button("Remove", key=f"{KEY}.remove.{name}", type="tertiary", on_click=shelf.remove, args=(name,))
+    with st.container(horizontal=True, gap="small"):
+        for label in NEWCOMERS:
+            st.button(
+                f"Add three test pictures of {label}",
+                key=f"{KEY}.test.{label}",
+                on_click=_add_test_images,
+                args=(services, run, shelf, label, ADDED, len(shelf.pictures.get(str(label), []))),
+            )
+    everybody = net_config(run.config.dataset, everybody=True)
+    if _find(services, everybody) is None:
+        st.button(
+            "The classifier's way: train again with all ten digits (about 10 s)",
+            key=f"{KEY}.retrain",
+            type="tertiary",
+            on_click=_submit,
+            args=(services, everybody),
+        )
+    else:
+        navigation.link("explore", "The net that was trained with all ten digits", {"run": everybody.id})

@@ -1,0 +1,138 @@
+"""The routes of a lab: what one clicks on, and what one takes away."""
+
+import asyncio
+import json
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dmlviz.errors import UserError
+from dmlviz.labs.keep import as_csv, as_page, as_script
+from dmlviz.labs.lab_study import study_rows
+from dmlviz.labs.registry import LABS
+from dmlviz.studies.study import Study, study_id
+from dmlviz_app.labs.picture import lab_picture, named_study
+from dmlviz_app.labs.planes import lab_planes, plane_sheet
+from dmlviz_app.labs.question import ask
+from dmlviz_app.protocol.labs import LabPicture
+from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.threads import ask_worker
+
+READY_MADE = "ready-made"
+SIZES = ("quick", "full")
+SOURCES = (READY_MADE, *SIZES)
+MAX_QUESTION_BYTES = 4_000_000  # with a picture of one's own, as gray bytes in base64
+
+
+def routes() -> list[Route]:
+    """Return the addresses of each lab, data set and study: the ready-made one, the quick or the full one."""
+    study = "/labs/{lab}/{dataset}/{source}"
+    return [
+        Route(f"{study}/picture.json", picture),
+        Route(f"{study}/planes.json", planes),
+        Route(f"{study}/planes.png", sheet),
+        Route(f"{study}/answer.json", answer, methods=["POST"]),
+        Route(f"{study}/numbers.csv", numbers),
+        Route(f"{study}/figure.html", figure),
+        Route(f"{study}/script.py", script),
+    ]
+
+
+@access(Rule.DATA_READER)
+async def picture(request: Request) -> Response:
+    """Return the picture of a lab, with the similarities of its places."""
+    return JSONResponse(await asyncio.to_thread(_picture, request), headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def planes(request: Request) -> Response:
+    """Return the linked maps of a study."""
+    study = _study(request)
+    return JSONResponse(await asyncio.to_thread(lab_planes, study), headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def sheet(request: Request) -> Response:
+    """Return the images of the linked maps, side by side."""
+    study, data = _study(request), personal(request).data
+    return Response(await asyncio.to_thread(plane_sheet, study, data), media_type="image/png", headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def answer(request: Request) -> Response:
+    """Return the answer of a net of the study to the playground's question, which is JSON."""
+    fields = await _question(request)
+    study, dataset, data = _study(request), request.path_params["dataset"], personal(request).data
+    return JSONResponse(await ask_worker(ask, study, dataset, data, fields), headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def numbers(request: Request) -> Response:
+    """Return the rows of all figures as CSV."""
+    study = _study(request)
+    text = await asyncio.to_thread(lambda: as_csv(study_rows(study)))
+    return Response(text, media_type="text/csv", headers=_attachment(f"{_name(study)}.csv"))
+
+
+@access(Rule.DATA_READER)
+async def figure(request: Request) -> Response:
+    """Return a figure as a page that needs no network; `?figure=` names it, `?dark=1` is for a dark page."""
+    study, lab = _study(request), LABS[request.path_params["lab"]]
+    wanted = request.query_params.get("figure", lab.figures[0].name)
+    spec = next((one for one in lab.figures if one.name == wanted), None)
+    if spec is None:
+        raise UserError(f"The figures of {lab.name} are {', '.join(one.name for one in lab.figures)}.")
+    dark = request.query_params.get("dark") == "1"
+    text = await asyncio.to_thread(lambda: as_page(spec, study_rows(study), dark))
+    return Response(text, media_type="text/html", headers=_attachment(f"{_name(study)}-{spec.name}.html"))
+
+
+@access(Rule.DATA_READER)
+async def script(request: Request) -> Response:
+    """Return a Python script that repeats the study."""
+    lab, size = LABS[request.path_params["lab"]], request.path_params["source"]
+    dataset = request.path_params["dataset"]
+    if size not in SIZES or dataset not in lab.datasets:
+        raise UserError(f"A study of {lab.name} is {' or '.join(SIZES)}, of {', '.join(lab.datasets)}.")
+    text = as_script(lab.name, size, dataset)
+    return Response(text, media_type="text/x-python", headers=_attachment(f"{lab.name.replace('-', '_')}.py"))
+
+
+async def _question(request: Request) -> dict[str, Any]:
+    length = request.headers.get("content-length", "")
+    if not length or int(length) > MAX_QUESTION_BYTES:
+        got = f"{int(length):,} bytes" if length else "a body of unknown length"
+        raise UserError(f"A question of a lab has at most {MAX_QUESTION_BYTES:,} bytes; got {got}.")
+    try:
+        fields = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise UserError("A question of a lab is a JSON object; this body is not JSON.") from None
+    if not isinstance(fields, dict):
+        raise UserError(f"A question of a lab is a JSON object; got {type(fields).__name__}.")
+    return fields
+
+
+def _picture(request: Request) -> LabPicture:
+    return lab_picture(_study(request), personal(request).data)
+
+
+def _study(request: Request) -> Study:
+    lab, source = LABS[request.path_params["lab"]], request.path_params["source"]
+    dataset = request.path_params["dataset"]
+    if source not in SOURCES or dataset not in lab.datasets:
+        raise UserError(f"A study of {lab.name} is {', '.join(SOURCES)}, of {', '.join(lab.datasets)}.")
+    here = personal(request)
+    return named_study(lab.name, lambda: here.studies.get(lab.name, source, dataset), source == READY_MADE)
+
+
+def _name(study: Study) -> str:
+    info = study.info
+    return study_id(info["lab"], info["size"], info["dataset"])
+
+
+def _attachment(filename: str) -> dict[str, str]:
+    return {**NO_STORE, "Content-Disposition": f'attachment; filename="{filename}"'}

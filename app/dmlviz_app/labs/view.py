@@ -1,0 +1,131 @@
+"""One lab: the guess, the run, the figure, the activity of the visitor, the literature, the downloads."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dmlviz.labs.keep import as_command
+from dmlviz_app.labs import few_shot_episodes, gallery_shelf, gallery_size, pair_game, paper_tricks
+from dmlviz_app.labs import figure as lab_figure
+from dmlviz_app.labs import playground as lab_playground
+from dmlviz_app.labs import run as lab_run
+from dmlviz_app.labs.state import NO_GUESS, LabsState, LabView, view_lab, view_rows
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.services import Services, session_services
+from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.markdown import escape_markdown
+
+REFRESH_S = 1.0  # seconds between two looks at a study that runs
+FIRST_REFRESH_S = 0.4  # as long as its figure has no point
+
+
+def lab_view(ui: LabsState, services: Services) -> None:
+    """Render the lab that the state names."""
+    view = view_lab(ui, services)
+    navigation.link("labs", "All labs", {}, icon=":material/arrow_back:")
+    st.markdown(f"### {view.lab.title}\n{view.lab.question}")
+    running, guessed = view.own is not None and view.own.state == "running", bool(ui.guess)
+    waiting = running and not view_rows(view)
+
+    @st.fragment(run_every=(FIRST_REFRESH_S if waiting else REFRESH_S) if running else None)
+    def experiment() -> None:
+        """Render the part that changes while the study runs, and when a point is clicked."""
+        with error_boundary():
+            now = view_lab(ui, session_services())
+            is_running = now.own is not None and now.own.state == "running"
+            if (is_running, bool(ui.guess)) != (running, guessed):
+                url_state.rerun()
+            _experiment(ui, session_services(), now)
+            url_state.write_url(ui)
+            if waiting and view_rows(now):
+                url_state.rerun()  # the first point is drawn: from here on less often
+
+    experiment()
+    _activity(services, view, guessed)
+    if guessed and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
+        st.markdown("#### What the literature found")
+        lab_figure.literature(view.lab)
+    _keep(ui, view)
+    if view.lab.reference:
+        st.caption(f"Reference: {view.lab.reference}")
+
+
+def _experiment(ui: LabsState, services: Services, view: LabView) -> None:
+    side, middle = st.columns([3, 8], gap="medium")
+    with side:
+        _guess(ui, view)
+        lab_run.run_panel(ui, services, view)
+    with middle:
+        lab_figure.results(ui, view)
+
+
+def _guess(ui: LabsState, view: LabView) -> None:
+    guess = view.lab.guess
+    with st.container(border=True, key="lab-guess", gap="small"):
+        st.markdown(f"**Guess first.** {guess.question}")
+        if not ui.guess:
+            for number, option in enumerate(guess.options, 1):
+                st.button(option, key=f"lab.guess.{number}", on_click=_set_guess, args=(ui, number), width="stretch")
+            st.button(
+                "Show the answer without a guess",
+                key="lab.guess.none",
+                type="tertiary",
+                on_click=_set_guess,
+                args=(ui, NO_GUESS),
+            )
+            return
+        if ui.guess != NO_GUESS:
+            st.markdown(f"You guessed: {guess.options[ui.guess - 1]}.")
+        if view.study is not None and view.study.state == "finished":
+            st.markdown(guess.answer(view.study.results()))
+        else:
+            st.caption("The answer comes when the study has finished.")
+        st.button("Guess again", key="lab.guess.again", type="tertiary", on_click=_set_guess, args=(ui, 0))
+    if ui.note:
+        st.caption(f":orange[{escape_markdown(ui.note)}]")
+
+
+def _set_guess(ui: LabsState, number: int) -> None:
+    ui.guess = number
+
+
+def _keep(ui: LabsState, view: LabView) -> None:
+    """Render the downloads of the study shown, or of the one that the settings name."""
+    info = None if view.study is None else view.study.info
+    size, dataset = (ui.size, view.dataset) if info is None else (info["size"], info["dataset"])
+    # Relative, as the app may lie below a path.
+    routes = f"{ROUTES}/labs/{view.lab.name}/{dataset}"
+    st.markdown("#### Keep")
+    with st.container(horizontal=True, gap="small"):
+        if view.study is not None:
+            source = "ready-made" if view.study is view.ready_made else size
+            query = urlencode(
+                {"figure": ui.figure or view.lab.figures[0].name, "dark": int(st.context.theme.type == "dark")}
+            )
+            st.link_button("Figure (HTML)", f"{routes}/{source}/figure.html?{query}")
+            st.link_button("Numbers (CSV)", f"{routes}/{source}/numbers.csv")
+        st.link_button("Script (Python)", f"{routes}/{size}/script.py")
+    st.code(as_command(view.lab.name, size, dataset), language="bash", wrap_lines=True)
+
+
+PANELS: dict[str, Callable[[Services, LabView], None]] = {
+    "pairs": pair_game.pair_game,
+    "gallery": gallery_shelf.gallery_shelf,
+    "places": lab_playground.places,
+    "planes": lab_playground.planes,
+    "sketch": lab_playground.sketch,
+    "video": lab_playground.video,
+    "metric": lab_playground.metric_playground,
+    "tricks": paper_tricks.paper_tricks,
+    "episode map": few_shot_episodes.few_shot_episodes,
+    "gallery size": gallery_size.gallery_size,
+}
+ANSWERING = ("planes", "tricks", "episode map", "gallery size")  # these show the answer, and wait for the guess
+
+
+def _activity(services: Services, view: LabView, guessed: bool) -> None:
+    """Render the activity of a lab, if it has one; one that shows the answer only after the guess."""
+    if view.lab.activity and (guessed or view.lab.activity not in ANSWERING):
+        PANELS[view.lab.activity](services, view)

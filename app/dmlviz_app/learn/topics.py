@@ -1,0 +1,65 @@
+"""Interactive topics of the Learn page: the force playground, and three spaces that only MAP@R distinguishes."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from dmlviz.catalog.metrics import METRICS
+from dmlviz_app.learn.entry import force_playground
+from dmlviz_app.learn.exam import exam
+from dmlviz_app.protocol.losses import MapAtRProps, SmallSpace
+from dmlviz_app.widgets import navigation
+from dmlviz_app.widgets.components import mount
+
+READABLE = 900  # pixels
+
+FORCES = """
+### Forces in the plane
+A loss says how wrong a few embeddings are; minus its gradient says where each should go. Drag a point, or move it with
+the arrow keys once it has the focus: every arrow is the force on its point, as long as the force is strong. The shade
+behind tells how large the loss would be with the chosen point there. Step follows the arrows a little way, as training
+does, only without a net between.
+"""
+
+SPACES = """
+### Why MAP@R
+Four classes, 128 images, every image with a twin beside it. In all three spaces k-means finds the classes without a
+mistake, so NMI and F1 are perfect; and the nearest neighbor of every image is its twin, so R@1 is perfect too. Yet in
+the first space whoever asks for more than one neighbor is shown other classes before all of the own have come.
+
+MAP@R sees it: for each image it looks at the R nearest, R being how many others there are of its class, and asks at
+each right one how many up to there were right. It is 1 only where every class keeps to itself.
+"""
+
+SPACES_AFTER = """
+Drag a point and the scores follow: they are the library's, of exactly these points. After figure 3 of Musgrave,
+Belongie, Lim: A metric learning reality check, ECCV 2020.
+"""
+
+
+def forces() -> None:
+    """Render the force playground, larger than on a loss's page."""
+    st.markdown(FORCES, width=READABLE)
+    force_playground("triplet")
+
+
+def map_at_r_demo() -> None:
+    """Render three small spaces with their scores."""
+    st.markdown(SPACES, width=READABLE)
+    mount("map_at_r_demo", key="map_at_r_demo", data=MapAtRProps(spaces=_spaces()))
+    st.caption(SPACES_AFTER)
+    with st.container(horizontal=True):
+        for name in ("map_at_r", "r_precision", "precision_at_1", "nmi", "pairwise_f1"):
+            navigation.link("learn", METRICS[name].title, {"metric": name})
+
+
+@cache
+def _spaces() -> list[SmallSpace]:
+    path = Path(__file__).resolve().parent / "three_spaces.json"
+    spaces: list[SmallSpace] = json.loads(path.read_text(encoding="utf-8"))
+    return spaces
+
+
+TOPICS = {"forces": forces, "three-spaces": map_at_r_demo, "exam": exam}

@@ -1,0 +1,39 @@
+"""The script that Streamlit runs for every page: what all have in common, then the page itself."""
+
+import time
+from pathlib import Path
+
+import streamlit as st
+
+from dmlviz_app.account import panel as account
+from dmlviz_app.classroom import bar as classroom_bar
+from dmlviz_app.explore import sidebar
+from dmlviz_app.run_views.parameters import track_interrupted_rerun
+from dmlviz_app.server.metrics import RERUN
+from dmlviz_app.server.services import session_services
+from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets.error_boundary import error_boundary
+
+begun = time.perf_counter()
+APP_DIR = Path(__file__).resolve().parent
+
+url_state.begin_rerun()
+st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
+st.html(APP_DIR / "page.css")
+# Streamlit gives the color scheme to its own element, and dialogs and menus are beside that.
+st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'normal'}; }}</style>")
+pages = navigation.pages()
+page = st.navigation(list(pages.values()), position="hidden")
+services = session_services()
+account.check_access(services)
+navigation.top_bar(pages, page, services.person)
+with error_boundary(), track_interrupted_rerun():
+    account.open_link(services)
+    classroom_bar.classroom_bar(services)
+    if page is pages[navigation.HOME]:
+        sidebar.explore_sidebar()
+        page.run()
+    else:
+        page.run()  # what is seen comes before what is only kept
+        sidebar.other_page_sidebar()
+RERUN.observe(time.perf_counter() - begun)  # not reached where a newer run takes over

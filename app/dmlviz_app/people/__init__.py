@@ -1,0 +1,1 @@
+"""People, their rights and possessions, and the classes that they are in."""

@@ -1,0 +1,106 @@
+"""The scheduler as one person uses it: their jobs, within their limits, on what they may see."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.jobs.job import Job, Status
+from dmlviz.jobs.order import Order, R, projection, training
+from dmlviz.jobs.pool import embed_images
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.runs.answers import EmbeddedImages
+from dmlviz.runs.run import EventLogDir, RunNotFoundError
+from dmlviz_app.people.people import Person
+from dmlviz_app.people.personal_datasets import PersonalDatasets
+from dmlviz_app.people.personal_runs import OwnRuns
+from dmlviz_app.people.policy import Action
+
+
+@dataclass(frozen=True)
+class PersonalJobs:
+    """Like `JobScheduler`, for one person.
+
+    Attributes:
+        scheduler: The jobs of everyone.
+        runs: The runs as this person sees them.
+        datasets: The data sets on which this person may train.
+        person: The requesting person.
+        check_room: Raises UserError where this person has no room left.
+    """
+
+    scheduler: JobScheduler
+    runs: OwnRuns
+    datasets: PersonalDatasets
+    person: Person
+    check_room: Callable[[], None]
+
+    def submit(self, order: Order[R]) -> R:
+        """Start or queue a job about a run that this person may see, as `JobScheduler.submit`."""
+        self.check_number(order.folder)
+        return self.scheduler.submit(order, self.person.id)
+
+    def train(self, config: TrainConfig) -> str:
+        """Start or queue a training and return the ID of its run, which is the person's too."""
+        order = training(self.scheduler.runs, config)
+        self.check_training(config.dataset, order.folder)
+        run = self.scheduler.submit(order, self.person.id).id
+        self.runs.hold(run)
+        return run
+
+    def project(self, run: str, config: ProjectionConfig, *, resume: bool = False) -> None:
+        """Start or queue a projection of a visible run; with `resume` one that was stopped goes on."""
+        self.runs.get(run)
+        self.submit(projection(self.scheduler.runs, run, config, resume=resume))
+
+    def stop(self, record: EventLogDir) -> bool:
+        """Stop a job that this person asked for; an admin stops anybody's. See `JobScheduler.stop`."""
+        if self.person.id in self.scheduler.owners_of(record):
+            return self.scheduler.stop(record, self.person.id)
+        return self.person.may(Action.STOP, "others") and self.scheduler.stop(record)
+
+    def status(self, run: str, projection: str | None = None) -> Status:
+        """Return the state of a visible run's training, or of a projection of it."""
+        try:
+            record = self.runs.get(run)
+            return self.scheduler.status(record if projection is None else record.drawing(projection))
+        except RunNotFoundError as error:
+            return Status("unknown", reason=str(error))
+
+    def running_for(self) -> list[tuple[Job, Status]]:
+        """Return this person's jobs that run and wait."""
+        return self.scheduler.running_for(self.person.id)
+
+    def embed(
+        self,
+        run: str,
+        images: np.ndarray,
+        views: Sequence[str] | None = None,
+        trajectory: bool = False,
+        confidence: bool = False,
+    ) -> EmbeddedImages:
+        """Embed images with the net of a visible run, and place them on its maps: see `embed_images`."""
+        return embed_images(self.scheduler.inference_worker, self.runs.get(run), images, views, trajectory, confidence)
+
+    def check_training(self, dataset: str, folder: Path | None = None) -> None:
+        """Raise UserError if this person may not train on a data set, has enough jobs, or no room left."""
+        if not self.datasets.may_train_on(dataset):
+            raise UserError("This data set is not yours, so you cannot train on it; choose another in Data.")
+        self.check_number(folder)
+        self.check_room()
+
+    def check_number(self, folder: Path | None = None) -> None:
+        """Raise UserError if this person has as many jobs as they may, and that of `folder` is none of them."""
+        self.person.check_known()
+        jobs, limit = self.running_for(), self.person.limits.jobs
+        if len(jobs) < limit or folder in [job.order.folder for job, _ in jobs]:
+            return
+        if limit == 0:
+            raise UserError("You may look here, but not start jobs; ask who runs this server.")
+        raise UserError(
+            f"You have {len(jobs)} of the {limit} jobs that you may have under way and waiting; "
+            "stop one, or wait for one to end."
+        )

@@ -1,0 +1,200 @@
+"""The runs of a folder as one person sees them: their own, those shared with them, and the shelf of all."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dmlviz.errors import UserError
+from dmlviz.runs.ownership import Entry, Ownership, Visibility
+from dmlviz.runs.quota import run_size, total_size
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import DamagedRun, Runs, default_title, run_not_found
+from dmlviz.storage.files import is_run_id
+from dmlviz_app.people.people import Person
+from dmlviz_app.people.policy import Action, Relation
+
+SHARING: dict[Visibility, Action] = {"private": Action.CHANGE, "link": Action.SHARE_LINK, "shelf": Action.SHARE_SHELF}
+
+
+@dataclass(frozen=True)
+class RunAccess:
+    """The rights of a person on a run; `entry` is the one through which they see it, None without any owner."""
+
+    group: Relation
+    entry: Entry | None
+    may_change: bool
+
+
+class OwnRuns(Runs):
+    """The runs on a server for one person: all of them, and there is no one to share with."""
+
+    def access(self, run: str) -> RunAccess | None:
+        """Return what this person may do with a run; None if they may not see it."""
+        return RunAccess("mine", None, True)
+
+    def sees(self, run: str) -> bool:
+        """Return whether this person may see a run."""
+        return self.access(run) is not None
+
+    def look_at_all(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
+        """Return what `look` does."""
+        return self.look()
+
+    def hold(self, run: str, title: str = "", tags: Iterable[str] = ()) -> None:
+        """Do nothing: no run has an owner."""
+
+    def used(self) -> int:
+        """Return the bytes that the runs take."""
+        return total_size(self)
+
+    def share(self, run: str, visibility: Visibility) -> None:
+        """Raise UserError."""
+        raise UserError("This server is for one person: there is no one to share with.")
+
+    def open_link(self, run: str, key: str) -> None:
+        """Do nothing: no run has a link."""
+
+
+class PersonalRuns(OwnRuns):
+    """Like `Runs`, but what a person may not see does not exist, and a change touches their own entry only.
+
+    Args:
+        runs: All runs.
+        owners: The holders of each run.
+        person: The person who views it.
+        leave_job: Called with a run that this person deletes while others keep it, to leave its training.
+    """
+
+    def __init__(self, runs: Runs, owners: Ownership, person: Person, leave_job: Callable[[str], object]) -> None:
+        super().__init__(runs.folder, runs.bundled)
+        self.owners = owners
+        self.person = person
+        self._leave_job = leave_job
+
+    def access(self, run: str) -> RunAccess | None:
+        """Return what this person may do with a run; None if they may not see it."""
+        if not is_run_id(run):
+            return None
+        group: Relation = "shelf"
+        entry = None
+        if not (self.bundled / run).is_dir():  # a copy of a ready-made run stays everybody's
+            entry = self.owners.visible_entry(run, self.person.id)
+            group = self.person.relation_to(entry)
+            entry = entry or next(iter(self.owners.entries(run)), None)
+        if not self.person.may(Action.SEE, group):
+            return None
+        return RunAccess(group, entry, self.person.may(Action.CHANGE, group))
+
+    def look(
+        self, is_wanted: Callable[[str], bool] = lambda run: True
+    ) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
+        """Return the readable and the damaged runs of this person, those shared with them, and the shelf."""
+        readable, damaged = super().look(lambda run: self._lists(run) and is_wanted(run))
+        return tuple(map(self._as_seen, readable)), damaged
+
+    def look_at_all(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
+        """Return what `look` does, and for an admin the runs of everyone else."""
+        if not self.person.may(Action.SEE, "others"):
+            return self.look()
+        readable, damaged = super().look()  # not only those that `look` lists
+        return tuple(map(self._as_seen, readable)), damaged
+
+    def get(self, run: str) -> Run:
+        """Return a run; raise RunNotFoundError for one that does not exist, or that this person may not see."""
+        if not self.sees(run):
+            raise run_not_found(run)
+        return self._as_seen(super().get(run))
+
+    def hold(self, run: str, title: str = "", tags: Iterable[str] = ()) -> None:
+        """Give this person an entry of a run; a ready-made one is everybody's."""
+        if (self.folder / run).is_dir() and not (self.bundled / run).is_dir():
+            title = title or default_title(super().get(run).config)
+            self.person.hold(self.owners, run, title, tags)
+
+    def used(self) -> int:
+        """Return the bytes that the runs of this person take; what several people hold counts for each."""
+        held = [self.folder / run for run in self.owners.held_by(self.person.id)]
+        return sum(run_size(path) for path in held if path.is_dir())
+
+    def share(self, run: str, visibility: Visibility) -> None:
+        """Set who else sees a run; raise UserError where the person's role does not allow it."""
+        access = self._changeable(run)
+        action = SHARING.get(visibility)
+        if action is None:
+            raise UserError(f"A run is {', '.join(SHARING)}; got {str(visibility)[:40]!r}.")
+        if not self.person.may(action, access.group):
+            raise UserError(f"You are a {self.person.role.name.lower()}, and may not {action.description}.")
+        if self.is_bundled(super().get(run)) or (self.bundled / run).is_dir():
+            raise UserError("A ready-made run is on the shelf of all already.")
+        holder = self.person.id if access.entry is None else access.entry.holder
+        if access.entry is None:  # one without an owner, which the admin takes
+            self.owners.add(run, holder=holder, name=self.person.name, title=super().get(run).title)
+        self.owners.share(run, holder, visibility)
+
+    def open_link(self, run: str, key: str) -> None:
+        """See a run from now on, of which this person has the link; raise RunNotFoundError for an invalid link."""
+        if self.sees(run):
+            return
+        valid = bool(self.person.id) and self.person.may(Action.SEE) and is_run_id(run)
+        if not valid or not self.owners.open_link(run, key, self.person.id):
+            raise run_not_found(run)
+
+    def delete(self, run: str) -> None:
+        """Delete a person's entry; the run itself goes to the trash when it has no other holder."""
+        access = self.access(run)
+        if access is not None and access.group == "shared" and access.entry is not None:
+            self.owners.forget_link(run, self.person.id)
+            return
+        access = self._changeable(run)
+        if access.group != "mine":
+            super().delete(run)
+            self.owners.remove_all(run)
+        elif len(self.owners.entries(run)) > 1:
+            self._leave_job(run)
+            self.owners.remove(run, self.person.id)
+        else:
+            super().delete(run)
+            self.owners.remove(run, self.person.id)
+
+    def restore(self, run: str) -> Run | DamagedRun:
+        """Restore a person's deleted entry, and the run if it is in the trash."""
+        deleted = [entry for entry in self.owners.all_entries(run) if entry.deleted is not None]
+        mine = [entry for entry in deleted if entry.holder == self.person.id]
+        if not mine and not self.person.may(Action.CHANGE, "others"):
+            raise run_not_found(run)
+        if mine and (self.folder / run).is_dir():  # others kept it
+            restored: Run | DamagedRun = Run(self.folder / run)
+        else:
+            restored = super().restore(run)
+        latest = max((entry.deleted or 0 for entry in deleted), default=0)
+        for entry in mine or [entry for entry in deleted if entry.deleted == latest]:
+            self.owners.restore(run, entry.holder)
+        return restored
+
+    def _lists(self, run: str) -> bool:
+        access = self.access(run)
+        return access is not None and access.group != "others"
+
+    def _as_seen(self, run: Run) -> Run:
+        """Give a run the title, tags and pin of the entry through which this person sees it."""
+        access = self.access(run.id)
+        if access is not None and access.entry is not None:
+            entry = access.entry
+            run.info |= {"title": entry.title, "tags": [*entry.tags], "pinned": entry.pinned}
+        return run
+
+    def _changeable(self, run: str) -> RunAccess:
+        access = self.access(run)
+        if access is None:
+            raise run_not_found(run)
+        if not access.may_change:
+            raise UserError("Only its owner can change this run; train your own.")
+        return access
+
+    def _note(self, run: str, **fields: object) -> None:
+        """Change a person's entry; while any of a run's entries is pinned, it is never evicted."""
+        access = self._changeable(run)
+        if access.entry is None:
+            super()._note(run, **fields)
+        else:
+            super().get(run)  # says what is wrong with a damaged one
+            self.owners.change(run, access.entry.holder, **fields)

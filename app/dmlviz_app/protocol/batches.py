@@ -1,0 +1,101 @@
+"""The answers about recorded batches and about distances between test images."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from dmlviz.catalog.pair_thresholds import Distance, PairThresholds
+from dmlviz_app.protocol.common import SpriteSheets
+
+
+class ClassArc(TypedDict):
+    """The arc of the circle on which a class (a row of the class weights) wins, in radians."""
+
+    row: int
+    start: float
+    end: float
+
+
+class BatchTerms(TypedDict):
+    """dmlviz/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py."""
+
+    terms: list[list[list[float]]]
+    symbols: list[str]
+    constants: dict[str, float]
+    formula: str
+    negative_formula: str
+    note: str
+    count: str
+    arcs: list[ClassArc]
+    reason: str
+
+
+class ComparedTuples(TypedDict):
+    """The comparisons of a loss: base64 of rows of images (or image, class, class) and of the difficulty of each."""
+
+    kind: Literal["pairs", "triplets", "classes"]
+    by: str
+    rows: str
+    hardness: str
+    counts: list[int]
+
+
+class ClassCenters(TypedDict):
+    """The centers of the classes and their kind."""
+
+    labels: list[int]
+    places: str
+    meaning: Literal["mean", "center", "weight"]
+
+
+class LossOfBatch(TypedDict):
+    """The loss that saw the batch."""
+
+    name: str
+    title: str
+    formula: str
+    summary: str
+    params: dict[str, object]
+
+
+class BatchAnswer(TypedDict):
+    """dmlviz/runs/…/batches/STEP.json: a batch, as its loss saw it."""
+
+    step: int
+    loss: float
+    active: float
+    mean_of: str
+    labels: list[int]
+    images: list[int]
+    copy_of: list[int] | None
+    behind_head: bool
+    classes: list[str]
+    before: str
+    places: str
+    moved: str
+    push: str
+    force: str
+    origin: list[float]
+    view: str
+    normalize: bool
+    thresholds: PairThresholds
+    tuples: ComparedTuples
+    selected_by: str | None
+    anchored: bool
+    centers: ClassCenters | None
+    loss_of: LossOfBatch
+    final: NotRequired[bool]
+    sheet: NotRequired[SpriteSheets]
+
+
+class DistancesAnswer(TypedDict):
+    """dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two."""
+
+    step: int
+    measure: Distance
+    high: float
+    same: str
+    different: str
+    images: int
+    tracked: int
+    thresholds: PairThresholds

@@ -1,0 +1,91 @@
+"""A class: what its event stream says, and the props of the components that show it."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+
+class ClassroomLead(TypedDict):
+    """The place of the teacher; `number` grows with every move, `page` is empty for Explore."""
+
+    number: int
+    page: str
+    query: dict[str, str]
+    step: int | None
+
+
+class ClassroomTask(TypedDict):
+    """The task that is set for all, as its lesson says it."""
+
+    lesson: str
+    lesson_title: str
+    number: int
+    title: str
+    question: str
+    guesses: list[str]
+
+
+class ClassroomStudent(TypedDict):
+    """A student, for the teacher only; `guess` counts from 1, `removed` is who was taken out."""
+
+    id: str
+    nickname: str
+    online: bool
+    following: bool
+    place: str
+    guess: int | None
+    removed: bool
+
+
+class ClassroomEvent(TypedDict):
+    """The state of a class for one person; `counts` and `answer` come to students once the answer is shown."""
+
+    event: Literal["classroom"]
+    code: str
+    title: str
+    teacher: bool
+    present: int
+    online: int
+    leading: bool
+    following: bool
+    lead: ClassroomLead | None
+    turn: int
+    task: ClassroomTask | None
+    revealed: bool
+    guessed: int
+    mine: int | None
+    counts: list[int] | None
+    answer: int | None
+    students: list[ClassroomStudent] | None
+
+
+class ClassroomBarProps(TypedDict):
+    """The line on top of every page: whether it was drawn with the answer shown, and the names of all pages."""
+
+    code: str
+    url: str
+    teacher: bool
+    revealed: bool
+    pages: list[str]
+
+
+class ClassroomLesson(TypedDict):
+    """A lesson that a teacher may set, with the titles of its tasks."""
+
+    name: str
+    title: str
+    tasks: list[str]
+
+
+class ClassroomBoardProps(TypedDict):
+    """The teacher's board; `qr` is the link as an SVG path on a grid of `qr_size`."""
+
+    code: str
+    url: str
+    title: str
+    link: str
+    reachable: bool
+    qr: str
+    qr_size: int
+    ends: str
+    lessons: list[ClassroomLesson]

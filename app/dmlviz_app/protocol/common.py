@@ -1,0 +1,41 @@
+"""Props of several components: a run to follow, sprite sheets, a small picture."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+ROUTES = "dmlviz"
+"""The first part of the address of every route. The page sets it behind its own base, wherever that is."""
+
+
+class SpriteSheets(TypedDict):
+    """Sheets of tiles, and the pixels of a tile's side; tiles in a row and on a sheet where that is not as usual."""
+
+    urls: list[str]
+    tile: int
+    columns: NotRequired[int]
+    per_sheet: NotRequired[int]
+
+
+class Source(TypedDict):
+    """The run, its drawing, its begin, and the address of its events (none in an exported page)."""
+
+    run: str
+    view: str
+    begun: str | None
+    events_url: str | None
+
+
+class Nouns(TypedDict, total=False):
+    """The name of an item that is no test image; `given`: the embeddings were imported, without a training."""
+
+    noun: str
+    given: bool
+
+
+class Ink(TypedDict):
+    """A small picture: base64 of one byte a pixel, or three."""
+
+    ink: str
+    width: int
+    height: int

@@ -1,0 +1,76 @@
+"""A loss on the page Learn: props of its plots. The answers of the worker are in dmlviz/losses/answers.py."""
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from dmlviz.losses.answers import LossCurve as LossCurve
+from dmlviz.losses.answers import LossForces as LossForces
+from dmlviz.losses.answers import LossGround as LossGround
+
+
+class LossParameter(TypedDict):
+    """A parameter of a loss, as a slider needs it."""
+
+    name: str
+    kind: str
+    default: Any
+    help: str
+    minimum: float | None
+    maximum: float | None
+    step: float | None
+    choices: list[str]
+    words: list[str]
+
+
+class LossInfo(TypedDict):
+    """A loss, as the plots need it."""
+
+    name: str
+    title: str
+    family: str
+    on_sphere: bool
+    needs_classes: bool
+    parameters: list[LossParameter]
+
+
+class LossPlotProps(TypedDict):
+    """The plot of one loss."""
+
+    loss: str
+    parameters: list[LossParameter]
+
+
+class ForcePlaygroundProps(TypedDict):
+    """The plane of points to drag."""
+
+    loss: str
+    losses: list[LossInfo]
+
+
+class SmallSpace(TypedDict):
+    """A few points with their scores."""
+
+    title: str
+    points: list[list[float]]
+    classes: list[int]
+    scores: dict[str, float]
+
+
+class RankingToyProps(TypedDict):
+    """Ten results to turn over: the metric whose page it is on, and the titles of all."""
+
+    metric: str
+    titles: dict[str, str]
+
+
+class MapAtRProps(TypedDict):
+    """Small spaces side by side."""
+
+    spaces: list[SmallSpace]
+
+
+class SpaceScores(TypedDict):
+    """dmlviz/scores.json: the scores of a few points, by the metric's name; null where one is not defined."""
+
+    scores: dict[str, float | None]

@@ -1,0 +1,48 @@
+"""Props of the progress panel, and the remedy that a person chooses there."""
+
+from typing_extensions import TypedDict
+
+from dmlviz_app.protocol.common import Source
+
+
+class Remedy(TypedDict):
+    """The chosen remedy of an alarm."""
+
+    alarm: str
+    index: int
+
+
+class ProgressProps(Source):
+    """The state of a run or a projection, as last known to the server, and the number of trainings of the session."""
+
+    title: str
+    trainings: int
+    phase: str
+    position: int | None
+    of: int | None
+    reason: str
+    machine: str
+    lost: str
+    running: bool
+    drawing: bool
+    pausable: bool
+    waits_for_pictures: bool
+
+
+class BaselineProgress(TypedDict):
+    """dmlviz/runs/RUN/baseline-curves.json: how many baselines are measured, and whether others still are."""
+
+    measured: int
+    pending: bool
+
+
+class BaselineWaitProps(TypedDict):
+    """The address of the answer when more baselines are measured than are drawn."""
+
+    url: str
+
+
+class ScriptPreloadProps(TypedDict):
+    """The file name of a script of Streamlit's."""
+
+    script: str

@@ -1,0 +1,11 @@
+"""Props of the preview of uploaded files."""
+
+from dmlviz.data.import_report import ImportReport
+from dmlviz.workers.import_worker import ImportedTiles
+
+
+class ImportPreviewProps(ImportReport):
+    """The preview of uploaded files."""
+
+    summary: str
+    tiles: ImportedTiles | None

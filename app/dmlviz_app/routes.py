@@ -1,0 +1,96 @@
+"""All routes, and what is answered where there is nothing. Every id is checked."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.storage.disk_space import disk_full, is_disk_full
+from dmlviz.storage.text import one_line
+from dmlviz.version import __version__
+from dmlviz_app.batch_explorer import routes as batches
+from dmlviz_app.classroom import routes as classrooms
+from dmlviz_app.clean import routes as cleaning
+from dmlviz_app.labs import routes as labs
+from dmlviz_app.learn import routes as losses
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.run_views import downloads
+from dmlviz_app.run_views import event_routes as events
+from dmlviz_app.run_views import query_routes as queries
+from dmlviz_app.run_views import routes as runs
+from dmlviz_app.run_views.view_options import projection_infos
+from dmlviz_app.runs import routes as run_list
+from dmlviz_app.server import monitoring_routes as monitoring
+from dmlviz_app.server.access import Rule, access
+from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.readiness import obstacles
+from dmlviz_app.server.services import services
+
+
+def routes(base_path: str = "") -> list[Mount]:
+    """Return every route, below `base_path`. They answer GET, except those that receive a body."""
+    answered = [
+        Route("/health", health),
+        Route("/health/ready", readiness),
+        Route("/methods.json", methods),
+        *monitoring.routes(),
+        *run_list.routes(),
+        *downloads.routes(),
+        *events.routes(),
+        *runs.routes(),
+        *queries.routes(),
+        *cleaning.routes(),
+        *batches.routes(),
+        *losses.routes(),
+        *labs.routes(),
+        *classrooms.routes(),
+        Route("/{rest:path}", not_found),
+    ]
+    return [Mount(f"{base_path}/{ROUTES}", routes=answered)]
+
+
+def user_error(_request: Request, error: Exception) -> Response:
+    """Say in one sentence what is not there (404), what is damaged (410), or that a disk is full (507)."""
+    status = 410 if isinstance(error, DamagedFileError) else 507 if isinstance(error, DiskFullError) else 404
+    return JSONResponse({"error": str(error)}, status, NO_STORE)
+
+
+def os_error(request: Request, error: Exception) -> Response:
+    """Say that the disk is full, where a library found it so; pass on every other error of the system."""
+    if not (isinstance(error, OSError) and is_disk_full(error)):
+        raise error
+    return user_error(request, disk_full(Path(error.filename or tempfile.gettempdir())))
+
+
+EXCEPTION_HANDLERS: dict[Any, Any] = {UserError: user_error, DiskFullError: user_error, OSError: os_error}
+
+
+@access(Rule.ANYONE)
+async def health(_request: Request) -> Response:
+    """Return whether the server answers, and its version."""
+    return JSONResponse({"ok": True, "version": __version__}, headers=NO_STORE)
+
+
+@access(Rule.ANYONE)
+async def readiness(_request: Request) -> Response:
+    """Return whether a job can start (200), or what keeps it from that (503)."""
+    reasons = await asyncio.to_thread(obstacles, services())
+    return JSONResponse({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200, NO_STORE)
+
+
+@access(Rule.ANYONE)
+async def methods(_request: Request) -> Response:
+    """Return the title and caution of every projection."""
+    return JSONResponse(projection_infos(), headers={"Cache-Control": "max-age=3600"})
+
+
+@access(Rule.ANYONE)
+async def not_found(request: Request) -> Response:
+    """Refuse an address that no route has."""
+    raise UserError(f"There is nothing at {one_line(request.url.path, 80)}.")

@@ -1,0 +1,158 @@
+"""Props of the front-end components: small JSON, mostly URLs; positions and images go by HTTP."""
+
+from dataclasses import replace
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config import TrainConfig
+from dmlviz.runs.point_values import has_point_values
+from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
+from dmlviz_app.protocol.common import ROUTES, Nouns, Source, SpriteSheets
+from dmlviz_app.protocol.inspector import InspectorProps, QuerySource
+from dmlviz_app.protocol.maps import ImageProps, Kept, MapProps, PictureInfo, Space, SpaceKind
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.query import SAMPLES
+from dmlviz_app.run_views.view_options import TAUGHT
+
+HINT = "Click a point to see its nearest neighbors in the embedding."
+NO_COLORS = "This data set is in color: upload an image instead."
+_NO_SPRITES: SpriteSheets = {"urls": [], "tile": 28}
+_SPACE_KINDS: dict[tuple[int, bool], SpaceKind] = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
+
+
+def run_source(run_view: RunView) -> Source:
+    """Run, view and URL of their events, for every component that subscribes to them."""
+    run, drawing = run_view.run, run_view.drawing
+    view = drawing.id if drawing is not None else LIVE
+    path = f"projections/{drawing.id}/events" if drawing is not None else "events"
+    return {"run": run.id, "view": view, "begun": run_version(run_view), "events_url": f"{ROUTES}/runs/{run.id}/{path}"}
+
+
+def run_version(run_view: RunView) -> str:
+    """Start time as a hex string, so that a repeated run has another stream."""
+    if run_view.drawing is not None:
+        return f"{(run_view.drawing.path / 'projection.json').stat().st_mtime_ns // 1_000_000:x}"
+    return f"{int(run_view.run.created.timestamp() * 1000):x}"
+
+
+def sprite_props(run_view: RunView) -> ImageProps:
+    """Classes, labels and sprite sheets of the test images."""
+    run = run_view.run
+    if run_view.pictures is not None:
+        return run_view.pictures.describe()
+    url = f"{ROUTES}/runs/{run.id}/labels.u16?{run_version(replace(run_view, drawing=None))}"
+    classes = list(DATASETS[run.config.dataset].classes)
+    return {"classes": classes, "n": _num_test_images(run), "labels_url": url, "sprites": _NO_SPRITES}
+
+
+def map_data(run_view: RunView) -> MapProps:
+    """Props of the map: sources of frames, labels and tiles."""
+    subset = None if run_view.drawing is None else run_view.drawing.config.subset
+    available: dict[Kept, bool] = {
+        "tracked": subset is None,
+        "items": subset is not None,
+        "nearest": run_view.complete,
+        "values": has_point_values(run_view.run, run_view.drawing),
+        "columns": run_view.columns,
+    }
+    data = MapProps(
+        **run_source(run_view),
+        **sprite_props(run_view),
+        **noun_props(run_view),
+        kept=[name for name, is_available in available.items() if is_available],  # the map knows the addresses
+        picture=_picture(run_view),
+    )
+    if run_view.live or run_view.drawing is not None:
+        data["running"] = run_view.drawing_live if run_view.drawing is not None else run_view.live
+    else:
+        data["autoplay"] = True
+    return data
+
+
+def noun_props(run_view: RunView) -> Nouns:
+    """Return the name of an item that is no test image, and whether the embeddings were imported."""
+    if DATASETS[run_view.run.config.dataset].trainable:
+        return {}
+    nouns: Nouns = {"noun": "image" if run_view.pictures is not None else "row" if run_view.columns else "point"}
+    if not run_view.run.recorded:
+        nouns["given"] = True
+    return nouns
+
+
+def _picture(run_view: RunView) -> PictureInfo:
+    """Return the kind of picture that the map shows."""
+    run, drawing = run_view.run, run_view.drawing
+    method = run.default_view if drawing is None else drawing.config.declared.name
+    picture = PictureInfo(method=method)
+    if drawing is not None and drawing.config.params.get("supervised"):
+        picture["taught"] = TAUGHT
+    if drawing is not None and drawing.config.axes:
+        picture["axes"] = [*drawing.config.axes]
+    if drawing is None and PROJECTIONS[method].identity:
+        picture["space"] = space_overlay(run.config)
+    return picture
+
+
+def inspector_data(run_view: RunView) -> InspectorProps:
+    """Props of the inspector, which asks for the neighbors of a pinned test image by itself."""
+    nouns = noun_props(run_view)
+    props = InspectorProps(
+        **nouns,
+        placeholder=HINT,
+        run=run_view.run.id,
+        sprites=sprite_props(run_view)["sprites"],
+        metrics=True,
+        history="given" not in nouns,
+        among=_num_test_images(run_view.run) if run_view.complete else None,
+        comparable=run_view.complete,
+        columns=run_view.columns,
+    )
+    if _has_class_scores(run_view):
+        props["logits"] = list(DATASETS[run_view.run.config.dataset].classes)
+    return props
+
+
+def _has_class_scores(run_view: RunView) -> bool:
+    """Return whether the loss has class weights that the run keeps."""
+    config = run_view.run.config
+    specs = [LOSSES[name] for name, _ in LOSSES[config.loss].parts(config.loss_params).values()]
+    has_weights = any(spec.needs_classes for spec in specs or [LOSSES[config.loss]])
+    return has_weights and run_view.complete and (run_view.run.path / LOSS_WEIGHTS).exists()
+
+
+def query_source(run_view: RunView) -> QuerySource:
+    """Return where the page asks about a person's own picture, or why it cannot; of a run with a net."""
+    run, data = run_view.run, DATASETS[run_view.run.config.dataset]
+    drawing, live = run_view.drawing, run_view.drawing_live
+    source: QuerySource = {
+        "url": f"{ROUTES}/runs/{run.id}/query?{run_version(replace(run_view, drawing=None))}",
+        "run": run.id,
+        "view": LIVE if drawing is None else "" if live else drawing.id,
+        "sprites": sprite_props(run_view)["sprites"],
+        "samples": SAMPLES,
+    }
+    if not run_view.complete:
+        source["refused"] = "Queries are available after training."
+    elif data.channels == 3:
+        source["undrawn"] = NO_COLORS
+    return source
+
+
+def _num_test_images(run: Run) -> int:
+
+    labels = run.labels
+    return 0 if labels is None else len(labels)
+
+
+def space_overlay(config: TrainConfig) -> Space:
+    """Build the overlay: kind of space, kind of class centers, margins m₁, m₂, m₃ of an angular loss."""
+    loss = LOSSES[config.loss]
+    kind = _SPACE_KINDS.get((config.embedding_dim, config.normalize), "plane")
+    if not DATASETS[config.dataset].trainable:  # the loss is not known
+        return {"kind": kind, "centers": "points", "margins": None}
+    return {
+        "kind": kind,
+        "centers": "points" if loss.class_centers == "points" else "directions",
+        "margins": None if loss.angular_margins is None else loss.angular_margins(config.loss_params),
+    }

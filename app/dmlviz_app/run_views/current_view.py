@@ -1,0 +1,175 @@
+"""The run, status, test images and projection on screen."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from dmlviz import data
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.jobs.job import Status
+from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
+from dmlviz.runs.store import Runs
+from dmlviz_app.people.personal_datasets import moment
+from dmlviz_app.run_views import sprites
+from dmlviz_app.run_views.columns import has_columns
+from dmlviz_app.run_views.view_options import projection_views
+from dmlviz_app.run_views.view_state import UIState, current
+from dmlviz_app.server.event_stream import LIVE_PHASES
+from dmlviz_app.server.services import Services, session_services
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run with its status; `pictures` None while its data set is not on disk; `drawing` None in the live view.
+
+    `second` is the view of the same projection by the other engine, where it is shown beside. `columns` says whether
+    more is known of the test images, as columns.
+    """
+
+    run: Run
+    status: Status
+    pictures: sprites.ImageTiles | None
+    drawing: ProjectionRun | None = None
+    drawing_status: Status | None = None
+    second: "RunView | None" = None
+    columns: bool = False
+
+    @property
+    def live(self) -> bool:
+        """Return whether the run is queued or trains."""
+        return self.status.phase in LIVE_PHASES
+
+    @property
+    def machine(self) -> str:
+        """The machine of the fleet that trains the run or has trained it; empty for this one."""
+        return self.status.machine or (self.run.info.get("machine", "") if not self.live else "")
+
+    @property
+    def drawing_live(self) -> bool:
+        """Return whether the projection is queued or computed."""
+        return self.drawing_status is not None and self.drawing_status.phase in LIVE_PHASES
+
+    @cached_property  # a page asks several times, and each answer looks at four files
+    def complete(self) -> bool:
+        """Return whether all test images are embedded, so that they can be projected and searched."""
+        return not self.live and self.run.embedded
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """All that a run of the page, or of a part of it, starts from."""
+
+    ui: UIState
+    services: Services
+    run_view: RunView | None
+
+
+def page_context(state: UIState | None = None) -> PageContext:
+    """Resolve what this session shows now, by its address, or by this state."""
+    ui, app_services = state or current(), session_services()
+    run_view = resolve_view(ui, app_services)
+    app_services.audience.mark_viewing("explore", [run_view.run.id] if run_view is not None else [])
+    return PageContext(ui, app_services, run_view)
+
+
+def context_key(context: PageContext) -> tuple[object, ...]:
+    """Key of the page's context: where a fragment finds that it changed, the whole page is rerun."""
+    run_view = context.run_view
+    if run_view is None:
+        return ()
+    view = run_view.drawing.id if run_view.drawing is not None else LIVE
+    status = run_view.live, run_view.drawing_live, run_view.pictures is None
+    second = run_view.second
+    beside = None if second is None or second.drawing is None else (second.drawing.id, second.drawing_live)
+    settings = repr((context.ui.settings, context.ui.params))
+    settings += repr(context.ui.seen.step) if context.ui.curves is not None else ""  # an open drawer follows the replay
+    return run_view.run.id, view, beside, *status, tuple(context.ui.messages), settings
+
+
+def resolve_view(ui: UIState, services: Services) -> RunView | None:
+    """Resolve the run and projection in the state; start the projection if it does not exist yet.
+
+    Returns None if there is no run at all; what cannot be shown becomes a message.
+    """
+    run = None
+    if ui.run is not None:
+        try:
+            run = services.runs.get(ui.run)
+        except RunNotFoundError:
+            ui.messages.append("Run not found; showing the default.")
+            ui.show(None)
+    run = run or default_run(services)
+    if run is None:
+        return None
+    columns = has_columns(run, services.data)
+    run_view = RunView(run, services.jobs.status(run.id), run_images(run, services), columns=columns)
+    if ui.subset is not None and ui.subset.dataset != run.config.dataset:
+        ui.messages.append("The selected images are of another data set; showing all images.")
+        ui.subset = None
+    try:
+        run_view = with_drawing(run_view, ui.projection(), services)
+    except UserError as error:
+        ui.messages.append(str(error))
+        ui.drop_projection(ui.view)
+        ui.restore_view()
+        return run_view if ui.view == LIVE else resolve_view(ui, services)
+    try:
+        second = ui.second_projection()
+        return run_view if second is None else replace(run_view, second=with_drawing(run_view, second, services))
+    except UserError as error:
+        ui.messages.append(str(error))
+        ui.beside = False
+        return run_view
+
+
+def default_run(services: Services) -> Run | None:
+    """Return the run that the first page shows: the first ready-made one that learned something, or the newest."""
+    return _ready_made(services.store, services.data, moment()) or next(iter(services.runs.list()), None)
+
+
+@lru_cache(maxsize=4)
+def _ready_made(store: Runs, folder: Path, _moment: int) -> Run | None:
+    available, learned = data.available_datasets(folder), []
+    for path in sorted(store.bundled.glob("*/run.json")):
+        try:
+            run = store.get(path.parent.name)
+        except RunNotFoundError:  # a copy of it here is damaged
+            continue
+        if run.config.dataset in available and not run.info.get("fails"):
+            learned.append(run)
+    return min(learned, key=lambda run: run.created, default=None)
+
+
+def view_titles(run: Run, *, subset: bool = False) -> dict[str, str]:
+    """Return the maps that a run (or a subset of its images) can have, by name, first that of its training."""
+    native = run.default_view
+    whole = PROJECTIONS[native].identity  # a linear view of a space that is drawn whole would only turn it
+    views = [
+        name for name in projection_views() if subset or (name != native and not (whole and PROJECTIONS[name].linear))
+    ]
+    return {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
+
+
+def with_drawing(run_view: RunView, config: ProjectionConfig | None, services: Services) -> RunView:
+    """Return the view with this projection, which is started if it does not exist; raise UserError if it failed."""
+    if config is None:
+        return run_view
+    try:
+        drawing = run_view.run.drawing(config.id)
+    except RunNotFoundError:
+        services.jobs.project(run_view.run.id, config)
+        drawing = services.runs.get(run_view.run.id).drawing(config.id)
+    status = services.jobs.status(run_view.run.id, config.id)
+    if status.phase == "failed" and drawing.resume_state is None:
+        raise UserError(status.reason)  # there is nothing to see of it: the map before stays
+    return replace(run_view, drawing=drawing, drawing_status=status)
+
+
+def run_images(run: Run, services: Services) -> sprites.ImageTiles | None:
+    """Load the test images of a run's data set; None while they are not on disk."""
+    try:
+        return sprites.image_tiles(run.config.dataset, services.data)
+    except UserError:
+        return None

@@ -1,0 +1,89 @@
+"""The routes of what happens in a run: its event stream, and the frames that the events name."""
+
+import asyncio
+import re
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from dmlviz.jobs.job import Status
+from dmlviz.runs.projection_run import projected_items
+from dmlviz.runs.run import EventLogDir
+from dmlviz_app.server.access import Rule, access, personal, while_visible
+from dmlviz_app.server.event_stream import event_hub
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.metrics import FIRST_FRAMES
+from dmlviz_app.server.services import Services
+
+
+def routes() -> list[Route]:
+    """Events and frames, of runs and of projections."""
+    return [
+        Route("/runs/{run}/events", run_events),
+        Route("/runs/{run}/projections/{projection}/events", projection_events),
+        Route("/runs/{run}/projections/{projection}/items.json", projection_items),
+        Route("/frames/{run}/{frame}.i16", frame),
+        Route("/frames/{run}/{projection}/{frame}.i16", frame),
+    ]
+
+
+@access(Rule.RUN_READER)
+async def run_events(request: Request) -> Response:
+    """Stream the events of a run, old and new, as server-sent events."""
+    run = request.path_params["run"]
+    record = await asyncio.to_thread(_checked_record, personal(request), run)
+    scheduler = personal(request).scheduler
+    return _stream(request, record, lambda: scheduler.status(record))
+
+
+@access(Rule.RUN_READER)
+async def projection_events(request: Request) -> Response:
+    """Stream the events of a projection of a run, as `run_events`."""
+    run, projection = request.path_params["run"], request.path_params["projection"]
+    record = await asyncio.to_thread(_checked_record, personal(request), run, projection)
+    scheduler = personal(request).scheduler
+    return _stream(request, record, lambda: scheduler.status(record))
+
+
+@access(Rule.RUN_READER)
+async def projection_items(request: Request) -> Response:
+    """Return the test images on the map of a projection, as a list of their numbers."""
+    run = personal(request).runs.get(request.path_params["run"])
+    config = run.drawing(request.path_params["projection"]).config
+    items = await asyncio.to_thread(projected_items, run, config)
+    return JSONResponse(items.tolist(), headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def frame(request: Request) -> Response:
+    """Return the positions of one frame: int16, quantized."""
+    run, projection = request.path_params["run"], request.path_params.get("projection")
+    positions = _record(personal(request), run, projection).frame(request.path_params["frame"])
+    if projection is None:
+        FIRST_FRAMES.on_frame(run)
+    return Response(positions, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
+
+
+def _record(here: Services, run: str, projection: str | None) -> EventLogDir:
+    record = here.runs.get(run)
+    return record if projection is None else record.drawing(projection)
+
+
+def _checked_record(here: Services, run: str, projection: str | None = None) -> EventLogDir:
+    """Return a run or projection whose log is whole; raise DamagedFileError otherwise: pages trust every line."""
+    record = _record(here, run, projection)
+    if not record.lock.locked:  # a log that is being written now was checked by its writer
+        record.events()
+    return record
+
+
+def _stream(request: Request, record: EventLogDir, state: Callable[[], Status]) -> Response:
+    number = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+    after = int(number) if re.fullmatch("[0-9]{1,9}", number) else -1
+    blocks = while_visible(
+        event_hub.follow(record.log.path, state, after), personal(request), request.path_params["run"]
+    )
+    return StreamingResponse(blocks, media_type="text/event-stream", headers=STREAM)

@@ -1,0 +1,154 @@
+"""Nearest neighbors of one image, as the inspector and the map show them: at the end, and at every snapshot."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.process_setup import limit_faiss_to_one_thread
+from dmlviz.runs.run import Run
+from dmlviz_app.protocol.inspector import ItemNeighbors, NeighborHistory, NeighborsOverTime
+from dmlviz_app.run_views.columns import has_columns, run_columns
+from dmlviz_app.run_views.query import QueryResult, trajectory
+from dmlviz_app.run_views.sprites import ImageTiles, image_tiles
+from dmlviz_app.server.services import Services
+
+NEIGHBORS = 10
+MOST_VALUES = 3  # of a neighbor, in its line
+MAX_NEIGHBORS = 30
+
+
+def item_neighbors(run: Run, item: int, metric: str, data: Path) -> ItemNeighbors:
+    """Return a test image and its nearest neighbors, at the end of the run or at its last snapshot.
+
+    Args:
+        run: The run.
+        item: Index of the test image.
+        metric: "euclidean" or "cosine".
+        data: Folder of the data sets.
+
+    Raises:
+        UserError: If the image is not embedded there, or for another metric.
+    """
+    neighbors = run.neighbors(item, NEIGHBORS, metric=metric)  # type: ignore[arg-type]  # the search checks it
+    assert run.labels is not None  # the search has read them
+    label, names = int(run.labels[item]), DATASETS[run.config.dataset].classes
+    answer: ItemNeighbors = {
+        "item": item,
+        "label": label,
+        "near": [(other, of, round(distance, 4)) for other, distance, of in neighbors],
+        "classes": {str(of): names[of] for of in sorted({label, *(neighbor.label for neighbor in neighbors)})},
+    }
+    table = run_columns(run, data) if has_columns(run, data) else None
+    if table is None:
+        return answer
+    if item < table.num_rows:
+        answer["known"] = _known_values(table.slice(item, 1).to_pylist()[0])
+    if not _has_pictures(run, data):
+        items = [neighbor.item for neighbor in neighbors]
+        rows = zip(items, table.take(items).to_pylist(), strict=True)
+        answer["values"] = {
+            str(other): " · ".join(f"{name} {word}" for name, word in _known_values(row)[:MOST_VALUES])
+            for other, row in rows
+        }
+    return answer
+
+
+def _known_values(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return names and values of what is known of a row."""
+    return [
+        (name, f"{value:.6g}" if isinstance(value, float) else str(value))
+        for name, value in row.items()
+        if value is not None
+    ]
+
+
+def _has_pictures(run: Run, data: Path) -> bool:
+    try:
+        image_tiles(run.config.dataset, data)
+    except UserError:
+        return False
+    return True
+
+
+def neighbor_history(
+    run: Run, item: int, k: int, metric: str, tiles: ImageTiles, services: Services
+) -> NeighborHistory:
+    """Find the k tracked images nearest to test image `item` at every snapshot and at the end of the run.
+
+    Args:
+        run: The run.
+        item: Index of a test image.
+        k: Number of neighbors, at most `MAX_NEIGHBORS`.
+        metric: "euclidean" or "cosine".
+        tiles: All test images, to embed `item` where it is not tracked.
+        services: Access to the inference worker.
+
+    Returns:
+        The history; "among" is the number of tracked images, "nets" whether checkpoints embedded
+        the image, "near" has k pairs (item, distance) per step.
+
+    Raises:
+        UserError: If the image does not exist, or is neither tracked nor can be embedded by checkpoints.
+    """
+    labels, tracked = run.labels, run.tracked_indices
+    if labels is None or tracked is None or not 0 <= item < len(labels):
+        raise UserError(f"{run.title} has no test image {item}.")
+    if not 1 <= k <= MAX_NEIGHBORS or metric not in ("euclidean", "cosine"):
+        raise UserError(f"A neighbor history has up to {MAX_NEIGHBORS} neighbors, by euclidean or cosine distance.")
+    row = int(np.searchsorted(tracked, item))
+    is_tracked = row < len(tracked) and tracked[row] == item
+    if is_tracked:
+        points = {step: run.snapshot(step)[row] for step in run.snapshot_steps}
+    elif run.checkpoint_steps and run.embeddings is not None and item < len(tiles.images):
+        answer = services.jobs.embed(run.id, tiles.images[item][None], views=[], trajectory=True)
+        points = {point.step: point.embedding for point in trajectory(answer)}
+    else:
+        raise UserError(
+            f"No history for test image {item:,}: it is not among the {len(tracked):,} tracked images, and no "
+            "checkpoints were saved. Pin an image that is on the map at an earlier frame."
+        )
+    history = _history(run, points, None if run.embeddings is None else run.embeddings[item], k, metric, item)
+    return NeighborHistory(item=item, label=int(labels[item]), among=len(tracked), nets=not is_tracked, **history)
+
+
+def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> NeighborHistory | None:
+    """Return a `neighbor_history` of a query image: "item" is None, "label" the predicted class. None if impossible."""
+    tracked = run.tracked_indices
+    if tracked is None or not answer.trajectory:
+        return None
+    points = {point.step: point.embedding for point in answer.trajectory}
+    history = _history(run, points, answer.embedding, k, "euclidean")
+    return NeighborHistory(item=None, label=answer.label, among=len(tracked), nets=True, **history)
+
+
+def _history(
+    run: Run, points: dict[int, np.ndarray], last: np.ndarray | None, k: int, metric: str, item: int | None = None
+) -> NeighborsOverTime:
+    """Find the neighbors of an embedding at each step of `points` (step → d), and of `last` (d) at the end."""
+    labels, tracked, embeddings, end = run.labels, run.tracked_indices, run.embeddings, run.end
+    assert labels is not None  # a run with embeddings has labels and tracked images
+    assert tracked is not None
+    limit_faiss_to_one_thread()
+    neighbors = {step: _nearest(run.snapshot(step), point, k, metric, item, tracked) for step, point in points.items()}
+    if embeddings is not None and last is not None and end is not None:
+        neighbors[end["step"]] = _nearest(np.asarray(embeddings)[tracked], last, k, metric, item, tracked)
+    steps = sorted(neighbors)
+    return {
+        "steps": steps,
+        "near": [neighbors[step] for step in steps],
+        "labels": {str(neighbor): int(labels[neighbor]) for step in steps for neighbor, _ in neighbors[step]},
+    }
+
+
+def _nearest(
+    points: np.ndarray, point: np.ndarray, k: int, metric: str, item: int | None, tracked: np.ndarray
+) -> list[tuple[int, float]]:
+    """Find the k tracked `points` (n × d) nearest to `point` (d), without `item` itself."""
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+    distances, rows = NearestNeighbors(points, metric).search(point, k + 1)
+    near = zip(tracked[rows[0]].tolist(), distances[0].tolist(), strict=True)
+    return [(other, float(f"{distance:.4g}")) for other, distance in near if other != item][:k]

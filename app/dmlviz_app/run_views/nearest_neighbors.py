@@ -1,0 +1,139 @@
+"""Nearest test image of every test image, for tooltips, for coloring errors, and for the agreement of two runs.
+
+Those of very many images are found by an index, in a process of its own, and kept in the folder of the run.
+"""
+
+import subprocess
+import sys
+import threading
+from base64 import b64encode
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.runs.neighbor_table import FILE, by_index, stored_map_recall, stored_table
+from dmlviz.runs.run import Run
+from dmlviz_app.protocol.compare import Agreement
+
+if TYPE_CHECKING:
+    from dmlviz.ops.neighbor_index import NeighborTable
+
+EMBEDDINGS = "embeddings.npy"
+FAILED = "The nearest neighbors could not be computed."
+_lock = threading.Lock()
+_processes: dict[tuple[Path, tuple[int, ...]], subprocess.Popen[str]] = {}  # by run, and its embeddings' stamp
+# Whether the nearest image is of the same class in the first run, and in the second.
+AGREEMENT_CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
+
+
+def nearest_neighbor_bytes(run: Run) -> bytes | None:
+    """Return the nearest other test image of each: n little-endian int32 indices, then n float32 distances.
+
+    If an index found them, two float32 follow: the share of the 10 nearest that are right, and the number of images
+    on which that was measured. None while they are being computed; the first call begins.
+
+    Raises:
+        UserError: Before the run's end, or if they cannot be computed.
+    """
+    if run.embeddings is None:
+        raise UserError(f"{run.title} has no embeddings of all test images yet.")
+    if not by_index(run):
+        return _nearest(str(run.path), run.info["created"])
+    table = table_by_index(run)
+    if table is None:
+        return None
+    accuracy = np.array([table.recall, table.measured], "<f4")
+    parts = table.indices[:, 0].astype("<i4"), table.distances[:, 0].astype("<f4"), accuracy
+    return b"".join(part.tobytes() for part in parts)
+
+
+def table_by_index(run: Run) -> "NeighborTable | None":
+    """Return the neighbors found by an index; None while they are computed (one run at a time; the first call begins).
+
+    Raises:
+        UserError: If they cannot be computed.
+    """
+    with _lock:
+        table = _stored(run.path, _stamp(run, FILE, EMBEDDINGS))
+        if table is not None:
+            return table
+        key = run.path, _stamp(run, EMBEDDINGS)
+        process = _processes.get(key)
+        if process is not None and process.poll() is not None:
+            del _processes[key]
+            _, errors = process.communicate()
+            table = _stored(run.path, _stamp(run, FILE, EMBEDDINGS))
+            if table is None:
+                said = (errors.strip().splitlines() or [FAILED])[-1]
+                raise UserError(said if process.returncode == 2 else FAILED)
+            return table
+        if process is None and not any(other.poll() is None for other in _processes.values()):
+            command = [sys.executable, "-m", "dmlviz.workers.run_measure", "neighbors", str(run.path)]
+            _processes[key] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return None
+
+
+def map_recall_by_index(run: Run) -> np.ndarray | None:
+    """Return the share of each image's 10 nearest that are near on the run's own map, too (n); None as above."""
+    return None if table_by_index(run) is None else stored_map_recall(run)
+
+
+def _stamp(run: Run, *names: str) -> tuple[int, ...]:
+    """Return a stamp that changes when the files are written anew."""
+    files = [run.path / name for name in names]
+    return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
+
+
+@lru_cache(maxsize=4)
+def _stored(path: Path, stamp: tuple[int, ...]) -> "NeighborTable | None":
+    return stored_table(Run(path)) if stamp[0] else None
+
+
+@lru_cache(maxsize=16)
+def _nearest(path: str, created: str) -> bytes:
+    """Return the neighbors; `created` distinguishes a run that was trained again from the one before."""
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+    run = Run(Path(path))
+    embeddings = np.asarray(run.embeddings, np.float32)
+    if run.labels is None or len(embeddings) < 2:
+        raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
+    distances, items = NearestNeighbors(embeddings).others(1)
+    content: bytes = items.astype("<i4").tobytes() + distances.astype("<f4").tobytes()
+    return content
+
+
+def agreement_table(a: Run, b: Run) -> Agreement:
+    """Return the test images of each cell: {name: {"count", "bits"}}, bits as in frontend/src/lib/bitmask.ts.
+
+    Raise UserError where the two are not of the same images, or have not come to their end.
+    """
+    if a.config.dataset != b.config.dataset:
+        raise UserError("The runs use different data sets. Choose two runs of the same data set.")
+    first, second = is_correct(a), is_correct(b)
+    if len(first) != len(second):
+        raise UserError("The two runs do not have the same test images; choose two that were trained on the same data.")
+    cells: Agreement = {}
+    for name, (first_correct, second_correct) in AGREEMENT_CELLS.items():
+        mask = (first == first_correct) & (second == second_correct)
+        bits = np.packbits(mask, bitorder="little").tobytes()
+        cells[name] = {"count": int(mask.sum()), "bits": b64encode(bits).decode()}
+    return cells
+
+
+def is_correct(run: Run) -> np.ndarray:
+    """Return whether the nearest test image of each is of its own class (n, bool).
+
+    Raise UserError before the end, and while the neighbors of very many images are being computed.
+    """
+    content, labels = nearest_neighbor_bytes(run), run.labels
+    if content is None:
+        raise UserError(f"The nearest neighbors of {run.title} are being computed: open this page again in a minute.")
+    assert labels is not None  # there are embeddings
+    items = np.frombuffer(content, "<i4", count=len(labels))
+    labels = np.asarray(labels)
+    correct: np.ndarray = labels[items] == labels
+    return correct

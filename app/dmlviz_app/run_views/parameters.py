@@ -1,0 +1,202 @@
+"""Parameters of a loss, miner or projection as widgets, generated from their specs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dmlviz.catalog.losses.sums import LossChoice
+from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
+from dmlviz.errors import UserError
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.widgets.labels import unique_labels
+from dmlviz_app.widgets.url_state import note_event
+
+Store = Callable[[Any], None]
+
+NUMBER_OPTION = "a number"
+_ASSIGNED = "assigned"  # keys of the widgets whose values were set since the last rerun that came to its end
+
+
+def bound_widget(
+    widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **kwargs: Any
+) -> Any:
+    """Render a widget that always shows `value`, and pass what a person enters to `store`.
+
+    The state is the one truth: an address, a loss's recommendation or another widget may change it. Without `store`
+    the widget keeps what is entered until its form is sent.
+
+    The browser may never hear of a run that the next one cut short. A widget that it first meets after that starts
+    from its default and would hand that in as if a person had entered it, so the default is the value too; and a
+    value set in a run that was cut short is set again. No other value is: it would overwrite what is typed in a form.
+
+    No two options have the same label: the browser says by it what was chosen.
+    """
+    if "format_func" in kwargs:
+        kwargs["format_func"] = unique_labels(kwargs["options"], kwargs["format_func"]).__getitem__
+    assigned = st.session_state.setdefault(_ASSIGNED, set())
+    if key in assigned or key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+        assigned.add(key)
+    kwargs |= _default(widget, value, kwargs)
+    if store is None:
+        return widget(label, key=key, **kwargs)
+
+    def on_change() -> None:
+        note_event()
+        new_value = st.session_state[key]
+        if new_value is not None:  # a number that was cleared
+            store(new_value)
+
+    return widget(label, key=key, on_change=on_change, **kwargs)
+
+
+@contextmanager
+def track_interrupted_rerun() -> Iterator[None]:
+    """Context of one rerun of the page: forgets which values it set, unless it is interrupted."""
+    st.session_state.setdefault(_ASSIGNED, set())
+    yield
+    st.session_state[_ASSIGNED] = set()  # not reached where a newer run takes over
+
+
+def _default(widget: Callable[..., Any], value: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    match widget.__name__:
+        case "selectbox":
+            return {"index": None if value is None else list(kwargs["options"]).index(value)}
+        case "segmented_control" | "multiselect":
+            return {"default": value}
+        case _:
+            return {"value": value}
+
+
+def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> None:
+    """Render every parameter, two per row; `role` is "loss", "miner" or "view". Input takes effect at once.
+
+    A loss within a sum takes a row, followed by the parameters of its own.
+    """
+    for part in choice.parameters:
+        if isinstance(part, LossChoice):
+            _summand(part, _key(role, choice, part), values[part.name], partial(_store, ui, role, choice, part))
+    for column, parameter in parameter_columns(
+        [part for part in choice.parameters if not isinstance(part, LossChoice)]
+    ):
+        with column:
+            parameter_widget(
+                parameter,
+                _key(role, choice, parameter),
+                values[parameter.name],
+                partial(_store, ui, role, choice, parameter),
+            )
+
+
+def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
+    """Render the menu of losses, and the parameters of the one that is chosen."""
+    name, given = parameter.split(value)
+    spec = parameter.losses[name]
+    bound_widget(
+        st.selectbox,
+        f"Loss {parameter.name}",
+        key,
+        name,
+        store,
+        options=list(parameter.choices),
+        format_func=lambda loss: parameter.losses[loss].title,
+        help=parameter.help,
+    )
+    own = spec.with_defaults(given)
+    for column, part in parameter_columns(spec.parameters):
+        with column:
+            parameter_widget(
+                part, f"{key}.{name}.{part.name}", own[part.name], partial(_store_in_summand, store, name, own, part)
+            )
+
+
+def _store_in_summand(store: Store, name: str, own: dict[str, Any], part: Parameter, value: Any) -> None:
+    store({"name": name, **own, part.name: value})
+
+
+def form_values(ui: UIState, role: str, choice: Spec) -> None:
+    """Set every parameter to the value of its widget from `form_fields`."""
+    for parameter in choice.parameters:
+        key = _key(role, choice, parameter)
+        word = st.session_state.get(f"{key}.word", NUMBER_OPTION)
+        if word != NUMBER_OPTION:
+            _store(ui, role, choice, parameter, word)
+        elif key in st.session_state:
+            _store(ui, role, choice, parameter, st.session_state[key])
+
+
+def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values: dict[str, Any]) -> None:
+    """Render parameters within a form; values take effect when it is submitted and `form_values` called."""
+    for column, parameter in parameter_columns(parameters):
+        with column:
+            parameter_widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
+
+
+def parameter_columns(parameters: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
+    """Pair each parameter with the column that it is rendered in: two in a row."""
+    columns = st.columns(2) if len(parameters) > 1 else [st.container()]
+    return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(parameters)]
+
+
+def _key(role: str, choice: Spec, parameter: Parameter) -> str:
+    return f"{role}.{choice.name}.{parameter.name}"
+
+
+def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
+    try:
+        ui.set_param(role, choice, parameter, parameter.check(choice.name, value))
+    except UserError as error:
+        ui.messages.append(str(error))
+
+
+def parameter_widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:
+    """Render one parameter; `store` gets what a person enters."""
+    label = parameter.name.replace("_", " ").capitalize()
+    if parameter.kind is bool:
+        bound_widget(st.checkbox, label, key, value, store, help=parameter.help)
+    elif parameter.kind is str:
+        bound_widget(st.selectbox, label, key, value, store, options=list(parameter.choices), help=parameter.help)
+    elif isinstance(parameter, VectorParameter):
+        for place, number in enumerate(value):
+            part = None if store is None else partial(_store_component, store, value, place)
+            _number(parameter.each, f"{label} {place + 1}", f"{key}.{place}", number, part)
+    elif parameter.special_values:
+        _number_or_special(parameter, label, key, value, store)
+    else:
+        _number(parameter, label, key, value, store)
+
+
+def _store_component(store: Store, value: list[float], place: int, component: float) -> None:
+    store([*value[:place], component, *value[place + 1 :]])
+
+
+def _number_or_special(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
+    """Render a select for special values first, then a field for the number."""
+    number = parameter.minimum or 0 if isinstance(parameter.default, str) else parameter.default
+
+    store_special = None if store is None else lambda word: store(word if word in parameter.special_values else number)
+
+    selected = value if isinstance(value, str) else NUMBER_OPTION
+    options = [NUMBER_OPTION, *parameter.special_values]
+    bound_widget(st.selectbox, label, f"{key}.word", selected, store_special, options=options, help=parameter.help)
+    if store is None or not isinstance(value, str):  # a form is not drawn anew when a word is picked in it
+        _number(parameter, f"{label} value", key, number if isinstance(value, str) else value, store)
+
+
+def _number(parameter: Parameter, label: str, key: str, value: Any, store: Store | None) -> None:
+    kind = parameter.kind
+    bound_widget(
+        st.number_input,
+        label,
+        key,
+        kind(value),
+        store,
+        min_value=None if parameter.minimum is None else kind(parameter.minimum),
+        max_value=None if parameter.maximum is None else kind(parameter.maximum),
+        step=kind(parameter.step) if parameter.step else None,
+        format="%g" if kind is float else None,
+        help=parameter.help,
+    )

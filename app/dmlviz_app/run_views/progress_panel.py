@@ -1,0 +1,72 @@
+"""Progress of a run or a projection, with its own Stop."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dmlviz_app.protocol.progress import ProgressProps
+from dmlviz_app.run_views import component_props, projection_picker
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.components import mount
+
+TRAININGS = "trainings"  # how many this session has begun
+
+
+def progress_panel(
+    ui: UIState,
+    services: Services,
+    run_view: RunView,
+    key: str = "progress",
+    on_leave: Callable[[], None] | None = None,
+) -> None:
+    """Render the progress of the run (or the projection), with its own Stop.
+
+    Args:
+        ui: State of the page.
+        services: The session's services.
+        run_view: The run, with the projection if that is meant.
+        key: Of the component.
+        on_leave: Leaves the view when its projection is canceled; by default for the view before.
+    """
+    status = run_view.status if run_view.drawing_status is None else run_view.drawing_status
+    running = run_view.drawing_live if run_view.drawing is not None else run_view.live
+
+    projection_config = run_view.drawing.config if run_view.drawing is not None else None
+
+    def stop() -> None:
+        services.jobs.stop(run_view.drawing or run_view.run)
+
+    def resume() -> None:
+        ui.messages.clear()
+        projection_picker.start_projection(ui, services, run_view, resume=True)
+
+    def cancel() -> None:
+        stop()
+        ui.messages.clear()
+        (on_leave or ui.restore_view)()
+
+    mount(
+        "progress",
+        key=key,
+        data=ProgressProps(
+            **component_props.run_source(run_view),
+            title=run_view.run.title if projection_config is None else projection_config.declared.title,
+            trainings=st.session_state.get(TRAININGS, 0),
+            phase=status.phase,
+            position=status.position,
+            of=status.of,
+            reason=status.reason,
+            machine=run_view.machine if projection_config is None else "",
+            lost=status.lost,
+            running=running,
+            drawing=projection_config is not None,
+            pausable=projection_config is not None and projection_config.resumable,
+            waits_for_pictures=run_view.pictures is None,
+        ),
+        on_stop_change=stop,
+        on_resume_change=resume,
+        on_cancel_change=cancel,
+        on_refresh_change=lambda: None,
+    )

@@ -1,0 +1,203 @@
+"""Projection picker: method, engine and parameters of the map."""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
+from dmlviz.catalog.reference_projections import REFERENCES
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.projection import clamp_parameter
+from dmlviz.runs.projection_run import epoch_steps, projected_embeddings
+from dmlviz.runs.run import LIVE, Run
+from dmlviz_app.run_views.current_view import RunView, view_titles
+from dmlviz_app.run_views.parameters import bound_widget, form_fields, form_values
+from dmlviz_app.run_views.view_options import OURS
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.url_state import note_event
+
+POPOVER = 340  # pixels
+ENGINE_KEY = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
+END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
+
+
+def projection_picker(ui: UIState, services: Services, run_view: RunView) -> None:
+    """Render the projection methods and the parameters of the selected one."""
+    names = view_titles(run_view.run, subset=ui.subset is not None)
+    if ui.subset is not None:
+        names[LIVE] = "All images"
+
+    def on_view(view: str) -> None:
+        ui.messages.clear()
+        ui.set_view(view)
+        start_projection(ui, services, run_view, resume=True)
+
+    bound_widget(
+        st.segmented_control,
+        "Projection",
+        "view",
+        ui.view if ui.view in names else LIVE,
+        on_view,
+        options=list(names),
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+        required=True,
+        help=None,
+    )
+    title = "About" if ui.view == LIVE else "Parameters"
+    menu = st.popover(title, type="tertiary", key="view-menu", on_change=note_event)
+    if menu.open:
+        with menu, st.container(width=POPOVER):
+            spec = PROJECTIONS[run_view.run.default_view if ui.view == LIVE else ui.view]
+            st.caption(spec.summary)
+            if ui.view == LIVE:
+                st.caption(spec.caution)
+            else:
+                _form(ui, services, run_view)
+
+
+def start_projection(ui: UIState, services: Services, run_view: RunView, *, resume: bool = False) -> None:
+    """Start or resume the selected projection; on failure note the message and restore the previous view."""
+    try:
+        config = ui.projection()
+        if config is not None:
+            services.jobs.project(run_view.run.id, config, resume=resume)
+    except UserError as error:
+        ui.messages.append(str(error))
+        ui.drop_projection(ui.view)
+        ui.restore_view()
+
+
+def _form(ui: UIState, services: Services, run_view: RunView) -> None:
+    config, run = ui.projection(), run_view.run
+    if config is None:
+        return
+    engine = _engine(ui, config, run) if ui.view in REFERENCES else config.engine
+    if ui.view in REFERENCES:
+        _both_engines(ui)
+    spec, values = declaration(ui.view, engine), ui.params_with(engine)
+    if engine != OURS:
+        st.caption(spec.summary)
+    step = run.embedded_steps[0] if config.all_epochs else config.step
+    n, dimension = projected_embeddings(run, config, step)[0].shape
+
+    def send() -> None:
+        ui.messages.clear()
+        form_values(ui, "view", spec)
+        epoch = st.session_state["view.epoch"]
+        fields: dict[str, Any] = {
+            "engine": engine,
+            "dims": st.session_state["view.dims"],
+            "all_epochs": epoch == ALL_EPOCHS,
+        }
+        fields["step"] = epoch if isinstance(epoch, int) else None
+        fields["seed"] = st.session_state.get("view.seed", config.seed)
+        try:
+            ui.set_projection(**fields)
+            _ = ui.projection()  # its parameters may not go together
+        except UserError as error:
+            ui.messages.append(str(error))
+            ui.drop_projection(ui.view)
+        start_projection(ui, services, run_view)
+
+    with st.form(f"view.{spec.name}", border=False):
+        parameters = [clamp_parameter(spec, parameter, n, dimension) for parameter in spec.parameters]
+        form_fields("view", spec, [field for field in parameters if field.name != "z" or config.dims == 3], values)
+        left, right = st.columns(2)
+        with left:
+            _dimensions(config, spec, n)
+        if spec.iterative:
+            with right:
+                help = "random seed; try another to see what depends on chance"
+                bound_widget(st.number_input, "Seed", "view.seed", config.seed, None, min_value=0, step=1, help=help)
+        _epoch_fields(config, run)
+        st.form_submit_button("Draw", on_click=send, width="stretch")
+
+
+def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
+    """Render the engine selector; it changes only the form below until that is submitted."""
+    form_id = run.id, config.id
+    picked = st.session_state.get(ENGINE_KEY)
+    value: Engine = picked[1] if picked and picked[0] == form_id else config.engine
+
+    def on_engine(engine: Engine) -> None:
+        st.session_state[ENGINE_KEY] = form_id, engine
+
+    names = {OURS: "dmlviz", "reference": REFERENCES[ui.view].name}
+    bound_widget(
+        st.segmented_control,
+        "Engine",
+        "view.engine",
+        value,
+        on_engine,
+        options=list(names),
+        format_func=names.__getitem__,
+        required=True,
+        help="implementation: dmlviz shows the map while it forms; the reference library shows only the result",
+    )
+    return value
+
+
+def _both_engines(ui: UIState) -> None:
+    """Render the switch that shows the maps of both engines side by side."""
+
+    def on_beside(beside: bool) -> None:
+        ui.beside = beside
+
+    bound_widget(
+        st.toggle,
+        f"dmlviz and {REFERENCES[ui.view].name} side by side",
+        "view.beside",
+        ui.beside,
+        on_beside,
+        help="a second opinion: the same embeddings, seed and shared parameters, drawn by both programs",
+    )
+
+
+def _dimensions(config: ProjectionConfig, spec: ProjectionSpec, n: int) -> None:
+    help = "3-D maps can be rotated"
+    if spec.slow_in_3d is not None and n > spec.slow_in_3d:
+        help += f"; {spec.title} of {n:,} points in 3-D takes minutes (one epoch of the tracked images: seconds)"
+    bound_widget(
+        st.segmented_control,
+        "Dimensions",
+        "view.dims",
+        config.dims,
+        None,
+        options=[2, 3],
+        format_func=lambda dims: f"{dims}-D",
+        required=True,
+        help=help,
+    )
+
+
+def _epoch_fields(config: ProjectionConfig, run: Run) -> None:
+    """Render the epoch selector: final, one epoch, or all epochs."""
+    steps = run.embedded_steps
+    labels, tracked = run.labels, run.tracked_indices
+    shown = [np.arange(len(labels)) if labels is not None else (), tracked if tracked is not None else ()]
+    counts = [len(items) if config.items is None else np.isin(items, config.items).sum() for items in shown]
+    which = "selected" if config.subset is not None else "test"
+    num_maps = len(epoch_steps(run, config))
+    titles = {
+        END: f"Final: all {counts[0]:,} {which} images",
+        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
+    } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
+    selected: str | int = (
+        ALL_EPOCHS if config.all_epochs else END if config.step not in steps else int(config.step or 0)
+    )
+    bound_widget(
+        st.selectbox,
+        "Epoch",
+        "view.epoch",
+        selected,
+        None,
+        options=list(titles),
+        format_func=titles.__getitem__,
+        help="each epoch shows the same tracked images; in all epochs, each map starts from the previous one, aligned "
+        "to it, so that they play as an animation",
+    )

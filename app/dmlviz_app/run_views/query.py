@@ -1,0 +1,128 @@
+"""Query images: preprocess as the data set, embed with the run's model, find nearest neighbors."""
+
+import hashlib
+from base64 import b64decode
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlviz.data import query_image
+from dmlviz.data.frame import Frame
+from dmlviz.errors import UserError
+from dmlviz.runs.answers import EmbeddedImages, Trajectory
+from dmlviz.runs.neighbor_search import Neighbor
+from dmlviz.runs.query_confidence import Confidence
+from dmlviz.runs.run import Run
+from dmlviz.storage.text import one_line
+from dmlviz_app.server.services import Services
+
+SAMPLES = {"seven": "a seven", "two": "a two", "house": "a house"}
+_SAMPLES_FOLDER = Path(__file__).resolve().parents[1] / "assets" / "queries"
+MAX_PAD_SIDE = 512
+_CACHE_SIZE = 64
+_answers: dict[tuple[object, ...], "QueryResult"] = {}
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """Result of a query: preprocessing steps, neighbors, predicted class, positions by view.
+
+    `embedding` is where the run's final net puts the picture. `confidence` says how sure the answer is. `trajectory`
+    has a point for each saved net of the run; it is empty when only the final net was saved. `frame` was cut out of the
+    picture, `frames` are all that were found in it.
+    """
+
+    steps: tuple[query_image.PreparationStep, ...]
+    neighbors: list[Neighbor]
+    label: int
+    num_agreeing: int
+    confidence: Confidence
+    map_positions: dict[str, list[float]]
+    trajectory: list["TrajectoryPoint"]
+    embedding: np.ndarray
+    frame: Frame | None = None
+    frames: tuple[Frame, ...] = ()
+
+
+class TrajectoryPoint(NamedTuple):
+    """A query image at the checkpoint of `step`: position on the map, embedding."""
+
+    step: int
+    place: list[float]
+    embedding: np.ndarray
+
+
+def decode_drawing(drawing: Any) -> np.ndarray | None:
+    """Decode the gray image (uint8, side × side) from the pad; None if empty; raise UserError if malformed."""
+    if drawing is None:
+        return None
+    try:
+        side, pixels = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
+        if not 1 <= side <= MAX_PAD_SIDE:
+            raise ValueError(side)
+        return pixels.reshape(side, side)
+    except (KeyError, TypeError, ValueError):
+        raise UserError("The drawing did not arrive whole; draw again.") from None
+
+
+def sample(name: object) -> bytes:
+    """Return a sample picture of the package; raise UserError for another name."""
+    if not isinstance(name, str) or name not in SAMPLES:
+        raise UserError(f"A sample is one of {', '.join(SAMPLES)}; got {one_line(str(name), 40)!r}.")
+    return (_SAMPLES_FOLDER / f"{name}.jpg").read_bytes()
+
+
+def query(picture: np.ndarray, run: Run, services: Services, k: int, frame: Frame | None = None) -> QueryResult:
+    """Prepare and embed a query image, and find its neighbors; results are cached.
+
+    Args:
+        picture: Pixels (uint8), h × w or h × w × 3.
+        run: The run whose net embeds it.
+        services: Access to the inference worker.
+        k: Number of neighbors.
+        frame: Frame to cut out of the picture; None to detect one.
+
+    Raises:
+        UserError: If the image cannot be used, or the run has no embeddings yet.
+    """
+    stamp = (run.path / "run.json").stat().st_mtime_ns
+    drawn_on = tuple(
+        drawing.id for drawing in run.projections() if drawing.state == "finished"
+    )  # where it gets a place
+    key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k, frame, drawn_on)
+    if key not in _answers:
+        while len(_answers) >= _CACHE_SIZE:
+            _answers.pop(next(iter(_answers)), None)
+        _answers[key] = _answer(picture, run, services, k, frame)
+    return _answers[key]
+
+
+def _answer(picture: np.ndarray, run: Run, services: Services, k: int, frame: Frame | None) -> QueryResult:
+    image = query_image.prepare(picture, run.config.dataset, frame)
+    answer = services.jobs.embed(run.id, image.image[None], trajectory=True, confidence=True)
+    embedding = np.asarray(answer["embeddings"][0], np.float32)
+    neighbors = run.neighbors_of_point(embedding, k)
+    label, num_agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
+    places = {view: [float(x) for x in place[0]] for view, place in answer["places"].items()}
+    return QueryResult(
+        image.steps,
+        neighbors,
+        label,
+        num_agreeing,
+        answer["confidence"][0],
+        places,
+        trajectory(answer),
+        embedding,
+        image.frame,
+        image.frames,
+    )
+
+
+def trajectory(answer: EmbeddedImages) -> list[TrajectoryPoint]:
+    """Read the trajectory of a query image from the worker's answer."""
+    checkpoints = answer.get("trajectory") or Trajectory(steps=[], places=[], embeddings=[])
+    points = zip(checkpoints["steps"], checkpoints["places"], checkpoints["embeddings"], strict=True)
+    return [TrajectoryPoint(step, place[0], np.asarray(embedding[0], np.float32)) for step, place, embedding in points]

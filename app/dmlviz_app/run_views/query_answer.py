@@ -1,0 +1,75 @@
+"""The answer to a query as the page takes it: neighbors, steps of the preparation, frames, places on the maps."""
+
+import io
+from base64 import b64encode
+from dataclasses import asdict
+from typing import cast
+
+import numpy as np
+from PIL import Image
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.frame import Frame
+from dmlviz.data.query_image import PreparationStep
+from dmlviz.runs.run import LIVE, Run
+from dmlviz_app.protocol.common import Ink
+from dmlviz_app.protocol.inspector import CaptionedInk
+from dmlviz_app.protocol.query import PictureFrame, QueryAnswer, QueryPlaces
+from dmlviz_app.run_views.item_neighbors import query_neighbor_history
+from dmlviz_app.run_views.query import QueryResult
+
+THUMBNAIL = 56  # pixels a side at most: enough for one of 44
+LOSSLESS = 256 * 256  # pixels of a picture of which every one counts
+
+
+def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
+    """Return what the page shows of the answer to a query."""
+    classes, labels = DATASETS[run.config.dataset].classes, {neighbor.label for neighbor in answer.neighbors}
+    return {
+        "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],
+        "classes": {str(label): classes[label] for label in sorted(labels)},
+        "vote": {"label": answer.label},
+        "title": answer.confidence["title"],
+        "among": 0 if run.labels is None else len(run.labels),
+        "steps": [_thumbnail(step) for step in answer.steps],
+        "far": answer.confidence["sentence"],
+        "basis": answer.confidence["basis"],
+        "trajectory_length": len(answer.trajectory),
+        "history": query_neighbor_history(run, answer, len(answer.neighbors)),
+        "places": _places(run, answer),
+        "frame": None if answer.frame is None else _frame(answer.frame),
+        "frames": [_frame(frame) for frame in answer.frames],
+    }
+
+
+def encode_picture(picture: np.ndarray) -> str:
+    """Return a decoded picture (uint8, h × w or h × w × 3) as base64 of a file that every browser shows.
+
+    The page sends it back with another frame, so that a large file travels once.
+    """
+    content, lossless = io.BytesIO(), picture.shape[0] * picture.shape[1] <= LOSSLESS
+    Image.fromarray(picture).save(content, "PNG" if lossless else "JPEG", quality=92)
+    return b64encode(content.getvalue()).decode()
+
+
+def _frame(frame: Frame) -> PictureFrame:
+    return cast(PictureFrame, {name: round(float(value), 5) for name, value in asdict(frame).items()})
+
+
+def _thumbnail(step: PreparationStep) -> CaptionedInk:
+    stride = max(1, -(-max(step.image.shape[:2]) // THUMBNAIL))
+    return {"caption": step.caption, **_ink(np.ascontiguousarray(step.image[::stride, ::stride]))}
+
+
+def _ink(image: np.ndarray) -> Ink:
+    return {"ink": b64encode(image.tobytes()).decode(), "width": int(image.shape[1]), "height": int(image.shape[0])}
+
+
+def _places(run: Run, answer: QueryResult) -> QueryPlaces:
+    """Return the place of the query on every finished map; on the run's own also at each checkpoint and the end."""
+    end, place = run.end, answer.map_positions.get(LIVE)
+    if not answer.trajectory or place is None or end is None:
+        return {"views": answer.map_positions, "trajectory": []}
+    stations = [(point.step, *point.place) for point in answer.trajectory if point.step < end["step"]]
+    rounded = [[step, *(float(f"{x:.4g}") for x in place)] for step, *place in [*stations, (end["step"], *place)]]
+    return {"views": answer.map_positions, "trajectory": rounded}

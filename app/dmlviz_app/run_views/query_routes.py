@@ -1,0 +1,167 @@
+"""The route of a query: a person's own picture goes in, its neighbors come out, without a rerun of any page.
+
+A file travels once. The answer has the decoded picture, small; the page sends that back with another frame. So the
+server keeps no picture of a visitor's, and there is nothing to bound, to forget or to mistake for another person's.
+"""
+
+import asyncio
+import json
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dmlviz.data.frame import Frame
+from dmlviz.data.query_image import MAX_BYTES, decode
+from dmlviz.errors import UserError
+from dmlviz.runs.run import Run
+from dmlviz_app.protocol.query import QueryAnswer, QueryRefusal
+from dmlviz_app.run_views.query import decode_drawing, query, sample
+from dmlviz_app.run_views.query_answer import encode_picture, query_answer
+from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.services import Services
+from dmlviz_app.server.threads import ask_worker
+
+NEIGHBORS = 10
+MB = 1024**2
+MAX_QUESTION_BYTES = MB  # of a drawing, in JSON
+MAX_PICTURES, MAX_OF_PERSON = 8, 2  # that are sent and decoded at once, by all and by one person
+MAX_SECONDS = 120.0  # that a picture may take to arrive
+_decoding = threading.Semaphore(2)  # a picture of 50 megapixels may take 200 MB while it is decoded
+_senders: Counter[str] = Counter()
+
+
+class _RefusedError(UserError):
+    """A picture that is not taken, with the status of the answer."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def routes() -> list[Route]:
+    """Return the route that answers a picture."""
+    return [Route("/runs/{run}/query", ask, methods=["POST"])]
+
+
+@access(Rule.RUN_READER)
+async def ask(request: Request) -> Response:
+    """Return the neighbors of a drawing or a sample (`QueryQuestion`, in JSON), or of a picture (any other body).
+
+    `frame` in the address ("x,y,width,height,angle", as `PictureFrame`) is what is cut out of the picture; `picture=1`
+    asks for the decoded picture, small, in the answer.
+    """
+    here = personal(request)
+    run = here.runs.get(request.path_params["run"])
+    is_question = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+    shown: str | None = None
+    try:
+        frame = _frame(request.query_params.get("frame"))
+        if is_question:
+            picture = _asked(await _body(request, MAX_QUESTION_BYTES, "A drawing"), run.config.dataset)
+        else:
+            picture = await _sent(request, run, here)
+        if request.query_params.get("picture") == "1":
+            shown = await asyncio.to_thread(encode_picture, picture)
+        answer = await ask_worker(_answer, picture, run, here, frame)
+    except UserError as error:
+        refusal: QueryRefusal = {"error": str(error)}
+        if shown is not None:
+            refusal["picture"] = shown
+        return JSONResponse(refusal, getattr(error, "status", 422), NO_STORE)
+    if shown is not None:
+        answer["picture"] = shown
+    return JSONResponse(answer, headers=NO_STORE)
+
+
+def _answer(picture: np.ndarray, run: Run, here: Services, frame: Frame | None) -> QueryAnswer:
+    return query_answer(run, query(picture, run, here, NEIGHBORS, frame))
+
+
+def _asked(body: bytes, dataset: str) -> np.ndarray:
+    """Return the picture that a question in JSON means."""
+    try:
+        question = json.loads(body)
+    except (ValueError, RecursionError):
+        question = None
+    if not isinstance(question, dict) or len(question.keys() & {"drawing", "sample"}) != 1:
+        raise UserError("A question in JSON is an object with a `drawing` or the name of a `sample`; send one of them.")
+    if "sample" in question:
+        return decode(sample(question["sample"]), dataset)
+    picture = decode_drawing(question["drawing"])
+    if picture is None:
+        raise UserError("The drawing is empty; draw something.")
+    return picture
+
+
+async def _sent(request: Request, run: Run, here: Services) -> np.ndarray:
+    """Read and decode a picture."""
+    with _turn(here.person.id):
+        try:
+            async with asyncio.timeout(MAX_SECONDS):
+                content = await _body(request, MAX_BYTES, "A picture")
+        except TimeoutError:
+            raise _RefusedError(
+                f"The picture did not arrive within {MAX_SECONDS:g} seconds; send a smaller one.", 408
+            ) from None
+        if not content:
+            raise UserError("The picture is empty: the file has no bytes. Choose another.")
+        return await asyncio.to_thread(_decode, content, run.config.dataset)
+
+
+def _decode(content: bytes, dataset: str) -> np.ndarray:
+    with _decoding:
+        return decode(content, dataset)
+
+
+@contextmanager
+def _turn(person: str) -> Iterator[None]:
+    """Hold one of the places of those whose pictures are under way."""
+    if _senders[person] >= MAX_OF_PERSON or _senders.total() >= MAX_PICTURES:
+        raise _RefusedError("Other pictures are on their way to this server; send yours again in a moment.", 503)
+    _senders[person] += 1
+    try:
+        yield
+    finally:
+        _senders[person] -= 1
+        if not _senders[person]:
+            del _senders[person]
+
+
+async def _body(request: Request, limit: int, what: str) -> bytes:
+    """Read a body, and no more of it than it may have."""
+    length, body = request.headers.get("content-length", ""), bytearray()
+    size = int(length) if length.isdecimal() else 0
+    if size <= limit:
+        async for part in request.stream():
+            body += part
+            size = max(size, len(body))
+            if size > limit:
+                break
+    if size > limit:
+        got = f"{size / MB:.0f} MB" if length.isdecimal() else "more"
+        raise _RefusedError(f"{what} has up to {limit / MB:g} MB; got {got}: send a smaller one.", 413)
+    return bytes(body)
+
+
+def _frame(text: str | None) -> Frame | None:
+    if text is None:
+        return None
+    try:
+        x, y, width, height, angle = map(float, text.split(","))
+    except ValueError:
+        x = y = width = height = angle = math.nan
+    if not (0 <= x <= 1 and 0 <= y <= 1 and 0 < width <= 2 and 0 < height <= 2 and math.isfinite(angle)):
+        raise UserError(
+            "A frame is x,y,width,height,angle: center and size in shares of the picture, then degrees; "
+            f"got {text[:60]!r}."
+        )
+    return Frame(x, y, width, height, angle % 360)

@@ -1,0 +1,274 @@
+"""The routes of test images: sprites and labels; a run's neighbors, scores, values to color by, agreement of two."""
+
+import asyncio
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import UserError
+from dmlviz.figures.palette import PALETTE
+from dmlviz.runs.per_query import per_query_bytes
+from dmlviz.runs.run import LIVE, Run
+from dmlviz.storage.files import is_run_id
+from dmlviz_app.protocol.maps import TrackedItems
+from dmlviz_app.run_views import sprites, thumbnails
+from dmlviz_app.run_views.baseline_curves import baseline_progress, pixel_baseline
+from dmlviz_app.run_views.columns import column_bytes, column_infos
+from dmlviz_app.run_views.image_pair import image_pair
+from dmlviz_app.run_views.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
+from dmlviz_app.run_views.nearest_neighbors import agreement_table, nearest_neighbor_bytes
+from dmlviz_app.run_views.point_values import point_value_bytes
+from dmlviz_app.run_views.table_rows import selected_rows_as_csv
+from dmlviz_app.run_views.train_points import train_points
+from dmlviz_app.server.access import Rule, access, data_not_found, personal
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.services import services
+from dmlviz_app.server.threads import ask_worker
+
+HELD_S, LOOK_S = 20.0, 0.5  # seconds: a proxy may give up on an answer that takes longer; between two looks
+
+
+def routes() -> list[Route]:
+    """Return the routes of the map, the inspector and the scores; those of a data set name its content by a hash."""
+    return [
+        Route("/runs/{run}/layout.json", tracked_items),
+        Route("/runs/{run}/nearest.bin", nearest),
+        Route("/runs/{run}/judged.bin", per_query),
+        Route("/runs/{run}/pixels.json", baseline),
+        Route("/runs/{run}/baseline-curves.json", baselines_measured),
+        Route("/runs/{run}/neighbors/{item:int}.json", neighbors),
+        Route("/runs/{run}/neighbor-history/{item:int}.json", history),
+        Route("/runs/{run}/portrait-{theme}.png", thumbnail),
+        Route("/runs/{run}/logits/{item:int}.json", logits),
+        Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
+        Route("/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/runs/{run}/labels.u16", labels),
+        Route("/runs/{run}/columns.json", columns),
+        Route("/runs/{run}/columns/{name:path}.f32", column),
+        Route("/runs/{run}/rows.csv", rows, methods=["POST"]),
+        Route("/runs/{run}/train-points/{view}.json", trained_on),
+        Route("/agreement/{a}/{b}.json", agreement),
+        Route("/data/{dataset}/{hash}/labels.u16", dataset_labels),
+        Route("/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
+    ]
+
+
+@access(Rule.RUN_READER)
+async def tracked_items(request: Request) -> Response:
+    """Labels, sprites and classes of the test images of a run, and which of them are tracked."""
+    run = _run(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
+    tracked = run.tracked_indices
+    layout = TrackedItems(
+        **tiles.describe(),
+        run=run.id,
+        dataset=run.config.dataset,
+        tracked=None if tracked is None else tracked.tolist(),
+    )
+    return JSONResponse(layout, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def nearest(request: Request) -> Response:
+    """Return each image's nearest test image: n int32 indices, then n float32 distances; no content before the end."""
+    run = _run(request)
+    if run.embeddings is None:  # begun again since the page asked
+        return Response(status_code=204, headers=NO_STORE)
+    return await _when_computed(partial(nearest_neighbor_bytes, run))
+
+
+@access(Rule.RUN_READER)
+async def per_query(request: Request) -> Response:
+    """Return each image's contribution to the scores after `step` batches; without a step, at the end."""
+    return _binary(await asyncio.to_thread(per_query_bytes, _run(request), _step(request)))
+
+
+@access(Rule.RUN_READER)
+async def baseline(request: Request) -> Response:
+    """Return the scores of the tracked images without a net, computed on their pixels."""
+    run = _run(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
+    folder = tiles.folder(personal(request).cache)
+    scores = await asyncio.to_thread(pixel_baseline, run, personal(request).data, folder)
+    return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def baselines_measured(request: Request) -> Response:
+    """Return the number of measured baselines, once there are more than `drawn` or after a timeout."""
+    run, here = _run(request), personal(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, here.data)
+    drawn, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
+    for _ in range(int(HELD_S / LOOK_S)):
+        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, here.data, here.cache)
+        if not progress["pending"] or str(progress["measured"]) != drawn:
+            break
+        await asyncio.sleep(LOOK_S)
+    return JSONResponse(progress, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def neighbors(request: Request) -> Response:
+    """Return a test image and its nearest neighbors at present; `metric` is euclidean or cosine."""
+    run, item = _run(request), request.path_params["item"]
+    metric = request.query_params.get("metric", "euclidean")
+    answer = await asyncio.to_thread(item_neighbors, run, item, metric, personal(request).data)
+    return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def history(request: Request) -> Response:
+    """Return the neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
+    run, item = _run(request), request.path_params["item"]
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
+    metric = request.query_params.get("metric", "euclidean")
+    payload = await asyncio.to_thread(neighbor_history, run, item, NEIGHBORS, metric, tiles, personal(request))
+    return JSONResponse(payload, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def logits(request: Request) -> Response:
+    """Return the scores of a test image with each class, before and after the margin of the loss."""
+    question = {"ask": "logits", "run": str(_run(request).path), "item": request.path_params["item"]}
+    answer = await ask_worker(services().scheduler.inference_worker.call, question)
+    return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def pair(request: Request) -> Response:
+    """Compare two test images: distances of pixels and embeddings, each with a decision by threshold."""
+    run, (first, second) = _run(request), (request.path_params[side] for side in ("first", "second"))
+    try:
+        tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
+    except UserError:  # the pictures are not on disk
+        tiles = None
+    return JSONResponse(await asyncio.to_thread(image_pair, run, tiles, first, second), headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def thumbnail(request: Request) -> Response:
+    """Return a run's map as a small picture; its address has the stamp of the drawn events."""
+    run, theme = _run(request), request.path_params["theme"]
+    if theme not in PALETTE:
+        raise UserError(f"A theme is {' or '.join(PALETTE)}; got {theme[:40]!r}.")
+    png = await asyncio.to_thread(thumbnails.thumbnail, run, theme, personal(request).cache)
+    return Response(png, headers=PRIVATE_IMMUTABLE, media_type="image/png")
+
+
+@access(Rule.RUN_READER)
+async def values(request: Request) -> Response:
+    """Return a number for every test image to color the map by: n float32."""
+    run, view = _run(request), request.path_params["view"]
+    drawing = None if view == LIVE else run.drawing(view)
+    return await _when_computed(partial(point_value_bytes, run, drawing, request.path_params["measure"]))
+
+
+@access(Rule.RUN_READER)
+async def labels(request: Request) -> Response:
+    """Return the class IDs of a run's test images, 16 bits each (little-endian), if its data set is not on disk."""
+    stored = _run(request).labels
+    return _binary(b"" if stored is None else stored.astype("<u2").tobytes())
+
+
+@access(Rule.RUN_READER)
+async def columns(request: Request) -> Response:
+    """Return the further columns of the test images that a map can be colored by."""
+    infos = await asyncio.to_thread(column_infos, _run(request), personal(request).data)
+    return JSONResponse(infos, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def column(request: Request) -> Response:
+    """Return a number for every test image from a column: n float32."""
+    run, name = _run(request), request.path_params["name"]
+    return _binary(await asyncio.to_thread(column_bytes, run, personal(request).data, name))
+
+
+@access(Rule.RUN_READER)
+async def rows(request: Request) -> Response:
+    """Test images with every column as CSV; the body has a bit for each image, as in frontend/src/lib/bitmask.ts."""
+    run, length = _run(request), request.headers.get("content-length", "")
+    most = 0 if run.labels is None else len(run.labels) // 6 + 8  # base64
+    if not length.isdigit() or int(length) > most:
+        raise UserError(f"A selection of {run.title} takes at most {most:,} bytes; got {length[:10] or 'unknown'}.")
+    try:
+        bits = np.frombuffer(b64decode(await request.body(), validate=True), np.uint8)
+    except ValueError:
+        raise UserError("A selection is a bit for each image in base64; got something else.") from None
+    content = await asyncio.to_thread(selected_rows_as_csv, run, personal(request).data, bits)
+    return Response(content, headers=NO_STORE, media_type="text/csv")
+
+
+@access(Rule.RUN_READER)
+async def trained_on(request: Request) -> Response:
+    """Images that a run has trained on, with their positions on a map."""
+    run, view = _run(request), request.path_params["view"]
+    if view != LIVE:
+        run.drawing(view)  # raises for a view that is not there
+    points = await asyncio.to_thread(train_points, run, view, personal(request))
+    return JSONResponse(points, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def agreement(request: Request) -> Response:
+    """Return the test images that two runs get right and wrong."""
+    a, b = (personal(request).runs.get(request.path_params[side]) for side in ("a", "b"))
+    return JSONResponse(await asyncio.to_thread(agreement_table, a, b), headers=PRIVATE_IMMUTABLE)
+
+
+def _run(request: Request) -> Run:
+    return personal(request).runs.get(request.path_params["run"])
+
+
+def _step(request: Request) -> int | None:
+    text = request.query_params.get("step")
+    if text is not None and not re.fullmatch("[0-9]{1,9}", text):
+        raise UserError(f"A step is a whole number; got {text[:40]!r}.")
+    return None if text is None else int(text)
+
+
+async def _when_computed(find: Callable[[], bytes | None]) -> Response:
+    """Answer with what `find` returns; with status 202, to be asked again, where that is None for a while."""
+    for _ in range(int(HELD_S / LOOK_S)):
+        content = await asyncio.to_thread(find)
+        if content is not None:
+            return _binary(content)
+        await asyncio.sleep(LOOK_S)
+    return Response(status_code=202, headers=NO_STORE)
+
+
+def _binary(content: bytes) -> Response:
+    return Response(content, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
+
+
+@access(Rule.DATA_READER)
+async def dataset_labels(request: Request) -> Response:
+    """Return the class IDs of a data set's test images, 16 bits each (little-endian)."""
+    tiles = await asyncio.to_thread(_tiles, request)
+    return Response(tiles.labels.tobytes(), headers=PRIVATE_IMMUTABLE, media_type="application/octet-stream")
+
+
+@access(Rule.DATA_READER)
+async def sheet(request: Request) -> Response:
+    """Return a sprite sheet of a data set's test images."""
+    tiles = await asyncio.to_thread(_tiles, request)
+    png = await asyncio.to_thread(tiles.sheet, request.path_params["sheet"], personal(request).cache)
+    return Response(png, headers=PRIVATE_IMMUTABLE, media_type="image/png")
+
+
+def _tiles(request: Request) -> sprites.ImageTiles:
+    dataset, content_hash = request.path_params["dataset"], request.path_params["hash"]
+    if dataset not in DATASETS or not is_run_id(content_hash):
+        raise data_not_found(dataset)
+    tiles = sprites.image_tiles(dataset, personal(request).data)
+    if tiles.hash != content_hash:
+        raise UserError(f"{dataset} has changed on disk: reload the page.")
+    return tiles

@@ -1,0 +1,239 @@
+"""Training form: the fields of `TrainConfig` as widgets, generated from the catalogs."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
+from dmlviz.catalog.backbones import blocks_of
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS, nets_for
+from dmlviz.catalog.parameters import Catalog, Spec
+from dmlviz.config import TrainConfig
+from dmlviz.config.notes import cost_note
+from dmlviz_app.run_views.parameters import bound_widget, parameter_columns, parameter_widget, parameters
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.widgets.url_state import note_event
+
+DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
+OPTIMIZERS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}
+SCHEDULES = {"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}
+SPACES = {True: "Sphere", False: "Free"}
+LABELS = {True: "Used", False: "Unused"}
+PRECISIONS = {False: "32 bits", True: "Mixed"}
+MORE_KEY = "more"
+NO_MINER = "None (whole batch)"
+MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
+
+
+def training_form(
+    ui: UIState,
+    config: TrainConfig,
+    offered: Sequence[str],
+    dataset_note: str,
+    below_data: Callable[[], object],
+) -> None:
+    """Render every setting of the next training: `config` as it is now, data sets `offered`, a note on the chosen."""
+    form = _Form(ui, config)
+    form.data(offered, dataset_note)
+    below_data()
+    form.choice("net", "Net", NETS, nets_for(DATASETS[config.dataset]))
+    form.backbone()
+    left, right = st.columns(2)
+    with left:
+        form.pick("embedding_dim", "Dimensions", sorted({*DIMENSIONS, config.embedding_dim}), str)
+    with right:
+        form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP)
+    form.loss()
+    form.miner()
+    expander = st.expander("More", key=MORE_KEY, on_change=note_event)
+    if expander.open:  # every widget costs each rerun of the page a millisecond, seen or not
+        with expander:
+            form.batches()
+            form.views()
+            form.unseen()
+            form.number("validation_fraction", "Validation share", min_value=0.0, max_value=0.5, step=0.05, format="%g")
+            form._optimizer()
+
+
+def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], names: Sequence[str]) -> None:
+    """Render only the named fields of the config; "loss" stands for the parameters of the loss."""
+    form = _Form(ui, config)
+    renderers: dict[str, Callable[[], None]] = {
+        "dataset": lambda: form.data(offered),
+        "embedding_dim": lambda: form.pick("embedding_dim", "Dimensions", DIMENSIONS, str),
+        "normalize": lambda: form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP),
+        "loss": lambda: parameters(ui, "loss", LOSSES[config.loss], config.loss_params),
+        "miner": form.miner,
+        "views": form.views,
+        "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=MAX_STEP_COUNT, step=100),
+    }
+    for name in names:
+        renderers[name]()
+
+
+_LABELS_HELP = (
+    "Unused: loss and miner never see a label. The positives of an image are its other views, and scores are read out "
+    "with labels afterwards."
+)
+_BLOCKS_HELP = (
+    "0: only the head learns, on features computed once. More: so many of the backbone's last blocks are trained, too, "
+    "on the images themselves, which can then be augmented. Meant for a GPU."
+)
+_PRECISION_HELP = (
+    "Mixed: the net computes with 16-bit numbers, weights and losses keep 32. Faster on a GPU and on processors with "
+    "instructions for bfloat16; slower on others."
+)
+_SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
+
+
+class _Form:
+    """Widgets of the fields of one config."""
+
+    def __init__(self, ui: UIState, config: TrainConfig) -> None:
+        self.ui = ui
+        self.config = config
+
+    def data(self, offered: Sequence[str], note: str = "") -> None:
+        """Render the choice of a data set."""
+        self.choice("dataset", "Data", DATASETS, offered)
+        if note:
+            st.caption(note)
+
+    def choice(self, name: str, label: str, catalog: Catalog[Any], options: Sequence[str] | None = None) -> None:
+        """Render a choice from a catalog, or from `options` of it, with its summary as help."""
+        spec = catalog[getattr(self.config, name)]
+        self.pick(name, label, list(options or catalog), lambda key: catalog[key].title, help=spec.summary)
+
+    def pick(self, name: str, label: str, options: Sequence[Any], text: Callable[[Any], str], **kwargs: Any) -> None:
+        """Render a choice from a few values."""
+        self._controlled(st.selectbox, name, label, options=options, format_func=text, **kwargs)
+
+    def number(self, name: str, label: str, **kwargs: Any) -> None:
+        """Render a number field."""
+        kwargs.setdefault("help", TrainConfig.model_fields[name].description)
+        self._controlled(st.number_input, name, label, **kwargs)
+
+    def _controlled(self, widget: Callable[..., Any], name: str, label: str, **kwargs: Any) -> None:
+        value = getattr(self.config, name)
+        bound_widget(widget, label, f"set.{name}", value, lambda new_value: self.ui.set(name, new_value), **kwargs)
+
+    def loss(self) -> None:
+        """Render the loss, with family, summary, formula and parameters."""
+        spec = LOSSES[self.config.loss]
+        self.pick("loss", "Loss", list(LOSSES), lambda name: f"{LOSSES[name].title} · {LOSSES[name].family}")
+        _explanation(spec)
+        parameters(self.ui, "loss", spec, self.config.loss_params)
+
+    def miner(self) -> None:
+        """Render the miner, if the loss takes tuples."""
+        accepts = LOSSES[self.config.loss].for_params(self.config.loss_params).tuple_kinds
+        miners = [name for name, miner in MINERS.items() if miner.tuple_kind in accepts]
+        if not miners:
+            return
+        bound_widget(
+            st.selectbox,
+            "Miner",
+            "set.miner",
+            self.config.miner or NO_MINER,
+            lambda name: self.ui.set("miner", None if name == NO_MINER else name),
+            options=[NO_MINER, *miners],
+            format_func=lambda name: MINERS[name].title if name in MINERS else NO_MINER,
+        )
+        if self.config.miner is not None:
+            _explanation(MINERS[self.config.miner])
+            parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)
+
+    def backbone(self) -> None:
+        """Render what is trained of the backbone of a data set of features, and how exactly the net computes."""
+        config = self.config
+        if blocks := blocks_of(DATASETS[config.dataset]):
+            self.number("unfrozen_blocks", "Unfrozen blocks", min_value=0, max_value=blocks, step=1, help=_BLOCKS_HELP)
+        left, right = st.columns(2)
+        if config.unfrozen_blocks:
+            with left:
+                self.number("backbone_rate", "Backbone rate", min_value=1e-6, max_value=10.0, step=0.01, format="%g")
+        if config.unfrozen_blocks or config.mixed_precision:
+            with right:
+                self.pick(
+                    "mixed_precision", "Precision", list(PRECISIONS), PRECISIONS.__getitem__, help=_PRECISION_HELP
+                )
+        if config.unfrozen_blocks:
+            st.caption(cost_note(config))
+
+    def batches(self) -> None:
+        """Render the batch sampler."""
+        self.choice("sampler", "Batches", SAMPLERS)
+        left, right = st.columns(2)
+        if SAMPLERS[self.config.sampler].by_class:
+            with left:
+                self.number("classes_per_batch", "P classes", min_value=1, max_value=1000, step=1)
+            with right:
+                self.number("images_per_class", "K images per class", min_value=1, max_value=1000, step=1)
+        else:
+            self.number("batch_size", "Batch size", min_value=1, max_value=4096, step=1)
+
+    def views(self) -> None:
+        """Render whether labels are used, the views of each image, and the strengths of the augmentation."""
+        left, right = st.columns([3, 2])  # "Unused" needs more than half of the sidebar
+        with left:
+            self.pick("use_labels", "Labels", list(LABELS), LABELS.__getitem__, help=_LABELS_HELP)
+        with right:
+            self.number("views", "Views", min_value=1, max_value=8, step=1)
+        self.number("projection_dim", "Projection head", min_value=0, max_value=4096, step=8)
+        st.caption(f"**{AUGMENTATION.title}.** {AUGMENTATION.summary}")
+        strengths = AUGMENTATION.with_defaults(self.config.augmentation)
+        for column, parameter in parameter_columns(AUGMENTATION.parameters):
+            with column:
+                parameter_widget(
+                    parameter,
+                    f"set.augmentation.{parameter.name}",
+                    strengths[parameter.name],
+                    partial(self._set_strength, parameter.name),
+                )
+
+    def _set_strength(self, name: str, strength: float) -> None:
+        self.ui.set("augmentation", check_strengths({**self.config.augmentation, name: strength}))
+
+    def unseen(self) -> None:
+        """Render the classes held out of training."""
+        names = DATASETS[self.config.dataset].classes
+        if len(DATASETS[self.config.dataset].trainable_classes) < len(names):
+            return  # it is tested on other classes anyway
+        bound_widget(
+            st.multiselect,
+            "Held-out classes",
+            "set.held_out_classes",
+            list(self.config.held_out_classes),
+            lambda labels: self.ui.set("held_out_classes", tuple(sorted(labels))),
+            options=list(range(len(names))),
+            format_func=names.__getitem__,
+            placeholder="None",
+            help="Held out, to test generalization to new classes.",
+        )
+
+    def _optimizer(self) -> None:
+        """Render optimizer, schedule, number of steps and seed."""
+        left, right = st.columns(2)
+        with left:
+            self.pick("optimizer", "Optimizer", list(OPTIMIZERS), OPTIMIZERS.__getitem__)
+            self.number("steps", "Steps", min_value=1, max_value=max(MAX_STEP_COUNT, self.config.steps), step=100)
+        with right:
+            self.number("learning_rate", "Learning rate", min_value=1e-6, max_value=10.0, step=1e-4, format="%g")
+            self.pick("schedule", "Schedule", list(SCHEDULES), SCHEDULES.__getitem__)
+        left, right = st.columns(2)
+        with left:
+            self.number("weight_decay", "Weight decay", min_value=0.0, max_value=1.0, step=1e-4, format="%g")
+        with right:
+            self.number("seed", "Seed", min_value=0, max_value=2**31 - 1, step=1)
+
+
+def _explanation(choice: Spec) -> None:
+    st.caption(choice.summary)
+    if choice.formula:
+        # In the text, not on a line of its own: there a long formula can go over to the next line.
+        st.markdown(rf"$\displaystyle {choice.formula}$")

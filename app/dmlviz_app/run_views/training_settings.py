@@ -1,0 +1,155 @@
+"""Draft of the next training config: defaults, the loss's recommendations, and the user's changes."""
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from dmlviz.catalog.backbones import blocks_of
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import nets_for
+from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+
+SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
+_LOSS: str = TrainConfig.model_fields["loss"].default
+_DIMENSIONS: int = TrainConfig.model_fields["embedding_dim"].default
+_ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
+
+
+@dataclass
+class TrainingDraft:
+    """The settings of the next training.
+
+    `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
+    holds the parameters of losses, miners and projections, by role and name ("loss.triplet"). `notes` are the
+    sentences about what could not be done.
+    """
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, dict[str, Any]] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+
+    def config(self, dataset: str) -> TrainConfig:
+        """Build the config of the next training; `dataset` is used while none is selected."""
+        loss = self._loss()
+        miner = self.settings.get("miner", loss.recommended.get("miner"))
+        fields: dict[str, Any] = {
+            "dataset": dataset,
+            "loss_params": self.changed_params("loss", loss.name),
+        } | self.settings
+        if miner is not None:
+            fields["miner_params"] = self.changed_params("miner", miner)
+        return TrainConfig(**fields)
+
+    def set(self, name: str, value: Any) -> None:
+        """Set one field of the next training; what no longer goes with it is dropped.
+
+        A value that does not go with the others is left out, and noted in a sentence.
+        """
+        self.messages.clear()
+        before = dict(self.settings)
+        try:
+            self._set(name, value)
+            self.config(_ANY_DATASET)
+        except UserError as error:
+            self.settings = before
+            self.messages.append(str(error))
+
+    def _set(self, name: str, value: Any) -> None:
+        self.settings[name] = value
+        self._drop_invalid(name)
+        others = {key: setting for key, setting in self.settings.items() if key != name}
+        try:
+            default = _LOSS if name == "loss" else getattr(replace(self, settings=others).config(_ANY_DATASET), name)
+        except UserError:  # the others make sense with this value only
+            return
+        # The default data set depends on what is on disk, so that a chosen one is always written down.
+        if value == default and name != "dataset":
+            self.settings = others
+
+    def load(self, config: TrainConfig) -> None:
+        """Set up the next training as this one."""
+        self.messages.clear()
+        roles: dict[str, tuple[Catalog[Any], str, dict[str, Any]]] = {"loss": (LOSSES, config.loss, config.loss_params)}
+        if config.miner is not None:
+            roles["miner"] = (MINERS, config.miner, config.miner_params)
+        for role, (catalog, name, values) in roles.items():
+            defaults = self._default_params(role, catalog[name], config.embedding_dim)
+            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != defaults[key]}
+        self.settings = {"dataset": config.dataset}
+        if config.loss != _LOSS:
+            self.settings["loss"] = config.loss
+        if config.embedding_dim != _DIMENSIONS:
+            self.settings["embedding_dim"] = config.embedding_dim
+        if not config.use_labels:
+            self.settings["use_labels"] = False
+        recommended = self.config(config.dataset)
+        for name in SETTINGS:
+            if getattr(config, name) != getattr(recommended, name):
+                self.settings[name] = getattr(config, name)
+
+    def set_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
+        """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
+        changes = self.params.setdefault(f"{role}.{choice.name}", {})
+        changes.pop(parameter.name, None)
+        if value != self._default_params(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))[parameter.name]:
+            changes[parameter.name] = value
+        self._drop_invalid()
+
+    @staticmethod
+    def _default_params(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
+        """Default parameters."""
+        if role == "loss":
+            return LOSSES[choice.name].params_in(dimensions)
+        return {parameter.name: parameter.default for parameter in choice.parameters}
+
+    def changed_params(self, role: str, choice: str) -> dict[str, Any]:
+        """Return the parameters that differ from their defaults, by name."""
+        return self.params.get(f"{role}.{choice}", {})
+
+    def _loss(self) -> LossSpec:
+        loss = LOSSES[self.settings.get("loss", _LOSS)]
+        return loss.for_params(self.changed_params("loss", loss.name))
+
+    def _drop_invalid(self, keep: str = "") -> None:
+        """Drop settings that do not go with the data set or the loss, but for the setting named `keep`."""
+        dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
+        takes = {"", *self._loss().tuple_kinds}
+        unlabeled = self.settings.get("use_labels") is False
+
+        def takes_features() -> bool:
+            return dataset.features is not None and not self.settings.get("unfrozen_blocks")
+
+        misfits: dict[str, Callable[[Any], object]] = {
+            "corrections": lambda revision: revision and keep == "dataset",
+            "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
+            "classes_per_batch": lambda classes: classes > len(dataset.classes),
+            **{name: partial(operator.lt, most) for name, most in dataset.most.items()},
+            "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,
+            "sampler": lambda name: (
+                SAMPLERS[name].tuple_kind not in takes
+                or (unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
+            ),
+            "net": lambda name: name not in nets_for(dataset),
+            "unfrozen_blocks": lambda count: count > blocks_of(dataset),
+            "backbone_rate": lambda _: not blocks_of(dataset),
+            "views": lambda count: count < 2 if unlabeled else count > 1 and takes_features(),
+            "augmentation": lambda strengths: takes_features() if strengths else self.settings.get("views", 1) > 1,
+        }
+        for name, is_misfit in misfits.items():
+            if name != keep and name in self.settings and is_misfit(self.settings[name]):
+                del self.settings[name]
+
+    def choices(self) -> dict[str, Spec]:
+        """Return the selected specs that have parameters, by role."""
+        loss = self._loss()
+        miner = self.settings.get("miner", loss.recommended.get("miner"))
+        specs: dict[str, Spec] = {"loss": loss}
+        if miner is not None:
+            specs["miner"] = MINERS[miner]
+        return specs

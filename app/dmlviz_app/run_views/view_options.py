@@ -1,0 +1,50 @@
+"""Options of Explore: figures, projections with their cautions, colors."""
+
+from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.projection_engines import Engine
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.reference_projections import REFERENCES
+from dmlviz.config import ProjectionConfig
+from dmlviz_app.protocol.maps import MethodInfo
+
+# The contents of the drawer below the map, by title, the default first: figures, queries, all scores.
+SCORES = "scores"
+QUERIES = "queries"
+CURVES = {
+    name: FIGURES[name].title
+    for name in (
+        "recall_at_k",
+        "roc",
+        "precision_recall",
+        "distance_histogram",
+        "confusion_matrix",
+        "training_curves",
+    )
+} | {QUERIES: "Queries", SCORES: "All scores"}
+COMPARED_CURVES = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
+COLOR_MODES = {
+    "class": "Class",
+    "error": "Error",
+    "faithfulness": "Faithfulness",
+    "center": "Distance to class center",
+}
+COLUMN = "column."  # before the name of a column that points are colored by
+PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params", "subset"))
+OURS: Engine = "dmlviz"
+TAUGHT = "It was drawn with the classes: that they lie apart here says nothing about the embedding."
+
+
+def is_color(name: object) -> bool:
+    """Return whether this is something that points can be colored by: a key of `COLOR_MODES`, or a column."""
+    return isinstance(name, str) and (name in COLOR_MODES or (name.startswith(COLUMN) and len(name) <= 100))
+
+
+def projection_views() -> list[str]:
+    """Return the projections that a worker draws on request: all but those that a run plays by itself."""
+    return [name for name, spec in PROJECTIONS.items() if not spec.native]
+
+
+def projection_infos() -> dict[str, MethodInfo]:
+    """Collect title and caution of every projection, by name."""
+    specs = [*PROJECTIONS.values(), *REFERENCES.values()]
+    return {spec.name: {"title": spec.title, "caution": spec.caution} for spec in specs}

@@ -1,0 +1,217 @@
+"""The state of the interface: one typed object per session, and the address that holds all of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from dmlviz.catalog.parameters import Spec
+from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
+from dmlviz.catalog.reference_projections import REFERENCES
+from dmlviz.config import ProjectionConfig
+from dmlviz.lessons import LESSONS, Lesson, Task
+from dmlviz.runs.run import LIVE
+from dmlviz_app.run_views import seen_view
+from dmlviz_app.run_views import view_query as explore_query
+from dmlviz_app.run_views.seen_view import SeenView
+from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.training_settings import TrainingDraft
+from dmlviz_app.run_views.view_options import OURS, PROJECTION_FIELDS, projection_views
+from dmlviz_app.widgets import url_state
+
+PAGE = "explore"
+KEY = f"page.{PAGE}"
+MAX_DIMENSION = 1 << 20  # of an embedding, where only the number of images is known
+_PROJECTION_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for name in PROJECTION_FIELDS}
+
+
+@dataclass
+class UIState(TrainingDraft):
+    """A person's choices: settings of the next training, the run and view that are shown.
+
+    Attributes:
+        run: Id of the run; None for the one that comes with the program.
+        view: "live", or the name of a projection.
+        previous_view: The view before this one, to which `restore_view` returns.
+        subset: The test images that alone are projected; None for all. The live view shows all.
+        whole_view: The view of all test images, to which `show_whole` returns.
+        projection_overrides: Fields of the projection's config that differ from their defaults.
+        beside: Whether the map of the other engine is shown beside the projection's.
+        seen: What the browser said last of the pin, the selection and the step.
+        curves: The figure in the drawer *Curves*; None while it is closed.
+        lesson: Name of the lesson that is open, as a teacher's link asks for it.
+        task: Number of its task, from 1.
+        guess: Number of the person's guess, from 1.
+        unknown_query: Parameters of the URL that the app does not know; they are kept.
+        last_query: The query that was last read from the URL or written there.
+    """
+
+    run: str | None = None
+    view: str = LIVE
+    previous_view: str = LIVE
+    subset: Selection | None = None
+    whole_view: str = LIVE
+    projection_overrides: dict[str, Any] = field(default_factory=dict)
+    beside: bool = False
+    seen: SeenView = field(default_factory=SeenView)
+    curves: str | None = None
+    lesson: str | None = None
+    task: int = 1
+    guess: int | None = None
+    unknown_query: dict[str, str] = field(default_factory=dict)
+    last_query: dict[str, str] | None = None
+
+    def projection(self) -> ProjectionConfig | None:
+        """Return the shown projection; None for the live view."""
+        if self.view == LIVE:
+            return None
+        params = self._params(self._spec(self.projection_overrides.get("engine", OURS)))
+        subset = None if self.subset is None else self.subset.word
+        return ProjectionConfig(method=self.view, params=params, subset=subset, **self.projection_overrides)
+
+    def second_projection(self) -> ProjectionConfig | None:
+        """Return the same projection by the other engine if it is shown beside; None otherwise."""
+        config = self.projection() if self.beside and self.view in REFERENCES else None
+        return None if config is None else config.by("reference" if config.engine == OURS else OURS)
+
+    def params_with(self, engine: Engine) -> dict[str, Any]:
+        """Return the parameters that the shown method has, or would have, when this engine draws it."""
+        spec = self._spec(engine)
+        return spec.with_defaults(self._params(spec))
+
+    def _params(self, spec: ProjectionSpec) -> dict[str, Any]:
+        """Return the parameters that were set; for a subset too small for a default, also the largest allowed value."""
+        chosen = self.changed_params("view", spec.name)
+        if self.subset is None or spec.limits is None:
+            return chosen
+        limits = spec.limits(self.subset.count, MAX_DIMENSION)
+        fitted = {
+            one.name: limits[one.name]
+            for one in spec.parameters
+            if limits.get(one.name, one.default) < one.default and limits[one.name] >= (one.minimum or 0)
+        }
+        return fitted | chosen
+
+    def _spec(self, engine: Engine) -> ProjectionSpec:
+        return declaration(self.view, engine)
+
+    def set_view(self, view: str) -> None:
+        """Choose a view, to which `restore_view` is the opposite."""
+        self.previous_view, self.view = self.view, view
+        if view == LIVE:
+            self.subset = None
+        if view not in REFERENCES:
+            self.projection_overrides.pop("engine", None)
+            self.beside = False
+
+    def restore_view(self) -> None:
+        """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
+        self.view = self.previous_view if self.previous_view != self.view else LIVE
+        self.previous_view, self.projection_overrides, self.beside = LIVE, {}, False
+        if self.view == LIVE:
+            self.subset = None
+
+    def project_subset(self, subset: Selection) -> None:
+        """Project these images alone, by the method of the map that is shown, or of the last one."""
+        if self.subset is None:
+            self.whole_view = self.view
+        self.subset = subset
+        if self.view == LIVE:
+            self.set_view(self.previous_view if self.previous_view != LIVE else projection_views()[0])
+
+    def show_projection(self, config: ProjectionConfig | None, dataset: str) -> None:
+        """Show a projection of a run of this data set as it was asked for before; None for the live view."""
+        self.set_view(LIVE if config is None else config.method)
+        if config is None:
+            return
+        spec = declaration(config.method, config.engine)
+        self.drop_projection(config.method)
+        self.set_projection(**{name: getattr(config, name) for name in PROJECTION_FIELDS})
+        for parameter in spec.parameters:
+            if parameter.name in config.params:
+                self.set_param("view", spec, parameter, config.params[parameter.name])
+        self.subset = None if config.subset is None else Selection.decode(f"{dataset}.{config.subset}")
+
+    def show_whole(self) -> None:
+        """Show all images again, on the map that was shown before."""
+        self.subset = None
+        self.set_view(self.whole_view)
+
+    def set_projection(self, **fields: Any) -> None:
+        """Set engine, dimensions, seed and epochs of a projection; raise UserError where they do not go together."""
+        ProjectionConfig(**({} if self.view == LIVE else {"method": self.view}) | fields)
+        self.projection_overrides = {
+            name: value for name, value in fields.items() if value != _PROJECTION_DEFAULTS[name]
+        }
+
+    def drop_projection(self, view: str) -> None:
+        """Reset every parameter of a view to its default, for both engines."""
+        for spec in (PROJECTIONS.get(view), REFERENCES.get(view)):
+            if spec is not None:
+                self.params.pop(f"view.{spec.name}", None)
+
+    def choices(self) -> dict[str, Spec]:
+        """Return the specs that have parameters, by role, including the shown projection."""
+        if self.view == LIVE:
+            return super().choices()
+        return super().choices() | {"view": self._spec(self.projection_overrides.get("engine", OURS))}
+
+    @property
+    def active_task(self) -> tuple[Lesson, Task] | None:
+        """The lesson and the task of it that are under way."""
+        if self.lesson is None:
+            return None
+        lesson = LESSONS[self.lesson]
+        return lesson, lesson.tasks[self.task - 1]
+
+    def start_task(self, lesson: str | None, task: int = 1) -> None:
+        """Begin a task: its settings in place of what was set; None ends the lesson and leaves everything else."""
+        self.lesson, self.task, self.guess = lesson, task, None
+        if self.active_task is not None:
+            dataset = {name: value for name, value in self.settings.items() if name == "dataset"}
+            task_state = UIState.from_query(explore_query.settings_from_query(self.active_task[1]))
+            self.settings, self.params = dataset | task_state.settings, task_state.params
+            self.show(None)
+
+    def show(self, run: str | None) -> None:
+        """Show another run, from its own side."""
+        self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
+        self.beside, self.subset, self.whole_view = False, None, LIVE
+        self.seen = SeenView(selected=self.seen.selected)
+
+    def select_images(self, selected: Selection | None, pinned: int | None = None) -> None:
+        """Select these test images on the map, and pin one of them."""
+        self.seen = SeenView(self.seen.pinned if pinned is None else pinned, self.seen.step, selected)
+        query = {"select": "" if selected is None else selected.encode}
+        seen_view.ask(PAGE, query if pinned is None else query | {"pin": str(pinned)})
+
+    def to_query(self) -> dict[str, str]:
+        """Encode the state as URL parameters, without defaults and without what the browser writes."""
+        return explore_query.encode(self)
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "UIState":
+        """Decode URL parameters; what cannot be followed becomes a message."""
+        state = cls()
+        explore_query.decode(query, state)
+        return state
+
+
+def current() -> UIState:
+    """Return this session's state of Explore."""
+    return url_state.get_or_create(UIState, KEY)
+
+
+def saved_state() -> UIState:
+    """Return the state in which Explore was left, for other pages to change or to link to."""
+    state = url_state.peek(UIState, KEY)
+    if state is None:
+        state = st.session_state[KEY] = UIState()
+    return state
+
+
+def publish(ui: UIState) -> None:
+    """Write the state to the address, where it changed."""
+    url_state.write_url(ui)

@@ -1,0 +1,1 @@
+"""Runs: every run that a person sees, the queue and the limits."""

@@ -1,0 +1,223 @@
+"""State and props of the run list."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.runs.damage import damage_summary
+from dmlviz.runs.damage_cache import run_damage
+from dmlviz.runs.quota import run_size
+from dmlviz.runs.run import Run, UnreadableRunError
+from dmlviz.runs.store import DamagedRun
+from dmlviz.storage.text import counted
+from dmlviz_app.people.personal_runs import SHARING, OwnRuns
+from dmlviz_app.people.policy import Action
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunListProps, SharedRun
+from dmlviz_app.run_views import thumbnails
+from dmlviz_app.server.event_stream import LIVE_PHASES
+from dmlviz_app.server.housekeeping import evicted_titles
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets import navigation
+
+KEY = "page.runs"
+SORTS = ("newest", "score", "size")
+GROUPS = ("all", "mine", "shared", "shelf", "others")
+KEPT_FILES = ("embeddings.npy", "labels.npy", "weights.safetensors", "metrics.json")
+SCORES = ("precision_at_1", "map_at_r")
+
+
+@dataclass
+class RunListState:
+    """Sort order and search text of the run list, and whose runs it shows.
+
+    `deleted` is the run (id and title) that can be brought back by a click, `note` the sentence about what was done or
+    could not be.
+    """
+
+    sort: str = SORTS[0]
+    search: str = ""
+    group: str = GROUPS[0]
+    deleted: tuple[str, str] | None = None
+    note: str = ""
+    last_query: dict[str, str] | None = None
+
+    def to_query(self) -> dict[str, str]:
+        """Encode the state as URL parameters, without defaults."""
+        chosen = {"sort": (self.sort, SORTS[0]), "search": (self.search, ""), "group": (self.group, GROUPS[0])}
+        return {name: value for name, (value, default) in chosen.items() if value != default}
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "RunListState":
+        """Decode URL parameters; invalid ones are ignored."""
+        sort, group = query.get("sort", ""), query.get("group", "")
+        return cls(
+            sort if sort in SORTS else SORTS[0], query.get("search", "")[:80], group if group in GROUPS else GROUPS[0]
+        )
+
+    def act(self, what: str, run: str, value: Any, runs: OwnRuns) -> None:
+        """Apply a card action; on failure set `note`."""
+        self.note, self.deleted = "", None
+        try:
+            if what == "rename":
+                runs.rename(run, str(value))
+            elif what == "tags":
+                runs.tag(run, [str(tag) for tag in value])
+            elif what == "pin":
+                runs.pin(run, bool(value))
+            elif what == "delete":
+                title = _title(run, runs)
+                runs.delete(run)
+                self.deleted = run, title
+            elif what == "restore":
+                runs.restore(run)
+            elif what == "share":
+                runs.share(run, value)
+            elif what == "say":
+                self.note = str(value)[:300]
+        except UserError as error:
+            self.note = str(error)
+
+
+def run_list_props(ui: RunListState, services: Services) -> RunListProps:
+    """Props of the run list."""
+    deleted = DeletedRun(run=ui.deleted[0], title=ui.deleted[1]) if ui.deleted is not None else None
+    limit = services.person.limits.disk
+    disk = DiskUse(
+        used=services.runs.used() if limit is None else services.used(),
+        limit=services.disk_limit if limit is None else limit,
+        gone=evicted_titles(services),
+    )
+    return {
+        "cards": cards(services),
+        "sort": ui.sort,
+        "search": ui.search,
+        "group": ui.group,
+        "disk": disk,
+        "deleted": deleted,
+        "note": ui.note,
+        "import": f"{ROUTES}/runs/import",
+        "explore": navigation.query("explore"),
+        "compare": navigation.query("compare"),
+    }
+
+
+def _title(run: str, runs: OwnRuns) -> str:
+    """Title of a run that may be damaged; raise RunNotFoundError where there is none."""
+    try:
+        return runs.get(run).title
+    except UnreadableRunError as error:
+        return DamagedRun(error.path.parent, error).title
+
+
+def cards(services: Services) -> list[RunCardProps]:
+    """Cards of all runs: unreadable ones first, then the newest first."""
+    runs, damaged = services.runs.look_at_all()
+    return [damaged_card(run, services) for run in damaged] + [card(run, services) for run in runs]
+
+
+def damaged_card(run: DamagedRun, services: Services) -> RunCardProps:
+    """Card of a run whose settings cannot be read: the damaged file and the remaining files."""
+    files = sorted({path.name for path in run.path.iterdir() if path.name in KEPT_FILES})
+    remaining = (
+        f" Its folder still holds {', '.join(files)}, which you can still read with other tools." if files else ""
+    )
+    return RunCardProps(
+        **_sharing(run, services),
+        tags=[],
+        pinned=False,
+        badges=[],
+        scores={},
+        tested=None,
+        state="damaged",
+        damage=f"{run.error.description}, so the run cannot be opened.{remaining}",
+        readable=False,
+        created=run.touched.isoformat(),
+        bytes=run_size(run.path),
+        export=None,
+        portrait=None,
+    )
+
+
+def card(run: Run, services: Services) -> RunCardProps:
+    """Card of a run."""
+    bundled = services.runs.is_bundled(run)
+    scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
+    status = services.jobs.status(run.id)
+    damage = () if status.phase in LIVE_PHASES else run_damage(run, services.runs.damage_cache)
+    return RunCardProps(
+        **_sharing(run, services),
+        tags=run.tags,
+        pinned=run.pinned,
+        badges=setting_badges(run),
+        scores=scores,
+        tested=_tested(run) if scores else None,
+        state=status.phase,
+        machine=status.machine or run.info.get("machine", ""),
+        damage=damage_summary(run, damage),
+        readable=True,
+        created=None if bundled else run.created.isoformat(),
+        bytes=run_size(run.path),
+        export=f"{ROUTES}/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
+        portrait=f"{ROUTES}/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
+    )
+
+
+def _sharing(run: Run | DamagedRun, services: Services) -> SharedRun:
+    """Return the owner part of a card; nothing on sharing if there is only one person."""
+    runs = services.runs
+    payload = SharedRun(run=run.id, title=run.title, read_only=runs.is_bundled(run))
+    access = runs.access(run.id) if services.person.may(Action.MEET) else None
+    if access is None:
+        return payload
+    entry = access.entry
+    offered: list[str] = [name for name, action in SHARING.items() if services.person.may(action)]
+    owner = "" if entry is None else entry.name
+    payload["sharing"] = {
+        "group": access.group,
+        "owner": owner if access.group != "mine" else "",
+        "visibility": "private" if entry is None else entry.visibility,
+        "offered": offered if access.may_change and not payload["read_only"] and len(offered) > 1 else [],
+        "key": entry.key if entry is not None and access.may_change else "",
+    }
+    payload["read_only"] = payload["read_only"] or not access.may_change
+    return payload
+
+
+def _tested(run: Run) -> int | None:
+    """Number of test images scored."""
+    try:
+        labels = run.labels
+    except DamagedFileError:
+        return None
+    return None if labels is None else len(labels)
+
+
+def setting_badges(run: Run) -> list[str]:
+    """Return short labels that distinguish runs; a training of another program has no known settings."""
+    config = run.config
+    space = "sphere" if config.normalize else "free"
+    if not DATASETS[config.dataset].trainable:
+        kind = ["recorded", counted(run.steps, "step")] if run.recorded else ["imported"]
+        return [DATASETS[config.dataset].title, f"{config.embedding_dim}-d {space}", *kind]
+    badges = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
+    badges += [MINERS[config.miner].title] if config.miner is not None else []
+    return [
+        *badges,
+        NETS[config.net].title,
+        f"{config.embedding_dim}-d {space}",
+        counted(config.steps, "step"),
+        *(["labels corrected"] if config.corrections else []),
+        *([] if config.use_labels else ["labels unused"]),
+        *([f"{config.views} views"] if config.views > 1 else []),
+        *(["augmented"] if config.augmentation else []),
+        *([f"{config.projection_dim}-d head"] if config.projection_dim else []),
+        *([f"unfrozen blocks: {config.unfrozen_blocks}"] if config.unfrozen_blocks else []),
+        *(["mixed precision"] if config.mixed_precision else []),
+        *([f"seed {config.seed}"] if config.seed else []),
+    ]

@@ -1,0 +1,1 @@
+"""Server of all routes and pages: services, access rules, middleware, monitoring, hosting."""

@@ -1,0 +1,87 @@
+"""Access rules: every route declares one rule, and none is answered before its rule is met.
+
+A forbidden resource is refused with the same words as a missing one (404), so that its existence stays unknown.
+"""
+
+import asyncio
+import enum
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from functools import wraps
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dmlviz.errors import UserError
+from dmlviz_app.people.policy import Action
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.services import Services, services
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+RUN_PARAMETERS = ("run", "a", "b")  # the parts of an address that name a run
+
+
+class Rule(enum.Enum):
+    """A rule on the people who may call a route."""
+
+    ANYONE = "anyone, logged in or not"
+    VISITOR = "those who may look at anything"
+    RUN_READER = "those who may see every run that the address names"
+    DATA_READER = "those who may see the data set that the address names"
+
+
+def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
+    """Return a decorator that declares a route's rule and checks it; the route gets the services of the person."""
+
+    def declare(endpoint: Endpoint) -> Endpoint:
+        @wraps(endpoint)
+        async def checked(request: Request) -> Response:
+            if rule is not Rule.ANYONE:
+                here = personal_services(request)
+                if not here.person.may(Action.SEE):
+                    return JSONResponse({"error": "Log in first."}, 401, {"Cache-Control": "no-store"})
+                await asyncio.to_thread(_check, rule, request, here)
+                request.state.services = here
+            return await endpoint(request)
+
+        checked.access_rule = rule  # type: ignore[attr-defined]
+        return checked
+
+    return declare
+
+
+def personal(request: Request) -> Services:
+    """Return the services of the person who asks, in a route whose rule was checked."""
+    here: Services = request.state.services
+    return here
+
+
+def personal_services(request: Request) -> Services:
+    """Return the services as the person may use them who sends a request."""
+    here = services()
+    return here.for_person(here.identity.of_request(request))
+
+
+async def while_visible(blocks: AsyncGenerator[str], here: Services, run: str) -> AsyncIterator[str]:
+    """Pass on an event stream until its run is no longer visible to the person who listens."""
+    async with aclosing(blocks):
+        async for block in blocks:
+            if not here.runs.sees(run):
+                return
+            yield block
+
+
+def _check(rule: Rule, request: Request, here: Services) -> None:
+    if rule is Rule.RUN_READER:
+        for name in RUN_PARAMETERS:
+            if name in request.path_params:
+                here.runs.get(request.path_params[name])
+    elif rule is Rule.DATA_READER:
+        dataset = request.path_params["dataset"]
+        if not here.datasets.may_train_on(dataset) and all(run.config.dataset != dataset for run in here.runs.list()):
+            raise data_not_found(dataset)
+
+
+def data_not_found(dataset: str) -> UserError:
+    """Return the error for a data set that does not exist, has changed, or may not be seen."""
+    return UserError(f"There is no data set {dataset[:40]!r} of that hash.")

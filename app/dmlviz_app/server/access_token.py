@@ -1,0 +1,142 @@
+"""The token that a browser must know to get in, where the server is open to a network; the code of a class will do."""
+
+import hashlib
+import hmac
+from urllib.parse import parse_qs, parse_qsl, urlencode
+
+from starlette.datastructures import URL
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dmlviz.errors import UserError
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.monitoring_routes import STREAMLIT_METRICS
+from dmlviz_app.server.services import services
+
+COOKIE = "dmlviz_access"
+PARAMETER = "token"
+CODE = "code"  # the part of a link that has the code of a class
+MAX_FORM_BYTES = 1000
+_YEAR_S = 365 * 24 * 3600
+NO_STORE = {"Cache-Control": "no-store"}
+_FORM = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>dmlviz</title>
+<style>
+  :root {{ color-scheme: light dark; }}
+  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 32rem; margin: 15vh auto; padding: 0 1rem; }}
+  h1 {{ font-size: 1.25rem; }}
+  form {{ display: flex; gap: .5rem; }}
+  input {{ flex: 1; }}
+  input, button {{ font: inherit; padding: .4rem .75rem; border-radius: 8px; border: 1px solid #8888; }}
+  button {{ background: #4c56c0; color: #fff; border-color: #4c56c0; }}
+  [role=alert] {{ color: light-dark(#b3261e, #ff8a80); }}
+</style>
+<h1>This server asks for its access token</h1>
+<p>It is the last part of the link that <code>dmlviz serve</code> printed: what follows <code>token=</code>.
+  In a class, it is the code on the board.</p>
+<form method="post">
+  <input type="password" name="token" aria-label="Access token" autocomplete="current-password" autofocus required>
+  <button>Open</button>
+</form>
+{note}
+</html>
+"""
+_NOTE = '<p role="alert">{refusal}</p>'
+
+
+class AccessTokenMiddleware:
+    """ASGI middleware: lets in who shows the token, in the address once, in a cookie from then on, or in a header.
+
+    A class's code does the same while the class is open, so that students need no token.
+
+    Health routes stay open, so that a container's own check needs no token; the metrics check for themselves who asks.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, base_path: str = "") -> None:
+        self.app = app
+        self.token = token
+        self.mark = hashlib.sha256(f"{COOKIE} {token}".encode()).hexdigest()  # the cookie does not hold the token
+        self.path = base_path or "/"
+        names = ("health", "health/ready", "metrics")
+        self.open = (*(f"{base_path}/{ROUTES}/{name}" for name in names), f"{base_path}{STREAMLIT_METRICS}")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, let its browser in, or refuse it with status 401; a WebSocket is closed."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        if scope["type"] == "http" and self.is_token(connection.query_params.get(PARAMETER, "")):
+            await welcome(connection.url, self.mark, self.path)(scope, receive, send)
+        elif self.is_admitted(connection):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http" and self.has_code(connection):
+            await welcome(connection.url, self.mark, self.path)(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": "access token"})
+        else:
+            await (await self.answer(Request(scope, receive)))(scope, receive, send)
+
+    def is_admitted(self, connection: HTTPConnection) -> bool:
+        """Return whether it has the cookie or the header, or asks for what is open."""
+        return (
+            connection.scope["path"] in self.open
+            or hmac.compare_digest(connection.cookies.get(COOKIE, "").encode(), self.mark.encode())
+            or self.is_token(connection.headers.get("authorization", "").removeprefix("Bearer "))
+        )
+
+    def has_code(self, connection: HTTPConnection) -> bool:
+        """Return whether its address holds the code of a class that is open."""
+        code = connection.query_params.get(CODE, "")
+        try:
+            return bool(code) and is_class_code(code, connection)
+        except UserError:  # the form says it when a code is typed
+            return False
+
+    def is_token(self, text: str) -> bool:
+        """Return whether this is the token, in constant time."""
+        return hmac.compare_digest(text.encode(), self.token.encode())
+
+    async def answer(self, request: Request) -> Response:
+        """Return a form for a page, a sentence for other requests, and a redirect for the right form."""
+        sent = request.method == "POST" and request.headers.get("content-type") == "application/x-www-form-urlencoded"
+        refusal = "This is not the token of this server."
+        if sent:
+            text = await _form_token(request)
+            try:
+                if self.is_token(text) or is_class_code(text, request):
+                    return welcome(request.url, self.mark, self.path)
+            except UserError as error:
+                refusal = str(error)
+        if "text/html" not in request.headers.get("accept", ""):
+            sentence = "This server asks for its access token: open the link that it printed when it started."
+            return JSONResponse({"error": sentence}, 401, NO_STORE)
+        note = _NOTE.format(refusal=refusal) if sent or PARAMETER in request.query_params else ""
+        return HTMLResponse(_FORM.format(note=note), 401, NO_STORE)
+
+
+def is_class_code(text: str, connection: HTTPConnection) -> bool:
+    """Return whether this is the code of an open class; raise UserError after too many wrong codes from an address."""
+    return services().classrooms.is_code(text, "" if connection.client is None else connection.client.host)
+
+
+def welcome(url: URL, mark: str, path: str) -> Response:
+    """Redirect to the same address without the token, from now on with the cookie."""
+    rest = [pair for pair in parse_qsl(url.query, keep_blank_values=True) if pair[0] != PARAMETER]
+    # Relative, so that it holds behind a proxy that cuts a path off.
+    here = "./" + url.path.rpartition("/")[2] + (f"?{urlencode(rest)}" if rest else "")
+    answer = RedirectResponse(here, 303, NO_STORE)
+    answer.set_cookie(COOKIE, mark, max_age=_YEAR_S, path=path, httponly=True, samesite="lax")
+    return answer
+
+
+async def _form_token(request: Request) -> str:
+    if int(request.headers.get("content-length", MAX_FORM_BYTES + 1)) > MAX_FORM_BYTES:
+        return ""
+    return parse_qs((await request.body()).decode("latin-1")).get(PARAMETER, [""])[0].strip()

@@ -1,0 +1,67 @@
+"""Deletion by size and age: runs beyond the limit, those of guests after a day, what cannot be restored any more."""
+
+import contextlib
+import time
+
+from dmlviz.catalog import custom_datasets
+from dmlviz.data import backbone_weights
+from dmlviz.errors import UserError
+from dmlviz.runs.quota import enforce
+from dmlviz.runs.trash import TRASH_RETENTION_S
+from dmlviz.storage.disk_space import remove_stale_folders
+from dmlviz_app.people.people import GUEST_RETENTION_S
+from dmlviz_app.server.services import Services
+
+INTERVAL_S = 60.0  # seconds between two looks for what has expired
+_cleaned_s = -INTERVAL_S
+
+
+def enforce_quota(here: Services) -> None:
+    """Delete old runs beyond the disk limit; once a minute also what guests left, and what was deleted long ago."""
+    global _cleaned_s
+    in_use = _runs_in_use(here)
+
+    def is_kept(run: str) -> bool:
+        return run in in_use or any(entry.pinned for entry in here.run_owners.entries(run))
+
+    for run in enforce(here.store, here.disk_limit, is_kept):
+        entries = here.run_owners.entries(run.id)
+        here.evicted.extend([(entry.title, entry.holder) for entry in entries] or [(run.title, "")])
+        here.run_owners.forget(run.id)
+    if time.monotonic() - _cleaned_s >= INTERVAL_S:
+        _cleaned_s = time.monotonic()
+        clean_up(here)
+
+
+def evicted_titles(here: Services) -> list[str]:
+    """Return the titles of this person's runs that were deleted to make room, the last 20."""
+    return [title for title, holder in here.evicted if holder == here.person.owner][-20:]
+
+
+def clean_up(here: Services) -> None:
+    """Delete what has expired, but no run that is in use."""
+    in_use, owners = _runs_in_use(here), here.run_owners
+    here.features.expire()
+    here.store.trash.empty()
+    here.store.remove_stale_folders()
+    remove_stale_folders(here.data / custom_datasets.FOLDER)
+    for run, entry in owners.expired(GUEST_RETENTION_S):
+        if len(owners.entries(run)) > 1:
+            owners.remove(run, entry.holder)
+        elif run not in in_use:
+            with contextlib.suppress(UserError):  # it is gone already, or another process writes it
+                here.store.delete(run)
+            here.store.trash.remove(run)
+            owners.forget(run)
+    for dataset, entry in here.data_owners.expired(GUEST_RETENTION_S):
+        if here.data_owners.remove(dataset, entry.holder):
+            with contextlib.suppress(UserError):
+                backbone_weights.remove_dataset(here.data, dataset)
+            here.data_owners.forget(dataset)
+    backbone_weights.remove_unused(here.data)
+    folders = here.store.folder, here.store.trash.folder
+    owners.sweep(lambda run: any((folder / run).is_dir() for folder in folders), TRASH_RETENTION_S)
+
+
+def _runs_in_use(here: Services) -> set[str]:
+    return {*here.audience.viewed_runs(), *(job.order.run for job, _ in here.scheduler.running_for())}

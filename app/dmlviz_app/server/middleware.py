@@ -1,0 +1,197 @@
+"""Middleware around every route and Streamlit, one duty a class."""
+
+import re
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dmlviz_app.people.cookies import COOKIE
+from dmlviz_app.people.identity import AccessSettings
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.access_token import AccessTokenMiddleware
+from dmlviz_app.server.host_name import HostNameMiddleware, answered_hosts
+from dmlviz_app.server.identity_middleware import LoginLogMiddleware, SessionBindingMiddleware, user_header
+from dmlviz_app.server.monitoring_routes import RequestMonitorMiddleware, StreamlitMetricsMiddleware
+from dmlviz_app.server.security import CookieMiddleware, SecurityHeadersMiddleware
+from dmlviz_app.server.services import services
+from dmlviz_app.server.settings import Settings
+from dmlviz_app.server.upload_limit import ROUTE as UPLOADS
+from dmlviz_app.server.upload_limit import UploadLimitMiddleware
+
+_YEAR_S = 365 * 24 * 3600
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Return whether a request comes from a page of this site, or from no page at all (command line, address bar)."""
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host")
+
+
+class SameOriginMiddleware:
+    """ASGI middleware: refuses what pages of other sites, or of other ports, ask: our routes, uploads, sessions.
+
+    Streamlit's own check of a WebSocket lets every port of localhost and of the machine's addresses open a session.
+    """
+
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
+        self.app = app
+        self.prefixes = (f"{base_path}/{ROUTES}/", f"{base_path}{UPLOADS}")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a WebSocket, or a request for a guarded route, from another site with status 403; pass on the rest."""
+        guarded = scope["type"] == "websocket" or (scope["type"] == "http" and scope["path"].startswith(self.prefixes))
+        if not guarded or is_same_origin(Headers(scope=scope)):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": "another site"})
+        else:
+            answer = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
+            await answer(scope, receive, send)
+
+
+class BrowserCookieMiddleware:
+    """ASGI middleware: gives each new browser its cookie with the first page."""
+
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
+        self.app = app
+        self.path = base_path or "/"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the first page that a browser gets carries its cookie."""
+        if scope["type"] != "http" or services().identity.browsers.token(Request(scope).cookies) is not None:
+            await self.app(scope, receive, send)
+            return
+
+        async def with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                if headers.get("content-type", "").startswith("text/html"):
+                    value = services().identity.browsers.issue()
+                    cookie = f"{COOKIE}={value}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
+                    headers.append("set-cookie", cookie)
+            await send(message)
+
+        await self.app(scope, receive, with_cookie)
+
+
+class ImmutableAssetMiddleware:
+    """ASGI middleware: lets browsers keep files whose address names their content, which Streamlit does not say."""
+
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
+        self.app = app
+        self.hashed = re.compile(re.escape(base_path) + r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; files named by their content get a cache header."""
+        if scope["type"] != "http" or not self.hashed.fullmatch(scope["path"]):
+            await self.app(scope, receive, send)
+            return
+
+        async def with_cache(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                MutableHeaders(raw=message["headers"])["cache-control"] = f"public, max-age={_YEAR_S}, immutable"
+            await send(message)
+
+        await self.app(scope, receive, with_cache)
+
+
+class BaseAddressMiddleware:
+    """ASGI middleware: writes the server's address into Streamlit's page.
+
+    Without that, a page opened at /runs looks for the server below /runs first: two answers of 404 in the console of
+    everybody, and a round trip. `window.__streamlit` is what hosts that embed Streamlit use, and is not documented;
+    `tests/browser/test_pages.py` fails when it moves.
+    """
+
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
+        self.app = app
+        self.prefix = f"{base_path}/{ROUTES}/"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; a page of Streamlit gets its base address in `<head>`."""
+        if scope["type"] != "http" or not self.asks_for_page(scope):
+            await self.app(scope, receive, send)
+            return
+        # The page is wanted whole and uncompressed: it is changed below.
+        headers = [(name, value) for name, value in scope["headers"] if name not in _ABOUT_STORED_COPY]
+        start: Message = {}  # held back until the length is known
+        parts: list[bytes] = []
+
+        async def with_address(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            parts.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                body = b"".join(parts).replace(b"<head>", b"<head><script>" + BASE_ADDRESS_SCRIPT + b"</script>", 1)
+                answer = MutableHeaders(raw=start["headers"])
+                answer["content-length"] = str(len(body))
+                for name in ("etag", "last-modified"):  # those of the file, which is another text
+                    del answer[name]
+                await send(start)
+                await send({"type": "http.response.body", "body": body})
+
+        await self.app({**scope, "headers": headers}, receive, with_address)
+
+    def asks_for_page(self, scope: Scope) -> bool:
+        """Return whether a browser's address bar or a link asks for one of Streamlit's pages."""
+        ours = scope["path"].startswith(self.prefix)
+        return scope["method"] == "GET" and not ours and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+# The folder of the page's address, from which the browser loads the page's scripts too.
+BASE_ADDRESS_SCRIPT = b'window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }'
+_ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+
+
+class ClearCacheAtLogoutMiddleware:
+    """ASGI middleware: makes the browser forget a person's pictures and frames at logout."""
+
+    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
+        self.app = app
+        self.logout = f"{base_path}/auth/logout"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; the answer to a logout says that what the browser kept is to be deleted."""
+        if scope["type"] != "http" or scope["path"] != self.logout:
+            await self.app(scope, receive, send)
+            return
+
+        async def with_header(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(raw=message["headers"])["clear-site-data"] = '"cache"'
+            await send(message)
+
+        await self.app(scope, receive, with_header)
+
+
+def middleware(settings: Settings, access: AccessSettings) -> list[Middleware]:
+    """Return what a server puts before its routes, outermost first."""
+    base_path, token, embedded = settings.base_path, settings.token, bool(settings.embed)
+    names = answered_hosts(settings, is_open=not (token or access.user_header or access.login))
+    return [
+        Middleware(RequestMonitorMiddleware),
+        *user_header(access),
+        Middleware(SecurityHeadersMiddleware, settings.embed, (BASE_ADDRESS_SCRIPT,)),
+        *([Middleware(HostNameMiddleware, names)] if names else []),
+        Middleware(CookieMiddleware, embedded),
+        *([Middleware(AccessTokenMiddleware, token, base_path)] if token else []),
+        Middleware(SameOriginMiddleware, base_path),
+        Middleware(StreamlitMetricsMiddleware, base_path),
+        Middleware(BrowserCookieMiddleware, base_path),
+        Middleware(ImmutableAssetMiddleware, base_path),
+        Middleware(LoginLogMiddleware),
+        Middleware(ClearCacheAtLogoutMiddleware, base_path),
+        Middleware(SessionBindingMiddleware),
+        Middleware(UploadLimitMiddleware, base_path),
+        Middleware(BaseAddressMiddleware, base_path),
+    ]

@@ -1,0 +1,245 @@
+"""Services that pages and routes share: settings, runs, jobs; one of each in a process."""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import data_root
+from dmlviz.errors import UserError
+from dmlviz.jobs.job import JobReport
+from dmlviz.jobs.placement import Fleet
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.labs.lab_study import plan_trials
+from dmlviz.runs.ownership import Ownership
+from dmlviz.runs.quota import folder_size, format_bytes, parse_limit
+from dmlviz.runs.run import EventLogDir
+from dmlviz.studies.runner import StudyRunner
+from dmlviz.studies.study import FOLDER as STUDIES
+from dmlviz_app.people.classrooms import Classrooms
+from dmlviz_app.people.identity import Identity
+from dmlviz_app.people.people import Person, SolePerson
+from dmlviz_app.people.personal_datasets import PersonalDatasets
+from dmlviz_app.people.personal_jobs import PersonalJobs
+from dmlviz_app.people.personal_runs import OwnRuns, PersonalRuns
+from dmlviz_app.people.personal_studies import PersonalStudies
+from dmlviz_app.server.feature_jobs import FeatureJobs
+from dmlviz_app.server.logs import log_job
+from dmlviz_app.server.metrics import count_job
+from dmlviz_app.server.settings import Settings
+from dmlviz_app.server.uploads import UploadManager
+
+
+class ActiveSessions:
+    """The runs that each page of each open session shows."""
+
+    def __init__(self) -> None:
+        self._runs_by_page: dict[tuple[str, str], frozenset[str]] = {}
+        self._lock = threading.Lock()
+
+    def mark_viewing(self, page: str, runs: Iterable[str]) -> None:
+        """Note that the page that runs now shows these runs to its session."""
+        context = get_script_run_ctx()
+        if context is not None:
+            with self._lock:
+                self._runs_by_page[context.session_id, page] = frozenset(runs)
+
+    def viewed_runs(self) -> frozenset[str]:
+        """Return every run that an open session shows."""
+        with self._lock:
+            if runtime.exists():
+                instance = runtime.get_instance()
+                self._runs_by_page = {
+                    key: runs for key, runs in self._runs_by_page.items() if instance.is_active_session(key[0])
+                }
+            return frozenset[str]().union(*self._runs_by_page.values())
+
+
+@dataclass(frozen=True)
+class Services:
+    """Services of one server, as one person has them: see `for_person`.
+
+    Attributes:
+        settings: The server's settings.
+        identity: The people.
+        store: All runs.
+        scheduler: The jobs of everyone.
+        intake: The uploads.
+        features: Features that pretrained backbones compute.
+        study_runner: The studies of labs.
+        run_owners: The holders of each run.
+        data_owners: The holders of each custom data set.
+        classrooms: The classes.
+        person: The person who asks; the only person there is, unless `for_person` says otherwise.
+        audience: The runs that open sessions show.
+        names: Names of the people of this server, by ID.
+        evicted: Titles and holders of the runs that were deleted to make room for others.
+    """
+
+    settings: Settings
+    identity: Identity
+    store: OwnRuns
+    scheduler: JobScheduler
+    intake: UploadManager
+    features: FeatureJobs
+    study_runner: StudyRunner
+    run_owners: Ownership
+    data_owners: Ownership
+    classrooms: Classrooms
+    person: Person = field(default_factory=lambda: SolePerson(id=""))
+    audience: ActiveSessions = field(default_factory=ActiveSessions)
+    names: dict[str, str] = field(default_factory=dict)
+    evicted: list[tuple[str, str]] = field(default_factory=list)
+
+    def for_person(self, person: Person) -> "Services":
+        """Return the services as one person may use them."""
+        return replace(self, person=person)
+
+    @cached_property
+    def runs(self) -> OwnRuns:
+        """The runs that this person sees."""
+        if isinstance(self.person, SolePerson):
+            return self.store
+
+        def leave_job(run: str) -> bool:
+            return self.scheduler.stop(EventLogDir(self.store.folder / run), self.person.id or "nobody")
+
+        return PersonalRuns(self.store, self.run_owners, self.person, leave_job)
+
+    @cached_property
+    def datasets(self) -> PersonalDatasets:
+        """The data sets on which this person may train."""
+        return PersonalDatasets(self.data, self.data_owners, self.person)
+
+    @cached_property
+    def jobs(self) -> PersonalJobs:
+        """The jobs as this person may start and stop them."""
+        return PersonalJobs(self.scheduler, self.runs, self.datasets, self.person, self.check_room)
+
+    @cached_property
+    def studies(self) -> PersonalStudies:
+        """The studies of labs as this person may start and stop them."""
+        return PersonalStudies(self.study_runner, self.jobs)
+
+    def used(self) -> int:
+        """Return the bytes that this person's runs, data and studies take."""
+        features = folder_size(self.features.folder_of(self.person))
+        return self.runs.used() + self.datasets.used() + self.studies.used() + features
+
+    def check_room(self) -> None:
+        """Raise UserError if this person's runs, data and studies take as much as they may."""
+        limit = self.person.limits.disk
+        if limit is not None and (used := self.used()) >= limit:
+            raise UserError(
+                f"Your runs, data and studies take {format_bytes(used)} of the {format_bytes(limit)} that you may "
+                "have; delete some on the page Runs."
+            )
+
+    def check_upload(self, size: int) -> None:
+        """Raise UserError if an upload of `size` bytes is larger than this person may send, or there is no room."""
+        self.person.check_known()
+        if size > (most := self.person.limits.upload):
+            raise UserError(f"You may upload {format_bytes(most)} at a time; this is {format_bytes(size)}.")
+        self.check_room()
+
+    @property
+    def disk_limit(self) -> int:
+        """The bytes that all runs together may take."""
+        return parse_limit(self.settings.disk_limit)
+
+    @property
+    def data(self) -> Path:
+        """The folder of the data sets."""
+        return data_root(self.settings.data)
+
+    @property
+    def cache(self) -> Path:
+        """The folder of pictures that can be made again."""
+        return self.settings.runs / ".pictures"
+
+
+_lock = threading.Lock()
+_services: Services | None = None
+
+
+def start_services(settings: Settings, *, warm: bool = True) -> Services:
+    """Start the process's services anew; what ran before is closed. With `warm`, a worker waits for the first job."""
+    global _services
+    with _lock:
+        if _services is not None:
+            _close(_services)
+        settings.runs.mkdir(parents=True, exist_ok=True)
+        DATASETS.add_search_path(data_root(settings.data))
+        runs = OwnRuns(settings.runs)
+        scheduler = JobScheduler(
+            runs,
+            slots=settings.slots,
+            data_root=settings.data,
+            warm=warm,
+            on_job=_on_job,
+            fleet=_fleet(settings),
+        )
+        folder = data_root(settings.data)
+        run_owners, data_owners = Ownership(runs.folder), Ownership(folder / custom_datasets.FOLDER)
+        _services = Services(
+            settings=settings,
+            identity=Identity(settings.access, settings.runs),
+            store=runs,
+            scheduler=scheduler,
+            intake=UploadManager(folder, runs),
+            features=FeatureJobs(scheduler, folder, data_owners),
+            study_runner=StudyRunner(scheduler, runs.folder / STUDIES, plan_trials),
+            run_owners=run_owners,
+            data_owners=data_owners,
+            classrooms=Classrooms(runs.folder),
+        )
+        scheduler.resume_fleet_jobs(lambda run: [entry.holder for entry in run_owners.entries(run)])
+        return _services
+
+
+def _on_job(report: JobReport) -> None:
+    count_job(report)
+    log_job(report)
+
+
+def _fleet(settings: Settings) -> Fleet | None:
+    """Return the machines that train besides this one; None without any. Dask is loaded only here."""
+    if settings.fleet is None:
+        return None
+    from dmlviz.fleet.dask_fleet import DaskFleet
+
+    return DaskFleet(settings.fleet, settings.certificates)
+
+
+def services() -> Services:
+    """Return the process's services; started from the environment where no server did, as in a test of one page."""
+    return _services or start_services(Settings())
+
+
+def stop_services() -> None:
+    """End all jobs and their workers."""
+    global _services
+    with _lock:
+        if _services is not None:
+            _close(_services)
+        _services = None
+
+
+def _close(ended: Services) -> None:
+    ended.study_runner.close()  # first, so that trials cut off by the scheduler's end count as not begun
+    ended.scheduler.close()
+    ended.intake.close()
+
+
+def session_services() -> Services:
+    """Return the services as the person may use them whose session runs this page."""
+    here = services()
+    person = here.identity.of_session()
+    here.names[person.id] = person.name
+    return here.for_person(person)

@@ -1,0 +1,214 @@
+"""Files that people upload: read in a process of their own, shown as a preview, then kept as a data set or a run."""
+
+import contextlib
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.embedding_file import SUFFIXES
+from dmlviz.data.image_folder import Color
+from dmlviz.errors import UserError
+from dmlviz.runs.store import Runs
+from dmlviz.storage.disk_space import disk_full, new_folder
+from dmlviz.storage.files import FileLock, atomic_write, ensure_dir, read_json, write_json
+from dmlviz.workers.import_worker import DISK_FULL_STATUS, ImportFailure, ImportPreview, ImportRequest
+
+PREFIX = ".upload-"
+LOCK = "lock"  # in the folder of an upload
+LABELS = (".npy", ".csv", ".tsv", ".txt")
+
+
+@dataclass(frozen=True)
+class ImportStatus:
+    """The progress of an upload: the share of the files that is read; then its preview, or an error."""
+
+    phase: Literal["reading", "understood", "failed"]
+    share: float = 0.0
+    preview: ImportPreview | None = None
+    reason: str = ""
+
+
+class UploadManager:
+    """The uploads of a server, at most one of each person, in temporary folders beside the data.
+
+    A folder is locked as long as it is in use, so that another server on the same data leaves it alone.
+    """
+
+    def __init__(self, data: Path, runs: Runs) -> None:
+        self.data = data
+        self.runs = runs
+        self._lock = threading.Lock()
+        self._uploads: dict[str, tuple[Path, subprocess.Popen[bytes] | None]] = {}
+        self._in_use: dict[Path, FileLock] = {}
+        for folder in (data / custom_datasets.FOLDER).glob(f"{PREFIX}*"):
+            if not FileLock(folder / LOCK).locked:  # left by a server that was killed
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def upload(self, owner: str, files: dict[str, bytes]) -> None:
+        """Save files and begin to read them; raise UserError if they cannot be one data set."""
+        main, labels = _split_vectors_and_labels(list(files))
+        self.discard(owner)
+        folder = self._new_folder()
+        try:
+            self._save(folder, files, main, labels)
+        except BaseException:
+            self._remove(folder)
+            raise
+        self._read(owner, folder)
+
+    def _new_folder(self) -> Path:
+        own = ensure_dir(self.data / custom_datasets.FOLDER)
+        with new_folder(own) as new:  # nobody sees it unlocked under its later name
+            lock = FileLock(new / LOCK)
+            lock.acquire()
+            folder = new.rename(own / f"{PREFIX}{secrets.token_hex(8)}")
+        self._in_use[folder] = lock
+        return folder
+
+    def _remove(self, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        self._in_use.pop(folder).release()
+
+    @staticmethod
+    def _save(folder: Path, files: dict[str, bytes], main: str, labels: str | None) -> None:
+        paths: dict[str, str] = {}
+        # Only the ending of an uploaded file's name is used.
+        for role, name in (("file", main), ("labels", labels)):
+            if name is not None:
+                path = folder / f"{role}{Path(name).suffix.lower()}"
+                with atomic_write(path, len(files[name])) as file:
+                    file.write(files[name])
+                paths[role] = str(path)
+        request = ImportRequest(
+            file=paths["file"], labels=paths.get("labels"), title=_title(main), side=None, color="auto"
+        )
+        write_json(folder / "request.json", request)
+
+    def reparse(self, owner: str, side: int | None, color: Color) -> None:
+        """Read the same files again, with another side or color."""
+        folder = self._end(owner)
+        if folder is not None:
+            write_json(folder / "request.json", read_json(folder / "request.json") | {"side": side, "color": color})
+            for name in ("preview.json", "progress.json"):
+                (folder / name).unlink(missing_ok=True)
+            shutil.rmtree(folder / custom_datasets.FOLDER, ignore_errors=True)
+            self._read(owner, folder)
+
+    def request(self, owner: str) -> ImportRequest:
+        """Return the options for reading the files: side, color."""
+        with self._lock:
+            folder, _ = self._uploads[owner]
+        request: ImportRequest = read_json(folder / "request.json")
+        return request
+
+    def status(self, owner: str) -> ImportStatus | None:
+        """Return the progress; None if this person uploaded nothing."""
+        with self._lock:
+            if owner not in self._uploads:
+                return None
+            folder, process = self._uploads[owner]
+            has_ended = process is None or process.poll() is not None
+        preview: ImportPreview | ImportFailure | None = read_json(folder / "preview.json")
+        if preview is None and process is not None and process.returncode == DISK_FULL_STATUS:
+            return ImportStatus("failed", reason=str(disk_full(folder)))
+        if preview is None and has_ended:
+            return ImportStatus("failed", reason="Reading this took too much time or memory; bring less at a time.")
+        if preview is None:
+            progress = read_json(folder / "progress.json") or {"done": 0, "of": 1}
+            return ImportStatus("reading", progress["done"] / max(1, progress["of"]))
+        if preview["kind"] == "failure":
+            return ImportStatus("failed", reason=preview["error"])
+        return ImportStatus("understood", 1.0, preview)
+
+    def accept(self, owner: str, title: str) -> tuple[str, str]:
+        """Keep what was understood: ("pictures", name of the data set) or ("vectors", id of the run)."""
+        status = self.status(owner)
+        if status is None or status.preview is None:
+            raise UserError("There is nothing to keep yet; wait until the files are read.")
+        with self._lock:
+            folder, _ = self._uploads[owner]
+        kind, name = status.preview["kind"], status.preview["name"]
+        title = " ".join(title.split())[:60] or status.preview["title"]
+        if kind == "pictures":
+            source = folder / custom_datasets.FOLDER / name
+            write_json(
+                source / custom_datasets.DESCRIBED, read_json(source / custom_datasets.DESCRIBED) | {"title": title}
+            )
+            _move(source, self.data / custom_datasets.FOLDER / name)
+            DATASETS.add_search_path(self.data)
+        else:
+            for pictures in (folder / custom_datasets.FOLDER).glob(f"{custom_datasets.PREFIX}*"):  # of the rows
+                _move(pictures, self.data / custom_datasets.FOLDER / pictures.name)
+                DATASETS.add_search_path(self.data)
+            source = folder / "runs" / name
+            write_json(source / "run.json", read_json(source / "run.json") | {"title": title})
+            _move(source, ensure_dir(self.runs.folder) / name)
+        self.discard(owner)
+        return kind, name
+
+    def discard(self, owner: str) -> None:
+        """Delete what this person uploaded and did not keep."""
+        self._end(owner)
+        with self._lock:
+            folder, _ = self._uploads.pop(owner, (None, None))
+        if folder is not None:
+            self._remove(folder)
+
+    def close(self) -> None:
+        """Delete every upload that was not kept."""
+        with self._lock:
+            owners = list(self._uploads)
+        for owner in owners:
+            self.discard(owner)
+
+    def _read(self, owner: str, folder: Path) -> None:
+        command = [sys.executable, "-P", "-m", "dmlviz.workers.import_worker", str(folder)]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder)
+        with self._lock:
+            self._uploads[owner] = folder, process
+
+    def _end(self, owner: str) -> Path | None:
+        """Stop reading; where the files lie."""
+        with self._lock:
+            folder, process = self._uploads.get(owner, (None, None))
+        if process is not None and process.poll() is None:
+            process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+        return folder
+
+
+def _split_vectors_and_labels(names: list[str]) -> tuple[str, str | None]:
+    """Return the file with pictures or vectors, and the one with labels."""
+    zips = [name for name in names if name.lower().endswith(".zip")]
+    if len(names) == 1 and (zips or names[0].lower().endswith(SUFFIXES)):
+        return names[0], None
+    labels = [name for name in names if re.search("label|class|target", name.lower()) and name.lower().endswith(LABELS)]
+    vectors = [name for name in names if name not in labels and name.lower().endswith(SUFFIXES)]
+    if len(names) == 2 and not zips and len(vectors) == len(labels) == 1:
+        return vectors[0], labels[0]
+    raise UserError(
+        f"Bring one zip, or one file of vectors ({', '.join(SUFFIXES)}) and perhaps one whose name says labels; "
+        f"got {', '.join(sorted(names))[:100]}."
+    )
+
+
+def _title(name: str) -> str:
+    printable = "".join(letter for letter in Path(name).stem.replace("_", " ") if letter.isprintable())
+    return printable.strip()[:60] or "My data"
+
+
+def _move(source: Path, target: Path) -> None:
+    try:
+        source.rename(target)
+    except OSError:  # it is there already, or lies on another disk
+        if not target.exists():
+            shutil.copytree(source, target)

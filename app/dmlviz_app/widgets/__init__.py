@@ -1,0 +1,1 @@
+"""Form controls, components, and the address of a page."""

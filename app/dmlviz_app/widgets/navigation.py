@@ -1,0 +1,66 @@
+"""Pages and the top bar; each link carries the state in which its page was left."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dmlviz_app.people.people import Person
+from dmlviz_app.people.policy import Action
+
+APP_DIR = Path(__file__).resolve().parents[1]
+# name of the page's package and its address -> title; the page keeps its state in the session as page.NAME
+PAGES = {
+    "explore": "Explore",
+    "compare": "Compare",
+    "labs": "Labs",
+    "runs": "Runs",
+    "clean": "Clean",
+    "learn": "Learn",
+    "classroom": "Class",
+}
+HOME = "explore"
+SHARED_ONLY = ("classroom",)  # pages that a server for one person does not link to
+_SLOT_KEY = "beside"
+
+
+def pages() -> dict[str, Any]:
+    """Return all pages by name, as `st.Page`."""
+    return {
+        name: st.Page(APP_DIR / name / "page.py", title=title, url_path=name, default=name == HOME)
+        for name, title in PAGES.items()
+    }
+
+
+def top_bar(pages_by_name: dict[str, Any], current: Any, person: Person) -> None:
+    """Render the brand, a link to each page, and a slot for the current page: see `top_bar_slot`."""
+    with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
+        brand = "brand" if current is pages_by_name[HOME] else "brand without-sidebar"
+        st.html(f'<span class="{brand}">dmlviz</span>', width="content")
+        for name, page in pages_by_name.items():
+            if name in SHARED_ONLY and not person.may(Action.MEET):
+                continue
+            # A page links to its present address, which may have changed since this bar was drawn.
+            st.page_link(page, query_params=None if page is current else query(name))
+        st.session_state[_SLOT_KEY] = st.container(key="beside-pages")
+
+
+def top_bar_slot() -> Any:
+    """Return the container to the right of the links, for the current rerun."""
+    return st.session_state[_SLOT_KEY]
+
+
+def query(name: str) -> dict[str, str]:
+    """Return the URL parameters of the state in which a page was left."""
+    state = st.session_state.get(f"page.{name}")
+    return {} if state is None else state.to_query()
+
+
+def link(name: str, label: str, to: dict[str, str], **kwargs: Any) -> None:
+    """Render a link to a page with the URL parameters `to`."""
+    st.page_link(f"{name}/page.py", label=label, query_params=to, **kwargs)
+
+
+def switch_to(name: str) -> None:
+    """Switch to another page with its current state; does not return."""
+    st.switch_page(pages()[name], query_params=query(name))

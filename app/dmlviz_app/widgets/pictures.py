@@ -1,0 +1,33 @@
+"""Pictures on a page, as data URLs: Streamlit's own would lie at an address that everybody who knows it can read."""
+
+import io
+from base64 import b64encode
+from html import escape
+
+import numpy as np
+import streamlit as st
+from PIL import Image
+
+
+def picture(image: np.ndarray | str, *, alt: str, width: int | None = None, caption: str = "") -> None:
+    """Render a picture.
+
+    Args:
+        image: uint8, h × w, h × w × 3 or h × w × 4; or an SVG picture as text.
+        alt: Alternative text.
+        width: Its width in pixels; that of the column when None.
+        caption: Words below it.
+    """
+    if isinstance(image, str):
+        source = f"data:image/svg+xml;base64,{b64encode(image.encode()).decode()}"
+    else:
+        buffer = io.BytesIO()
+        Image.fromarray(np.asarray(image)).save(buffer, "PNG")
+        source = f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
+    size = "100%" if width is None else f"{width}px"
+    style = f"width: {size}; max-width: 100%; image-rendering: pixelated; display: block"
+    below = f'<div style="text-align: center; font-size: 0.875rem">{escape(caption)}</div>' if caption else ""
+    st.html(
+        f'<img src="{source}" alt="{escape(alt)}" style="{style}">{below}',
+        width="stretch" if width is None else width,
+    )

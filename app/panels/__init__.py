@@ -1,1 +1,0 @@
-"""The parts of the pages: sidebar, map, inspector, curves, dialogs."""

@@ -1,1 +1,0 @@
-"""The JSON and bytes that routes and panels send to the browser."""

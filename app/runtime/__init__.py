@@ -1,1 +1,0 @@
-"""Services of the server: sessions, uploads, the live event stream."""

@@ -1,1 +1,0 @@
-"""The pages: thin scripts that Streamlit runs."""

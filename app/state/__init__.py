@@ -1,1 +1,0 @@
-"""What a page shows, and what its URL holds."""

@@ -1,1 +1,0 @@
-"""Form controls, and the props of the front end's components."""

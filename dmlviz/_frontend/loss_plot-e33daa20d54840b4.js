@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.map/page-f9010162d4ea4ee0.js";

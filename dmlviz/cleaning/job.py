@@ -1,0 +1,83 @@
+"""Looks through the training data of a run in a worker process; the first suspects are written before the rest."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from dmlviz.cleaning.findings import Findings, ReviewRow, StoredFindings
+from dmlviz.cleaning.record import CleaningRecord
+from dmlviz.cleaning.search import find
+from dmlviz.data import data_root as resolved_root
+from dmlviz.data import load
+from dmlviz.data.sprite_sheet import COMPRESSION, small_images, tile, tile_side
+from dmlviz.jobs.job_events import CleaningFinished, CleaningProgress
+from dmlviz.jobs.job_record import StoppedError
+from dmlviz.runs.run import Run
+from dmlviz.storage.files import atomic_write, write_json
+
+COLUMNS = 20  # tiles in a row
+
+
+def clean_run(folder: Path, *, data_root: Path | None = None, stop: Callable[[], bool] = lambda: False) -> None:
+    """Search the training data that a folder names; an exception ends the job as "failed", with the reason.
+
+    Args:
+        folder: The folder, of an order as `dmlviz.cleaning.record.cleaning`.
+        data_root: The folder of the data sets.
+        stop: True when it should end early.
+
+    Raises:
+        UserError: If the folder holds no order, or another process is at it.
+    """
+    record, root = CleaningRecord(folder), resolved_root(data_root)
+    run = Run(record.order["run"])
+
+    def go_on(words: str, share: float) -> None:
+        if stop():
+            raise StoppedError
+        writer.progress(CleaningProgress(event="progress", words=words, share=round(share, 3)))
+
+    with record.writing() as writer:
+        findings = find(run, root, go_on, partial(_write, folder, root, 1))
+        _write(folder, root, 2, findings)
+        writer.finished(CleaningFinished(event="finished"))
+
+
+def _write(folder: Path, root: Path, part: int, findings: Findings) -> None:
+    """Write findings with, for each, the tiles of its image and of the one that it is compared with."""
+    shown = pictures_of(findings)
+    dataset = load(findings.dataset, root)
+    if shown:
+        images = np.stack([(dataset.test if is_test else dataset.train).images[image] for is_test, image in shown])
+        with atomic_write(folder / f"{part}.png") as file:
+            Image.fromarray(tile(small_images(images), COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
+    places = {picture: place for place, picture in enumerate(shown)}
+    rows = [
+        ReviewRow(
+            **row.to_dict(),
+            tile=places[False, row.image],
+            other_tile=None if row.other is None else places[row.kind == "leak", row.other],
+        )
+        for row in findings.rows
+    ]
+    stored = StoredFindings(
+        part=part,
+        rows=rows,
+        images=findings.images,
+        uncompared=findings.uncompared,
+        recall=findings.recall,
+        steps=list(findings.steps),
+        tile=tile_side(dataset.train.images),
+        columns=COLUMNS,
+    )
+    write_json(folder / "findings.json", stored)
+
+
+def pictures_of(findings: Findings) -> list[tuple[bool, int]]:
+    """Return every picture of a review sheet once: whether it is a test image, and its index."""
+    own = {(False, row.image) for row in findings.rows}
+    others = {(row.kind == "leak", row.other) for row in findings.rows if row.other is not None}
+    return sorted(own | others)

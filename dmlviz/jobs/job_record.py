@@ -1,0 +1,105 @@
+"""The folder of a job that is neither a training nor a projection: its order, its progress and its end."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, Self
+
+from typing_extensions import TypeVar
+
+from dmlviz.errors import DamagedFileError
+from dmlviz.jobs.job_events import (
+    FEATURES_EVENT,
+    TRIAL_EVENT,
+    FeaturesFinished,
+    FeaturesProgress,
+    JobStartedEvent,
+    JobStoppedEvent,
+    TrialFinished,
+    TrialProgress,
+)
+from dmlviz.runs.event_log_dir import EventLogDir
+from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.storage.files import ensure_dir, read_json
+from dmlviz.storage.run_schema.events import FailedEvent
+
+ORDER_FILE = "order.json"
+REPORT_INTERVAL_S = 0.2  # seconds between two progress events
+
+Progress = TypeVar("Progress", bound=Mapping[str, Any], default=Any)
+Finished = TypeVar("Finished", bound=Mapping[str, Any], default=Any)
+
+
+class StoppedError(Exception):
+    """The job was asked to stop; what is done is on disk."""
+
+
+class JobRecord(EventLogDir[Any, Finished | JobStoppedEvent | FailedEvent], Generic[Progress, Finished]):
+    """A folder with `order.json`, `events.jsonl`, and the results of the job."""
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Create the folder of a job; of an earlier attempt only the events are removed."""
+        ensure_dir(path)
+        (path / "events.jsonl").unlink(missing_ok=True)
+        return cls(path)
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """The order, with its `kind`; raise DamagedFileError if it cannot be read."""
+        order = read_json(self.path / ORDER_FILE)
+        if not isinstance(order, dict):
+            raise DamagedFileError(self.path / ORDER_FILE, "it holds no order")
+        return order
+
+    @property
+    def progress(self) -> Progress | None:
+        """The last progress event; None before the first. Raise DamagedFileError if it cannot be read."""
+        lines = (line for line in reversed(self.log.lines()) if b'"event":"progress"' in line)
+        last = next(lines, None)
+        return None if last is None else self.log.event(last)
+
+    @contextmanager
+    def writing(self) -> Iterator["JobWriter[Progress, Finished]"]:
+        """Write events during the block; StoppedError and other exceptions in it become the final event.
+
+        Raises:
+            UserError: If another process is writing the folder.
+        """
+        with JobWriter(self) as writer:
+            writer.event(JobStartedEvent(event="started"))
+            try:
+                yield writer
+            except StoppedError:
+                writer.event(JobStoppedEvent(event="stopped", reason="stopped by hand"))
+            except Exception as error:
+                writer.failed(error)
+
+
+class JobWriter(RecordWriter[Any], Generic[Progress, Finished]):
+    """Writes the events of a job."""
+
+    _reported = 0.0
+
+    def progress(self, event: Progress, now: bool = False) -> None:
+        """Write a progress event, a few times a second at most unless it must be written `now`."""
+        if now or time.monotonic() - self._reported >= REPORT_INTERVAL_S:
+            self._reported = time.monotonic()
+            self.event(event)
+
+    def finished(self, event: Finished) -> None:
+        """Write the final event."""
+        self.event(event)
+
+
+class FeaturesRecord(JobRecord[FeaturesProgress, FeaturesFinished]):
+    """The folder in which the features of a data set are computed."""
+
+    kinds = FEATURES_EVENT
+
+
+class TrialRecord(JobRecord[TrialProgress, TrialFinished]):
+    """The folder of a trial of a study."""
+
+    kinds = TRIAL_EVENT

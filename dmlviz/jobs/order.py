@@ -1,0 +1,179 @@
+"""Orders of jobs: a training, a projection of a run, a trial of a study, features of a data set."""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.jobs.job_record import ORDER_FILE, FeaturesRecord, TrialRecord
+from dmlviz.projection import check
+from dmlviz.runs.projection_run import projected_embeddings
+from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
+from dmlviz.runs.store import Runs
+from dmlviz.storage.files import write_json
+
+JobKind: TypeAlias = Literal["train", "project", "trial", "features", "clean"]
+R = TypeVar("R", bound=EventLogDir)
+
+SHARED = ("finished", "running")  # states of a record without a job here; running: in another process
+TRAINING_STOP_TIMEOUT_S = 5.0
+LARGE_NET_FACTOR = 60  # for a training with unfrozen blocks: a step of a large net on a CPU may take a minute
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order(Generic[R]):
+    """The work of a job. Equal orders have the same folder, and share one job and one result.
+
+    Attributes:
+        kind: What the worker does with the folder.
+        folder: Where `order.json`, the events and the result are.
+        dataset: Name of the data set that it reads.
+        create: Makes the folder anew, and returns its record.
+        existing: Returns the record whose result is wanted, if there is one; the order is done then.
+        recreate: Makes the folder anew after the machine was lost that had the job, given how it was lost; None for
+            what only this machine does.
+        content: What `order.json` holds beside the kind, as plain JSON types.
+        run: ID of the run that it is about; empty for none.
+        name: ID of the projection, "STUDY/TRIAL" of the trial, or name of the folder for features.
+        stop_timeout_s: Seconds from the request to stop to the end by force.
+        timeout_factor: By how much that takes longer than usual.
+    """
+
+    kind: JobKind
+    folder: Path
+    dataset: str
+    create: Callable[[], R]
+    existing: Callable[[], R | None] = lambda: None
+    recreate: Callable[[str], R] | None = None
+    content: Mapping[str, Any] = field(default_factory=dict)
+    run: str = ""
+    name: str = ""
+    stop_timeout_s: float = 1.5
+    timeout_factor: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the order as `order.json` and the machines of a fleet have it."""
+        return {"kind": self.kind, **self.content}
+
+    def begin(self, lost: str = "") -> R:
+        """Make the folder, with `order.json`; after a machine was lost `lost` says how."""
+        record = self.recreate(lost) if lost and self.recreate is not None else self.create()
+        write_json(record.path / ORDER_FILE, self.to_dict())
+        return record
+
+
+def training(runs: Runs, config: TrainConfig) -> Order[Run]:
+    """Return the order of a training; an equal one under way or finished is shared."""
+
+    def existing() -> Run | None:
+        with contextlib.suppress(RunNotFoundError):
+            run = runs.get(config.id)
+            return run if run.state in SHARED else None
+        return None
+
+    return Order(
+        kind="train",
+        folder=runs.folder / config.id,
+        dataset=config.dataset,
+        create=lambda: runs.create(config),
+        existing=existing,
+        recreate=lambda lost: runs.begin_again(config.id, lost),
+        content={"config": config.model_dump(mode="json")},
+        run=config.id,
+        stop_timeout_s=TRAINING_STOP_TIMEOUT_S,
+        timeout_factor=LARGE_NET_FACTOR if config.unfrozen_blocks else 1,
+    )
+
+
+def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool = False) -> Order[ProjectionRun]:
+    """Return the order of a projection of a run, shared as a training.
+
+    Args:
+        runs: The runs.
+        run: ID of the run.
+        config: The projection.
+        resume: Continue a projection that was stopped or interrupted; otherwise it starts anew.
+
+    Raises:
+        UserError: Before the run has embeddings, or for parameters that its points do not allow.
+    """
+    source = runs.get(run)
+    if source.embeddings is None:
+        raise UserError(
+            f"A projection needs the embeddings of all test images; {source.title} has none yet: wait until "
+            "its training ends."
+        )
+    step = source.embedded_steps[0] if config.all_epochs else config.step
+    embeddings, _ = projected_embeddings(source, config, step)
+    check(config, *embeddings.shape)
+
+    def existing() -> ProjectionRun | None:
+        with contextlib.suppress(RunNotFoundError):
+            record = source.drawing(config.id)
+            return record if record.state in SHARED else None
+        return None
+
+    def create() -> ProjectionRun:
+        with contextlib.suppress(RunNotFoundError):
+            if resume and (state := source.drawing(config.id).resume_state) is not None:
+                return _resumed(source.drawing(config.id), state[0])
+        return runs.create_projection(source, config)
+
+    return Order(
+        kind="project",
+        folder=runs.folder / run / "projections" / config.id,
+        dataset=source.config.dataset,
+        create=create,
+        existing=existing,
+        run=run,
+        name=config.id,
+    )
+
+
+def _resumed(record: ProjectionRun, iteration: int) -> ProjectionRun:
+    (record.path / "projection.json").touch()  # readers follow its events from the start again
+    iterations = record.config.params.get("iterations")
+    record.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})
+    return record
+
+
+def trial(folder: Path, lab: str, trial: Mapping[str, Any], name: str) -> Order[TrialRecord]:
+    """Return the order of a trial of a study.
+
+    Args:
+        folder: The folder of the trial.
+        lab: Name of the lab.
+        trial: Fields of a `dmlviz.studies.trial.Trial`.
+        name: "STUDY/TRIAL".
+    """
+    return Order(
+        kind="trial",
+        folder=folder,
+        dataset=str(trial.get("dataset")),
+        create=lambda: TrialRecord.create(folder),
+        recreate=lambda lost: TrialRecord.create(folder),
+        content={"lab": lab, "trial": dict(trial)},
+        name=name,
+    )
+
+
+def features(folder: Path, **content: Any) -> Order[FeaturesRecord]:
+    """Return the order of the features of a data set; what an earlier attempt has left in its folder is not done again.
+
+    Args:
+        folder: The folder in which they are computed.
+        **content: `dataset`, `backbone`, `weights` (a path or None), `title`, and further fields for its reader.
+    """
+    return Order(
+        kind="features",
+        folder=folder,
+        dataset=content["dataset"],
+        create=lambda: FeaturesRecord.create(folder),
+        content=content,
+        name=folder.name,
+        stop_timeout_s=3.0,
+    )

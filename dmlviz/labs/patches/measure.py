@@ -1,0 +1,165 @@
+"""Measure how well a net distinguishes patches of one point from patches of two (the lab *patches*)."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import load, made
+from dmlviz.data.dataset import Split
+from dmlviz.data.made.patches import make_scene_pair
+from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
+from dmlviz.labs.pair_training import in_chunks, normalized, pair_batches, train_steps
+from dmlviz.labs.patches.nets import DistanceScore, build_patch_net, num_weights
+from dmlviz.metrics.verification import operating_points, verify_pairs
+from dmlviz.nets import DecisionNet
+from dmlviz.storage.paths import data_root
+from dmlviz.studies.trial import Trial, TrialContext
+
+BATCH = 256  # pairs
+WEIGHT_DECAY = 5e-4
+PLACES = 400  # places that one click is compared with
+WORST = 6  # wrong pairs kept of each kind
+
+
+def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
+    """Train a net on patches of one kind of scene, and score it on new scenes of each kind.
+
+    The trial's settings: `net`, `train` and `test` (the source of the training scenes, and those of the test scenes),
+    `steps`, `seed`.
+    """
+    settings = trial.settings
+    spec, root = DATASETS["patches"], data_root(context.data_root)
+    train = made.load(spec, settings["train"], root).train
+    net = build_patch_net(settings["net"], spec.size, settings["seed"])
+    seconds = 0.0
+    if settings["steps"] and num_weights(net):
+        seconds = _train(net, train, settings, context)
+    kinds = {}
+    for kind in settings["test"]:
+        test = made.load(spec, kind, root).test
+        scores, match, pairs = _score(net, test)
+        kinds[kind] = _summary(scores, match)
+        if kind == settings["test"][-1]:
+            _keep_worst(context, test.images, scores, match, pairs)
+    if settings["train"] == trial.dataset and not settings["seed"]:
+        _keep_for_playground(net, trial.dataset, context)
+    return {
+        "tests": kinds,
+        "weights": num_weights(net),
+        "train_seconds": round(seconds, 2),
+        "click_ms": _click_ms(net, spec.size),
+    }
+
+
+def _train(net: nn.Module, train: Split, settings: Mapping[str, Any], context: TrialContext) -> float:
+    images = normalized(train.images, *_statistics())
+    batches = pair_batches(_groups(train), BATCH, settings["seed"])
+    rng = np.random.default_rng(settings["seed"])
+
+    def loss(_step: int) -> torch.Tensor:
+        first, second, sign = next(batches)
+        score = net(*_turned(images[first], images[second], rng))
+        hinge: torch.Tensor = (1 - torch.from_numpy(sign) * score).relu().mean()
+        return hinge
+
+    return train_steps(net, settings["steps"], loss, context, lr=1e-3, weight_decay=WEIGHT_DECAY, share=0.9)
+
+
+def _turned(first: torch.Tensor, second: torch.Tensor, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Turn both patches of every pair by the same quarters of a turn, or mirror both, as the paper does."""
+    quarters, mirrored = int(rng.integers(4)), bool(rng.integers(2))
+    a, b = (torch.rot90(images, quarters, (2, 3)) for images in (first, second))
+    return (a.flip(3), b.flip(3)) if mirrored else (a, b)
+
+
+def _statistics() -> tuple[float, float]:
+    return DATASETS["patches"].mean, DATASETS["patches"].std
+
+
+def _groups(split: Split) -> np.ndarray:
+    """Return the indices of the views of each point, points × views."""
+    views = int(split.roles["view"].max()) + 1
+    return np.arange(len(split)).reshape(-1, views)
+
+
+def _score(net: nn.Module, test: Split) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Score every pair (view 0, other view) of a point, and as many pairs of two points of one scene.
+
+    Returns:
+        Scores, whether the pairs match, and the indices of their images (pairs × 2).
+    """
+    groups = _groups(test)
+    a = np.repeat(groups[:, 0], groups.shape[1] - 1)
+    b = groups[:, 1:].ravel()
+    pairs = np.concatenate([np.stack([a, b], 1), np.stack([a, np.roll(b, groups.shape[1] - 1)], 1)])
+    images = normalized(test.images, *_statistics())
+    scores = in_chunks(
+        lambda first, second: net(images[first], images[second]), *torch.from_numpy(np.ascontiguousarray(pairs.T))
+    )
+    return scores, np.repeat([True, False], len(a)), pairs
+
+
+def _summary(scores: np.ndarray, match: np.ndarray) -> dict[str, Any]:
+    metrics = verify_pairs(-scores, match)
+    false_positives, recall, _ = operating_points(-scores, match)
+    at = np.linspace(0, 1, 51)
+    return {
+        "fpr95": metrics["fpr_at_95_recall"],
+        "auc": metrics["roc_auc"],
+        "roc": [round(float(value), 4) for value in np.interp(at, recall, false_positives)],
+        "pairs": len(scores),
+    }
+
+
+def _keep_worst(
+    context: TrialContext, images: np.ndarray, scores: np.ndarray, match: np.ndarray, pairs: np.ndarray
+) -> None:
+    """Keep the negatives with the highest scores and the positives with the lowest, for the pictures behind a bar."""
+    false_accepts = np.flatnonzero(~match)[np.argsort(-scores[~match], kind="stable")[:WORST]]
+    false_rejects = np.flatnonzero(match)[np.argsort(scores[match], kind="stable")[:WORST]]
+    chosen = np.concatenate([false_accepts, false_rejects])
+    np.savez_compressed(context.folder / PICTURES, images=images[pairs[chosen]], scores=scores[chosen])
+
+
+def _keep_for_playground(net: nn.Module, dataset: str, context: TrialContext) -> None:
+    """Keep the score of every place of a scene with every place of its second view, as bytes, row after row."""
+    pair = make_scene_pair(load(dataset, context.data_root))
+    left, right = (normalized(pair.cut(scene), *_statistics()) for scene in (pair.left, pair.right))
+    with torch.inference_mode():
+        compare = compare_with(net, right)
+        scores = torch.stack([compare(patch[None]) for patch in left]).numpy()
+    low, high = scores.min(1, keepdims=True), scores.max(1, keepdims=True)
+    scaled = np.rint(255 * (scores - low) / np.maximum(high - low, 1e-9)).astype(np.uint8)
+    np.savez_compressed(context.folder / PLAYGROUND, scores=scaled)
+
+
+def _click_ms(net: nn.Module, size: int) -> float:
+    """Return the milliseconds to compare one patch with many places."""
+    generator = torch.Generator().manual_seed(0)
+    patch, places = (torch.randn(n, 1, size, size, generator=generator) for n in (1, PLACES))
+    with torch.inference_mode():
+        compare = compare_with(net, places)
+        times = []
+        for _ in range(5):
+            begun = time.process_time()
+            compare(patch)
+            times.append(time.process_time() - begun)
+    return round(1000 * float(np.median(times)), 3)
+
+
+def compare_with(net: nn.Module, places: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return a function from one patch to its scores with all places; descriptors are computed once, if there are any.
+
+    Args:
+        net: A net of `build_patch_net`.
+        places: Normalized patches, n × 1 × size × size.
+    """
+    if not isinstance(net, DecisionNet | DistanceScore):
+        return lambda patch: net(patch.expand(len(places), -1, -1, -1), places)
+    known = net.towers.b(places)
+    return lambda patch: net.score(net.towers.a(patch).expand(len(places), -1), known)

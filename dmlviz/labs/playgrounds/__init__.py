@@ -1,1 +1,0 @@
-"""What a visitor's playground asks the nets of a lab, answered in a worker."""

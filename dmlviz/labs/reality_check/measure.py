@@ -1,0 +1,143 @@
+"""Trains one loss on the four folds of the first half of the classes; scores validation classes, or the other half."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, Split, load
+from dmlviz.errors import UserError
+from dmlviz.labs.reality_check.contestants import BY_KEY
+from dmlviz.labs.reality_check.plan import FOLDS
+from dmlviz.metrics import evaluate, evaluate_per_query
+from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
+from dmlviz.training.trainer import Trainer
+
+TRAIN_PER_CLASS = 60
+DIMENSIONS = 32
+SCORES = ("precision_at_1", "r_precision", "map_at_r")
+PEEKS = 4  # looks at the test curve, evenly spread, of which a paper would report the best
+CHECK_EVERY = 20  # steps between two looks whether to stop
+
+
+def folds(classes: int) -> list[tuple[list[int], list[int]]]:
+    """Return training and validation classes of each fold: a quarter of the first half is left out in turn.
+
+    Args:
+        classes: Number of classes; their second half is for the test.
+
+    Example:
+        >>> folds(16)[1]
+        ([0, 1, 4, 5, 6, 7], [2, 3])
+    """
+    half = np.arange(classes // 2)
+    parts = np.array_split(half, FOLDS)
+    return [(np.setdiff1d(half, part).tolist(), part.tolist()) for part in parts]
+
+
+def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
+    """Train the four folds; score them.
+
+    Returns:
+        In a search `validation`, the mean MAP@R of the validation classes, and `folds`, that of each. In a final run
+        the test scores `separated` (mean of the four nets) and `concatenated` (their embeddings side by side), each by
+        the names in `SCORES`; `classes`, the separated MAP@R of each test class; and `peeked`, the best separated
+        MAP@R among the looks at the test curve.
+    """
+    settings = trial.settings
+    data = load(trial.dataset, context.data_root)
+    classes = len(data.classes)
+    is_search = settings["score_on"] == "validation"
+    test = data.test.select_classes(range(classes // 2, classes))
+    scored, embeddings, curves = [], [], []
+    for number, (train, validation) in enumerate(folds(classes)):
+        held = data.train.select_classes(validation)
+        scored_on = held.first(TRAIN_PER_CLASS * len(validation)) if is_search else test
+        fold = replace(data, test=scored_on)
+        trainer, curve = _train(_config(trial, data, train), fold, context, number, not is_search)
+        embedded = trainer.embed(trainer.test_images)
+        if not np.isfinite(embedded).all():
+            raise UserError("The training diverged: its embeddings are not finite.")
+        scored.append(_scores(embedded, scored_on))
+        embeddings.append(embedded)
+        curves.append([*curve, scored[-1]["map_at_r"]])
+    if is_search:
+        return {
+            "validation": float(np.mean([scores["map_at_r"] for scores in scored])),
+            "folds": [scores["map_at_r"] for scores in scored],
+        }
+    return {
+        "separated": {name: float(np.mean([scores[name] for scores in scored])) for name in SCORES},
+        "concatenated": _scores(np.concatenate(embeddings, axis=1), test),
+        "classes": np.mean([_by_class(one, test) for one in embeddings], axis=0).tolist(),
+        "peeked": float(np.mean(curves, axis=0).max()),
+    }
+
+
+def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfig:
+    """Return the settings of one fold: the same net, batches and optimizer for every loss."""
+    settings = trial.settings
+    contestant = BY_KEY[settings["contestant"]]
+    tuned, changes = dict(settings["tuned"]), dict(settings["changes"])
+    fields: dict[str, Any] = {
+        "dataset": trial.dataset,
+        "held_out_classes": sorted(set(range(len(data.classes))) - set(train_classes)),
+        "max_train_images": TRAIN_PER_CLASS * len(train_classes),
+        "validation_fraction": 0,  # whole classes are held out instead
+        "net": "small",
+        "embedding_dim": DIMENSIONS,
+        "normalize": True,
+        "loss": contestant.loss,
+        "sampler": "balanced",
+        "classes_per_batch": 16,
+        "images_per_class": 4,
+        "optimizer": "rmsprop",
+        "steps": settings["steps"],
+        "seed": settings["seed"],
+        **{name: tuned.pop(name) for name in ("learning_rate", "loss_learning_rate") if name in tuned},
+        **changes,
+    }
+    of_loss = {parameter.name for parameter in LOSSES[contestant.loss].parameters}
+    fields["loss_params"] = {name: value for name, value in tuned.items() if name in of_loss}
+    if miner := fields.get("miner"):
+        of_miner = {parameter.name for parameter in MINERS[miner].parameters}
+        fields["miner_params"] = {name: value for name, value in tuned.items() if name in of_miner - of_loss}
+    return TrainConfig(**fields)
+
+
+def _train(
+    config: TrainConfig, data: Dataset, context: TrialContext, number: int, peek: bool
+) -> tuple[Trainer, list[float]]:
+    """Train one fold; also return the test MAP@R at the looks before the last step."""
+    trainer = Trainer(config, data, torch.device("cpu"))
+    looks = {round(config.steps * (1 + look) / PEEKS) for look in range(PEEKS - 1)} if peek else set()
+    curve = []
+    for step in range(1, config.steps + 1):
+        stats = trainer.train_step(step)
+        if not math.isfinite(stats.loss):
+            raise UserError(f"The training diverged: step {step} of fold {number + 1} gave a loss of {stats.loss}.")
+        if step in looks:
+            curve.append(_scores(trainer.embed(trainer.test_images), data.test)["map_at_r"])
+        if step % CHECK_EVERY == 0:
+            if context.stop():
+                raise TrialStoppedError
+            context.report((number + step / config.steps) / FOLDS)
+    return trainer, curve
+
+
+def _scores(embeddings: np.ndarray, split: Split) -> dict[str, float]:
+    scores = evaluate(embeddings, split.labels, clustering=False, full_ranking=False, verification=False)
+    return {name: float(scores[name]) for name in SCORES}
+
+
+def _by_class(embeddings: np.ndarray, split: Split) -> np.ndarray:
+    """Return the MAP@R of each class of a split, in the order of their ids."""
+    queries = evaluate_per_query(embeddings, split.labels)
+    labels = split.labels[queries.queries]
+    return np.array([queries.average_precision_at_r[labels == one].mean() for one in np.unique(labels)])

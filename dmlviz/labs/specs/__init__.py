@@ -1,1 +1,0 @@
-"""One module for each lab: what it asks, its trials and its figures. Loads no torch."""

@@ -1,0 +1,123 @@
+"""Makes a video and follows a thing through it, for the player of the lab *tracking*."""
+
+import time
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.data import load
+from dmlviz.data.dataset import Split
+from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, Videos, make_videos
+from dmlviz.errors import UserError
+from dmlviz.labs.kept_net import fill_with_kept
+from dmlviz.labs.tracking.measure import STRIDE, Correlation, box_overlap, build_tracker, follow_from
+from dmlviz.labs.tracking.spec import MOST_DISTRACTORS, MOST_NOISE, TITLES, VIDEOS
+
+LOST = 0.1  # overlap up to which a target counts as lost, as in the figures
+LEAST_SIDE = 6.0  # pixels of a box drawn by hand
+
+
+def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a video, and what each method finds in it.
+
+    Args:
+        question: `folder` of the trial that kept the net and the `stamp` of its file, `dataset`, `data`; `video` (its
+            number), `distractors`, `noise` in gray levels, and `box`: row, column and side of a square in the first
+            frame, or None for the true one.
+
+    Returns:
+        `frames` and, for each of `followers`, `maps`: bytes in base64, frame after frame, row after row; `truth` and
+        `boxes`: row, column and side for each frame; `overlaps`, `frames_followed` (until it is lost) and
+        `milliseconds` a frame.
+
+    Raises:
+        UserError: If a number is out of range.
+    """
+    number, distractors = int(question["video"]), int(question["distractors"])
+    noise = float(question["noise"])
+    if not (0 <= number < VIDEOS and 0 <= distractors <= MOST_DISTRACTORS and 0 <= noise <= MOST_NOISE):
+        raise UserError(
+            f"There are {VIDEOS} videos, with up to {MOST_DISTRACTORS} distractors and noise of up to "
+            f"{MOST_NOISE:.0f} gray levels; got video {number}, {distractors} and {noise:g}."
+        )
+    videos = make_videos(
+        _things(question["dataset"], question["data"]),
+        1,
+        np.random.default_rng(number),
+        distractors,
+        noise,
+        drawn=MOST_DISTRACTORS,
+    )
+    first = videos.boxes[0, 0] if question.get("box") is None else _drawn_box(question["box"])
+    truth = _meant(videos, first)
+    return {
+        "frames": _bytes(videos.frames[0]),
+        "side": SIDE,
+        "count": FRAMES,
+        "stride": STRIDE,
+        "first": first.round(1).tolist(),
+        "truth": truth.round(1).tolist(),
+        "followers": [
+            _follower(method, tracker, videos, first, truth)
+            for method, tracker in _trackers(question["folder"], question["stamp"]).items()
+        ],
+    }
+
+
+def _follower(
+    method: str, tracker: Correlation, videos: Videos, first: np.ndarray, truth: np.ndarray
+) -> dict[str, Any]:
+    begun = time.perf_counter()
+    boxes, maps = follow_from(tracker, videos.frames, first[None])
+    spent = time.perf_counter() - begun
+    overlaps = box_overlap(boxes[0], truth)
+    low, high = maps.min(axis=(2, 3), keepdims=True), maps.max(axis=(2, 3), keepdims=True)
+    shares = (maps - low) / np.maximum(high - low, 1e-9)
+    lost = np.flatnonzero(overlaps <= LOST)
+    return {
+        "title": TITLES[method],
+        "boxes": boxes[0].round(1).tolist(),
+        "maps": _bytes(np.rint(255 * shares[0]).astype(np.uint8)),
+        "overlaps": overlaps.round(3).tolist(),
+        "frames_followed": int(lost[0]) if len(lost) else FRAMES,
+        "milliseconds": round(1000 * spent / FRAMES, 2),
+    }
+
+
+def _drawn_box(box: Sequence[float]) -> np.ndarray:
+    """Return a box drawn by hand; its middle lies within the frame."""
+    values = np.asarray(box, np.float32)
+    if values.shape != (3,) or not np.isfinite(values).all():
+        raise UserError("A box is the row and the column of its middle and its side, in pixels.")
+    row, column, side = values.clip([0, 0, LEAST_SIDE], [SIDE - 1, SIDE - 1, SIDE])
+    return np.array([row, column, side], np.float32)
+
+
+def _meant(videos: Videos, first: np.ndarray) -> np.ndarray:
+    """Return the true boxes of the thing that a box of the first frame holds best, frames × 3."""
+    everything = np.concatenate([videos.boxes[:1], videos.distractors[0]])
+    away = np.hypot(*(everything[:, 0, :2] - first[:2]).T)
+    chosen: np.ndarray = everything[away.argmin()]
+    return chosen
+
+
+@lru_cache(maxsize=4)
+def _things(dataset: str, data: str) -> Split:
+    """Return the things of a video: of classes that the training never shows."""
+    return enlarged(load(dataset, Path(data)))[1].select_classes(TEST_CLASSES)
+
+
+@lru_cache(maxsize=4)
+def _trackers(folder: str, stamp: int) -> dict[str, Correlation]:
+    trained = build_tracker("trained", 0)
+    fill_with_kept(trained, Path(folder))
+    return {"trained": trained, "pixels": build_tracker("pixels", 0).eval(), "untrained": build_tracker("untrained", 0)}
+
+
+def _bytes(values: np.ndarray) -> str:
+    return b64encode(np.ascontiguousarray(values).tobytes()).decode()

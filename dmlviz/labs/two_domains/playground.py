@@ -1,0 +1,159 @@
+"""Finds photographs by a visitor's own sketch, and draws both domains on one map, for the lab *two-domains*."""
+
+import io
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import made, sprite_sheet
+from dmlviz.errors import UserError
+from dmlviz.labs.kept_net import fill_with_kept
+from dmlviz.labs.pair_training import normalized
+from dmlviz.labs.two_domains.measure import SHOWN, build_towers, domains, embed
+from dmlviz.labs.two_domains.spec import VARIANTS
+from dmlviz.nets import PairNet
+from dmlviz.ops.linear_projection import LinearProjection
+
+NUM_NEAREST = 12  # photographs
+MOST_SIDE = 512  # pixels of a drawing
+FILLED = 0.93  # of the image's side, that a drawing fills
+
+
+@dataclass(frozen=True, eq=False)
+class _Gallery:
+    """All photographs of the test, embedded, with what one needs to ask them."""
+
+    net: PairNet
+    settings: Mapping[str, Any]
+    images: np.ndarray
+    sketches: np.ndarray
+    garments: np.ndarray
+    names: tuple[str, ...]
+    mean: float
+    std: float
+    embedded: np.ndarray
+    projection: LinearProjection
+    places: np.ndarray
+
+
+def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the map of both domains; with a drawing, what it finds and where it lies.
+
+    Args:
+        question: `folder` of the trial that kept the net and the `stamp` of its file, `dataset`, `data`; `variant`,
+            and `drawing`: None, or `ink`, side × side bytes in base64, light lines on a dark ground, and its `side`.
+
+    Returns:
+        `places`: of the photographs and of their sketches, 2 × n × 2; `photographs` and `sketches`: sheets of them,
+        n tiles in a row; `garments`, a class each, and `names` of the classes; `count` of all photographs. With a
+        drawing also `nearest`, the best first: `garment`, `distance` and `item`, its number on the map (−1 when it is
+        not on it) of each; `sheet` of them, `place` of the drawing and `prepared`, as the net sees it.
+
+    Raises:
+        UserError: If the drawing is empty or did not arrive whole.
+    """
+    variant = question["variant"]
+    gallery = _gallery(question["folder"], question["stamp"], question["dataset"], question["data"], variant)
+    reply = {
+        "places": gallery.places.round(4).tolist(),
+        "photographs": _sheet(gallery.images[:SHOWN]),
+        "sketches": _sheet(gallery.sketches[:SHOWN]),
+        "garments": gallery.garments[:SHOWN].tolist(),
+        "names": list(gallery.names),
+        "tile": int(gallery.images.shape[1]),
+        "count": len(gallery.images),
+        "answer": None,
+    }
+    if question["drawing"] is not None:
+        reply["answer"] = _find(gallery, question["drawing"])
+    return reply
+
+
+def _find(gallery: _Gallery, drawing: Mapping[str, Any]) -> dict[str, Any]:
+    prepared = prepare(_decode(drawing), gallery.images.shape[1])
+    embedded = embed(gallery.net.b, normalized(prepared[None], gallery.mean, gallery.std), gallery.settings)
+    distances = np.linalg.norm(gallery.embedded - embedded, axis=1)
+    best = np.argsort(distances, kind="stable")[:NUM_NEAREST]
+    return {
+        "nearest": [
+            {
+                "garment": int(gallery.garments[item]),
+                "distance": round(float(distances[item]), 3),
+                "item": int(item) if item < SHOWN else -1,
+            }
+            for item in best
+        ],
+        "sheet": _sheet(gallery.images[best]),
+        "place": gallery.projection.project(embedded)[0].round(4).tolist(),
+        "prepared": _sheet(prepared[None]),
+    }
+
+
+def prepare(drawing: np.ndarray, size: int) -> np.ndarray:
+    """Return a drawing as the sketches are: it fills the image, and its lines are light on a dark ground.
+
+    Args:
+        drawing: uint8, h × w.
+        size: Side of the result in pixels.
+
+    Raises:
+        UserError: If nothing is drawn.
+    """
+    rows, columns = np.nonzero(drawing > 32)
+    if not len(rows):
+        raise UserError("Nothing is drawn yet: draw a garment.")
+    part = drawing[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    scale = FILLED * size / max(part.shape)
+    width, height = (max(1, round(side * scale)) for side in (part.shape[1], part.shape[0]))
+    small = np.asarray(Image.fromarray(part).resize((width, height), Image.Resampling.LANCZOS))
+    result = np.zeros((size, size), np.uint8)
+    top, left = (size - height) // 2, (size - width) // 2
+    result[top : top + height, left : left + width] = small
+    return result
+
+
+def _decode(drawing: Mapping[str, Any]) -> np.ndarray:
+    side, ink = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
+    if not 1 <= side <= MOST_SIDE or len(ink) != side**2:
+        raise UserError("The drawing did not arrive whole; draw again.")
+    return ink.reshape(side, side)
+
+
+@lru_cache(maxsize=4)
+def _gallery(folder: str, stamp: int, dataset: str, data: str, variant: str) -> _Gallery:
+    source = made.load(DATASETS["sketches"], dataset, Path(data))
+    learns, normalize, shared = VARIANTS[variant]
+    settings = {"learns": learns, "normalize": normalize, "shared": shared}
+    net = build_towers(settings, source.size)
+    fill_with_kept(net, Path(folder))
+    photographs, sketches = domains(source.test, source.mean, source.std)
+    embedded, drawn = embed(net.a, photographs, settings), embed(net.b, sketches, settings)
+    projection = LinearProjection.pca(np.concatenate([embedded, drawn]))
+    places = projection.project(np.concatenate([embedded[:SHOWN], drawn[:SHOWN]]))
+    return _Gallery(
+        net=net,
+        settings=settings,
+        images=source.test.images[0::2],
+        sketches=source.test.images[1::2],
+        garments=source.test.roles["garment"][0::2],
+        names=tuple(source.roles["garment"]),
+        mean=source.mean,
+        std=source.std,
+        embedded=embedded,
+        projection=projection,
+        places=places.reshape(2, -1, 2),
+    )
+
+
+def _sheet(images: np.ndarray) -> str:
+    """Return images side by side as a PNG in a data URL."""
+    file = io.BytesIO()
+    Image.fromarray(sprite_sheet.tile(images, len(images))).save(file, "PNG")
+    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"

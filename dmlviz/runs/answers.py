@@ -1,0 +1,42 @@
+"""The answers of the inference worker about the net of a run, as types. Importing this loads no torch."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from dmlviz.runs.query_confidence import Confidence
+
+
+class Logits(TypedDict):
+    """The scores of a test image with each training class, before and after the margin of the loss.
+
+    Attributes:
+        classes: IDs of the training classes (k).
+        own: The row of the image's class; None for a held-out class.
+        before: Scores without a margin (k).
+        after: Scores as the loss computes them, with the margin of the image's own class (k).
+        norm: Length of the embedding.
+    """
+
+    classes: list[int]
+    own: int | None
+    before: list[float]
+    after: list[float]
+    norm: float
+
+
+class Trajectory(TypedDict):
+    """Embeddings (steps × n × d) by every checkpoint, and their places on the final basis (steps × n × dims)."""
+
+    steps: list[int]
+    embeddings: list[list[list[float]]]
+    places: list[list[list[float]]]
+
+
+class EmbeddedImages(TypedDict):
+    """Embeddings of images (n × d), and their places (n × dims) on each map; `confidence` is that of each image."""
+
+    embeddings: list[list[float]]
+    places: dict[str, list[list[float]]]
+    trajectory: NotRequired[Trajectory]
+    confidence: NotRequired[list[Confidence]]

@@ -1,0 +1,47 @@
+"""Per-image retrieval scores."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import has_label
+from dmlviz.errors import UserError
+from dmlviz.metrics import evaluate_per_query
+from dmlviz.runs.run import Run
+
+
+def per_query_bytes(run: Run, step: int | None) -> bytes:
+    """Return the scores of each image among all test images at the end, or among the tracked ones after `step` batches.
+
+    Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbor,
+    the rank of its first hit, the class that its neighbors vote for; as float32 R-precision and average precision at
+    R. Raises UserError if these embeddings do not exist or are not finite.
+    """
+    return _per_query(str(run.path), run.info["created"], step)
+
+
+@lru_cache(maxsize=32)
+def _per_query(path: str, created: str, step: int | None) -> bytes:
+    """Return the scores; `created` distinguishes a run that was trained again from the one before."""
+    run = Run(Path(path))
+    labels, tracked = run.labels, run.tracked_indices
+    embeddings = run.embeddings if step is None else run.snapshot(step)
+    if embeddings is None or labels is None or tracked is None:
+        raise UserError(f"{run.title} has no embeddings of all test images yet.")
+    items = np.arange(len(labels)) if step is None else np.asarray(tracked)
+    named = has_label(labels[items], DATASETS[run.config.dataset].classes)
+    if named.any():
+        items, embeddings = items[named], embeddings[named]
+    scores = evaluate_per_query(embeddings, labels[items])
+    columns = (
+        items[scores.queries],
+        labels[items][scores.queries],
+        items[scores.nearest],
+        scores.first_hit,
+        scores.vote,
+    )
+    parts = [column.astype("<i4") for column in columns]
+    parts += [scores.r_precision.astype("<f4"), scores.average_precision_at_r.astype("<f4")]
+    return b"".join(part.tobytes() for part in parts)

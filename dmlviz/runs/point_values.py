@@ -1,0 +1,85 @@
+"""Per-point values to color the map by: faithfulness, distance to the class center."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.errors import MISSING, DamagedFileError
+from dmlviz.runs.projection_run import projected_embeddings, projected_items
+from dmlviz.runs.run import ProjectionRun, Run
+
+POINT_MEASURES = ("faithfulness", "center")
+NEIGHBORS = 10
+
+
+def has_point_values(run: Run, drawing: ProjectionRun | None) -> bool:
+    """Return whether there are values: at the end of the run, or for one epoch once its map has finished."""
+    try:
+        if not run.embedded or run.linear_projection is None:
+            return False
+        return drawing is None or (not drawing.config.all_epochs and drawing.coordinates is not None)
+    except DamagedFileError:
+        return False
+
+
+def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> np.ndarray:
+    """Return a number for each test image, at the epoch that is drawn.
+
+    Args:
+        run: The run, of which `has_point_values` is true.
+        drawing: The projection on the map; None for the run's own view.
+        measure: "faithfulness", the share of an image's 10 nearest neighbors in the embedding that are among its 10
+            nearest on the map; or "center", its distance to the mean of its class in the embedding.
+
+    Returns:
+        n float32, NaN for an image without a value.
+    """
+    stamp = (run.info["created"], None if drawing is None else drawing.id)
+    return _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
+
+
+@lru_cache(maxsize=32)
+def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object) -> np.ndarray:
+    """Return the values; `stamp` distinguishes a run that was trained again from the one before."""
+    run, drawing = Run(Path(run_path)), None if drawing_path is None else ProjectionRun(Path(drawing_path))
+    step = None if drawing is None else drawing.config.step
+    embeddings, labels = run.embeddings_at(step) if drawing is None else projected_embeddings(run, drawing.config, step)
+    if measure == "center":
+        values = distances_to_centers(embeddings, labels)
+    else:
+        values = _knn_recall(run, embeddings) if drawing is None else _map_quality(drawing)
+    if drawing is None:
+        return values
+    padded = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
+    padded[projected_items(run, drawing.config)] = values
+    return padded
+
+
+def _map_quality(drawing: ProjectionRun) -> np.ndarray:
+    values = drawing.quality.get("neighbors_kept")
+    if values is None:
+        raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
+    return values
+
+
+def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Distance of each embedding (n × d) to the mean of its class (n)."""
+    _, index = np.unique(labels, return_inverse=True)
+    sums = np.zeros((index.max() + 1, embeddings.shape[1]))
+    np.add.at(sums, index, embeddings)
+    centers = sums / np.bincount(index)[:, None]
+    distances: np.ndarray = np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
+    return distances
+
+
+def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+    assert run.linear_projection is not None  # it is measurable
+    k = min(NEIGHBORS, len(embeddings) - 1)
+    in_embedding, on_map = (
+        NearestNeighbors(space).others(k)[1] for space in (embeddings, run.linear_projection.project(embeddings))
+    )
+    recall: np.ndarray = (in_embedding[:, :, None] == on_map[:, None, :]).any(axis=2).mean(axis=1)
+    return recall

@@ -1,0 +1,168 @@
+"""The confidence of a net's answers: calibrated when it is first asked, on images that it was not trained on."""
+
+import time
+from copy import deepcopy
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import Dataset, data_root, load
+from dmlviz.data.corrections import corrected
+from dmlviz.errors import UserError
+from dmlviz.nets.fine_tuned import FineTunedNet
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.runs.answers import EmbeddedImages
+from dmlviz.runs.embed import CHUNK, decode_images, net_input, trained_net
+from dmlviz.runs.query_confidence import NEIGHBORS, Calibration, Confidence, NeighborSignals, vote
+from dmlviz.runs.run import Run
+from dmlviz.training.validation_split import split_training_images
+
+if TYPE_CHECKING:
+    from dmlviz.nets.models import EmbeddingNet
+
+MAX_CALIBRATED = 2000  # images: fewer move the limits by chance
+MAX_COMPARED = 4000  # test images, by their features: with fewer, noise is not far enough from all of them
+PROBE = 50  # images, which say how fast the net is
+SLOW_S = 2e-3  # of processor time for an image; the test images, which are embedded already, calibrate slower nets
+
+
+class Judge:
+    """Says how sure the answers of a run's net are.
+
+    It is calibrated on the run's validation images. If there are none, the data set is missing, or the net is slow,
+    test images calibrate it by their embeddings alone, each without itself.
+
+    Args:
+        run: A finished run with a net.
+        root: The data folder; None for the default one.
+        searched: Indices of the test images that are searched; all by default.
+        compare_features: Whether features are compared, too.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        root: Path | None = None,
+        searched: np.ndarray | None = None,
+        compare_features: bool = True,
+    ) -> None:
+        embeddings, labels = run.embeddings, run.labels
+        assert embeddings is not None  # the run is finished
+        assert labels is not None
+        searched = np.arange(len(labels)) if searched is None else searched
+        embeddings, labels = embeddings[searched], labels[searched]
+        self._dataset, self._labels = run.config.dataset, labels
+        self._search = NearestNeighbors(embeddings)
+        self._net: _FeatureNet | None = None
+        self._compared: NearestNeighbors | None = None
+        held_out = _held_out(run, root)
+        if held_out is not None:
+            self._net, data, rows = held_out
+            features, points = self._net.forward(data.train.images[rows])
+            if compare_features:
+                compared, _ = self._net.forward(data.test.images[searched[_evenly(len(labels), MAX_COMPARED)]])
+                self._compared = NearestNeighbors(compared, "cosine")
+            signals, true = self._signals(*self._search.search(points, NEIGHBORS), features), data.train.labels[rows]
+            short, basis = "validation images", f"{len(rows):,} validation images"
+        else:
+            rows = _evenly(len(labels), MAX_CALIBRATED)
+            signals, true = self._signals(*self._search.others(NEIGHBORS, rows)), labels[rows]
+            short, basis = "test images", f"{len(rows):,} test images, each vs. the others"
+        self.calibration = Calibration(signals, signals.label == true, basis, short)
+
+    def signals(self, images: np.ndarray, embeddings: np.ndarray) -> NeighborSignals:
+        """Return what the neighbors of prepared images say.
+
+        Args:
+            images: n × h × w or n × h × w × 3, uint8.
+            embeddings: Their embeddings (n × d).
+        """
+        features = None if self._net is None or self._compared is None else self._net.forward(images)[0]
+        return self._signals(*self._search.search(embeddings, NEIGHBORS), features)
+
+    def judge(self, images: np.ndarray, embeddings: np.ndarray) -> list[Confidence]:
+        """Return how sure the answers to prepared images are; arguments as of `signals`."""
+        return self.calibration.describe(self.signals(images, embeddings), DATASETS[self._dataset].classes)
+
+    def _signals(
+        self, distances: np.ndarray, neighbors: np.ndarray, features: np.ndarray | None = None
+    ) -> NeighborSignals:
+        label, agreeing = vote(self._labels[neighbors])
+        near = None
+        if features is not None and self._compared is not None:
+            near = self._compared.search(features, NEIGHBORS)[0].mean(axis=1)
+        return NeighborSignals(distances.mean(axis=1), near, label, agreeing, neighbors.shape[1])
+
+
+@lru_cache(maxsize=2)  # 40 MB each
+def _judge(path: Path, stamp: int, root: Path | None) -> Judge:
+    return Judge(Run(path), root)
+
+
+def judge_of(run: Run, root: Path | None = None) -> Judge:
+    """Return the judge of a finished run with a net; it is kept as long as the weights stay the same.
+
+    Args:
+        run: The run.
+        root: The data folder; None for the default one.
+    """
+    return _judge(run.path, (run.path / "weights.safetensors").stat().st_mtime_ns, root)
+
+
+def confidence(question: dict[str, Any], reply: EmbeddedImages, root: Path | None) -> list[Confidence]:
+    """Return the confidence of each answer in the `reply` of `dmlviz.runs.embed.handle_request` to a `question`."""
+    embeddings = np.asarray(reply["embeddings"], np.float32)
+    return judge_of(Run(question["run"]), root).judge(decode_images(question), embeddings)
+
+
+class _FeatureNet:
+    """A copy of a net that also gives its features: what its first linear layer takes."""
+
+    def __init__(self, net: "EmbeddingNet", dataset: str) -> None:
+        self._net = deepcopy(net)
+        self._declared = DATASETS[dataset]
+        self._lock = Lock()
+        self._seen: list[Tensor] = []
+        first = next(part for part in self._net.modules() if isinstance(part, nn.Linear))
+        first.register_forward_pre_hook(lambda _, inputs: self._seen.append(inputs[0]))
+
+    def forward(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return features (n × f) and embeddings (n × d) of images (uint8)."""
+        with self._lock, torch.inference_mode():
+            self._seen.clear()
+            parts = [
+                self._net(net_input(self._declared, images[at : at + CHUNK])) for at in range(0, len(images), CHUNK)
+            ]
+            features, embeddings = torch.cat(self._seen), torch.cat(parts)
+            self._seen.clear()
+        return features.numpy(), embeddings.numpy()
+
+
+def _held_out(run: Run, root: Path | None) -> tuple[_FeatureNet, Dataset, np.ndarray] | None:
+    """Return net, data set and validation images (rows of its training images); None where test images calibrate."""
+    if run.recorded or DATASETS[run.config.dataset].features is not None:
+        return None  # the backbone takes seconds for an image
+    try:
+        data = corrected(load(run.config.dataset, root), run.config.corrections, data_root(root))
+    except UserError:  # it is not on this machine
+        return None
+    rows = split_training_images(run.config, data.train.labels).validation
+    net = trained_net(run)
+    if not len(rows) or isinstance(net, FineTunedNet) or not any(isinstance(part, nn.Linear) for part in net.modules()):
+        return None
+    feature_net = _FeatureNet(net, run.config.dataset)
+    feature_net.forward(data.test.images[:2])  # what is slow the first time
+    started = time.thread_time()
+    feature_net.forward(data.test.images[:PROBE])
+    is_slow = time.thread_time() - started > PROBE * SLOW_S
+    return None if is_slow else (feature_net, data, rows[_evenly(len(rows), MAX_CALIBRATED)])
+
+
+def _evenly(n: int, most: int) -> np.ndarray:
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

@@ -1,0 +1,200 @@
+"""Confidence of the answer to a query image, in words, calibrated on images whose answers are known.
+
+An image is as strange as the less usual of two distances: to its neighbors in the embedding, and to its neighbors in
+the features from which the net makes the embedding, where a net that sends everything onto a circle still sees what it
+has never seen. How strange is unusual, and how many neighbors must agree, follows from the calibration images
+(split conformal prediction: Vovk et al. 2005, chapter 4).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict
+
+import numpy as np
+
+NEIGHBORS = 10  # whose distance and agreement are judged
+UNLIKE = 0.01  # so many of the calibration images, at most, are unlike anything
+NOT_SURE = 0.04  # so many are not sure, unless the neighbors of more disagree
+RIGHT = 0.99  # of the sure ones have the right class
+
+Level = Literal["sure", "unsure", "unlike"]
+
+
+class Confidence(TypedDict):
+    """The confidence of an answer.
+
+    `title` gives the answer in two or three words, `sentence` the doubt (empty if there is none), `basis` the
+    calibration images.
+    """
+
+    level: Level
+    title: str
+    sentence: str
+    basis: str
+
+
+class PackedCalibration(TypedDict):
+    """A calibration for a page without a server.
+
+    `distances` are those of the calibration images, ascending. Beyond the share `limit` of them an image is not sure,
+    beyond `unlike` unlike anything; with fewer than `needed` neighbors that agree it is not sure, and `disagreement`
+    says why, for one of them, two, ….
+    """
+
+    distances: list[float]
+    limit: float
+    unlike: float
+    needed: int
+    disagreement: list[str]
+    short: str
+    basis: str
+
+
+@dataclass(frozen=True)
+class NeighborSignals:
+    """Distances and classes of the neighbors of n images.
+
+    Attributes:
+        distance: Mean distance to the nearest images in the embedding (n).
+        feature_distance: The same in the net's features (n); None where they are not compared.
+        label: Class of most neighbors (n).
+        agreeing: Neighbors of that class (n).
+        neighbors: Number of neighbors of each image.
+    """
+
+    distance: np.ndarray
+    feature_distance: np.ndarray | None
+    label: np.ndarray
+    agreeing: np.ndarray
+    neighbors: int
+
+
+def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class of most neighbors, of the nearer one in a tie, and how many are of it.
+
+    Args:
+        labels: Class IDs of each image's neighbors (n × k), nearest first.
+    """
+    counts = (labels[:, :, None] == labels[:, None, :]).sum(axis=2)
+    rank = counts.argmax(axis=1)  # the first of equal counts
+    rows = np.arange(len(labels))
+    return labels[rows, rank], counts[rows, rank]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Signals of images whose class is known, and the limits that follow from them.
+
+    Args:
+        signals: The neighbors of the calibration images.
+        right: Whether each has a majority of its own class (n).
+        basis: Name of these images, as in "1,000 validation images".
+        short: The same in short, as in "validation images".
+    """
+
+    signals: NeighborSignals = field(repr=False)
+    right: np.ndarray = field(repr=False)
+    basis: str
+    short: str
+
+    def __post_init__(self) -> None:
+        strangeness, agreeing = self.strangeness(self.signals), self.signals.agreeing
+        object.__setattr__(self, "_strangeness", np.sort(strangeness))
+        usual = self._p_values(strangeness) > UNLIKE
+        enough = [a for a in range(1, self.signals.neighbors + 1) if self._is_right(usual & (agreeing >= a))]
+        needed = enough[0] if enough else self.signals.neighbors + 1
+        object.__setattr__(self, "needed", needed)
+        agreed = np.sort(strangeness[agreeing >= needed])
+        spare = int(NOT_SURE * len(strangeness)) - int((agreeing < needed).sum())
+        spare = max(spare, int(UNLIKE * len(strangeness)))
+        object.__setattr__(self, "limit", float(agreed[-spare - 1]) if spare < len(agreed) else -1.0)
+
+    needed: int = field(init=False)
+    limit: float = field(init=False)
+    _strangeness: np.ndarray = field(init=False, repr=False)
+
+    def strangeness(self, signals: NeighborSignals) -> np.ndarray:
+        """Return the share of calibration images with a smaller distance, by the larger of both distances (n)."""
+        shares = [_share_below(self.signals.distance, signals.distance)]
+        if self.signals.feature_distance is not None and signals.feature_distance is not None:
+            shares.append(_share_below(self.signals.feature_distance, signals.feature_distance))
+        return np.asarray(np.max(shares, axis=0))
+
+    def levels(self, signals: NeighborSignals) -> list[Level]:
+        """Return how sure the answer to each image is."""
+        strangeness = self.strangeness(signals)
+        levels: list[Level] = []
+        for strange, p, agreeing in zip(strangeness, self._p_values(strangeness), signals.agreeing, strict=True):
+            sure = agreeing >= self.needed and strange <= self.limit
+            levels.append("unlike" if p <= UNLIKE else "sure" if sure else "unsure")
+        return levels
+
+    def describe(self, signals: NeighborSignals, classes: Sequence[str]) -> list[Confidence]:
+        """Return how sure the answers to images are, in words."""
+        rows = zip(self.levels(signals), self.strangeness(signals), signals.label, signals.agreeing, strict=True)
+        return [
+            self._in_words(level, float(strange), classes[int(label)], int(agreeing))
+            for level, strange, label, agreeing in rows
+        ]
+
+    def packed(self) -> PackedCalibration:
+        """Return what a page without a server needs to judge by the embedding alone."""
+        n = len(self._strangeness)
+        spare = int(UNLIKE * (n + 1)) - 1  # so many may be as strange
+        return {
+            "distances": [float(f"{distance:.6g}") for distance in np.sort(self.signals.distance)],
+            "limit": self.limit,
+            "unlike": float(self._strangeness[n - 1 - spare]) if spare >= 0 else 1.0,
+            "needed": self.needed,
+            "disagreement": [self._disagreement(agreeing) for agreeing in range(1, self.signals.neighbors + 1)],
+            "short": self.short,
+            "basis": f"Calibrated on {self.basis}.",
+        }
+
+    def _in_words(self, level: Level, strange: float, name: str, agreeing: int) -> Confidence:
+        titles = {"sure": f"Surely {name}", "unsure": f"Perhaps {name}", "unlike": "Unlike anything here"}
+        share = "all" if strange >= 1 else f"{_percent(strange)} of the"
+        reasons = []
+        if level == "unlike":
+            reasons.append(f"Farther from its neighbors than {share} {self.short}: these neighbors mean little.")
+        if level == "unsure" and strange > self.limit:
+            reasons.append(f"Farther from its neighbors than {share} {self.short}.")
+        if level == "unsure" and agreeing < self.needed:
+            reasons.append(self._disagreement(agreeing))
+        return {
+            "level": level,
+            "title": titles[level],
+            "sentence": " ".join(reasons),
+            "basis": f"Calibrated on {self.basis}.",
+        }
+
+    def _disagreement(self, agreeing: int) -> str:
+        unanimous = self.signals.agreeing == self.signals.neighbors
+        if agreeing == self.signals.neighbors and unanimous.any():
+            share = _percent(float(self.right[unanimous].mean()))
+            return f"All {agreeing} neighbors agree, but of such {self.short} only {share} were right."
+        like = self.signals.agreeing <= agreeing
+        words = f"{agreeing} of {self.signals.neighbors} neighbors agree: "
+        if not like.any():
+            return f"{words}all {self.short} have more."
+        return (
+            f"{words}of the {self.short} with as few or fewer, {_percent(float(self.right[like].mean()))} were right."
+        )
+
+    def _is_right(self, chosen: np.ndarray) -> bool:
+        return bool(chosen.any()) and float(self.right[chosen].mean()) >= RIGHT
+
+    def _p_values(self, strangeness: np.ndarray) -> np.ndarray:
+        """Return the chance that an image like those of the calibration is as strange (n)."""
+        n = len(self._strangeness)
+        as_strange = n - np.searchsorted(self._strangeness, strangeness, side="left")
+        return np.asarray((as_strange + 1) / (n + 1))
+
+
+def _share_below(known: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.searchsorted(np.sort(known), values, side="left") / len(known)
+
+
+def _percent(share: float) -> str:
+    """Write a share as whole percent, rounded down: 100 % is all."""
+    return f"{int(100 * share + 1e-9)} %"

@@ -1,0 +1,77 @@
+"""Computes the features of a data set in a worker process, and writes its progress into the folder of the order."""
+
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from dmlviz.errors import UserError
+from dmlviz.jobs.job_events import FeaturesFinished, FeaturesProgress
+from dmlviz.jobs.job_record import FeaturesRecord, JobWriter, StoppedError
+
+MAX_UNPACKED_BYTES = 4_000_000_000  # of a file of torch.save, which is a zip; weights are not compressed
+
+
+def compute_features(folder: Path, *, data_root: Path | None = None, stop: Callable[[], bool] = lambda: False) -> None:
+    """Compute the features that a folder names; an exception ends the job as "failed", with the reason.
+
+    Args:
+        folder: The folder, of an order as `dmlviz.jobs.order.features`; what an earlier attempt computed is not done
+            again.
+        data_root: The folder of the data sets.
+        stop: True when it should end early.
+
+    Raises:
+        UserError: If the folder holds no order, or another process is writing it.
+    """
+    record = FeaturesRecord(folder)
+    order = record.order
+    with record.writing() as writer:
+        from dmlviz.nets.features import add_features
+
+        weights = None if order["weights"] is None else Path(order["weights"])
+        if weights is not None:
+            _check_size(weights)
+        name = add_features(
+            order["dataset"],
+            order["backbone"],
+            weights=weights,
+            title=order["title"],
+            data=data_root,
+            unfinished=folder,
+            progress=_Progress(writer, stop),
+        )
+        writer.finished(FeaturesFinished(event="finished", dataset=name))
+
+
+def _check_size(weights: Path) -> None:
+    """Raise UserError for a zip that unpacks to more than any weights have."""
+    try:
+        with zipfile.ZipFile(weights) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return
+    if size > MAX_UNPACKED_BYTES:
+        raise UserError(
+            f"Weights have up to {MAX_UNPACKED_BYTES / 1e9:g} GB; {weights.name} unpacks to {size / 1e9:,.0f} GB: "
+            "choose the file of the backbone's weights."
+        )
+
+
+class _Progress:
+    """Writes the number of finished images, and ends the work on request."""
+
+    def __init__(self, writer: JobWriter[FeaturesProgress, FeaturesFinished], stop: Callable[[], bool]) -> None:
+        self._writer = writer
+        self._stop = stop
+        self._begun: tuple[float, int] | None = None  # when the first image was computed, and how many were done before
+
+    def __call__(self, done: int, of: int) -> None:
+        stopped, now = self._stop(), time.monotonic()
+        begun, before = self._begun = self._begun or (now, done)
+        left = None if done == before else (of - done) * (now - begun) / (done - before)
+        self._writer.progress(
+            FeaturesProgress(event="progress", done=done, of=of, left=left), now=stopped or done == of
+        )
+        if stopped:
+            raise StoppedError

@@ -1,0 +1,15 @@
+// Loads a script of Streamlit's own before it is needed, when the page has nothing else to do.
+import type { ScriptPreloadProps } from "../../protocol.ts";
+import type { ComponentArguments } from "../../lib/mount.ts";
+import { BASE } from "../../lib/server.ts";
+
+const PHONE = "(max-width: 640px)"; // where nobody pays for 4.7 MB before a figure is asked for
+const PATIENCE_MS = 5000; // a map that plays leaves no idle moment
+
+export default function ({ data }: ComponentArguments<ScriptPreloadProps>) {
+  if (matchMedia(PHONE).matches) return;
+  // At the same address as Streamlit's own: a script is loaded once.
+  const load = () => void import(`${BASE}static/js/${data.script}`).catch(() => {}); // then it comes with the figure
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(load, { timeout: PATIENCE_MS });
+  else setTimeout(load, PATIENCE_MS);
+}

@@ -1,0 +1,203 @@
+// The cards of all runs, with search and order; actions on a run are sent to Python.
+import { h, setData } from "../../lib/dom.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import type { DeletedRun, DiskUse, RunCardProps, RunListOrder, RunListProps } from "../../protocol.ts";
+import { addressOf, compareQuery, exploreQuery, navigate, type Query } from "../../lib/router.ts";
+import { readTheme } from "../../lib/theme.ts";
+import { RunCard, type Act } from "./runCard.ts";
+import { filterAndSort, GROUPS, groupsOf, readable, SORTS } from "./model.ts";
+import style from "./runList.css";
+import { fetchServer } from "../../lib/server.ts";
+
+type Host = Pick<ComponentArguments<RunListProps>, "setStateValue" | "setTriggerValue">;
+
+export default function (component: ComponentArguments<RunListProps>) {
+  const { parentElement, data } = component;
+  return mount(
+    parentElement,
+    style,
+    (parent) => new RunList(parent, component),
+    (list) => {
+      list.host = component;
+      list.update(data);
+    },
+  );
+}
+
+class RunList {
+  private order: RunListOrder = { sort: "newest", search: "", group: "all" };
+  /** By run, so that one that is being renamed is left alone. */
+  private cards = new Map<string, RunCard>();
+  private told: RunCardProps[] = [];
+  private pages: { explore: Query; compare: Query } = { explore: {}, compare: {} };
+  private url: string | null = null; // where runs are imported
+  private sent = ""; // the order that Python sent last
+  private theme: "light" | "dark" = "light";
+  private search: HTMLInputElement;
+  private sorts: HTMLElement[];
+  private groups: HTMLElement[];
+  private groupBar: HTMLElement;
+  private count = h("span", { role: "status" });
+  private meter = h("i");
+  private used = h("span");
+  private diskUse = h("span", "disk-use", h("span", "meter", this.meter), this.used);
+  private file: HTMLInputElement;
+  private import: HTMLElement;
+  private notice = h("p", { class: "notice", role: "status", hidden: true });
+  private list = h("ul", "list");
+  private root: HTMLElement;
+
+  constructor(
+    parent: ParentNode,
+    public host: Host,
+  ) {
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Search titles, settings, tags",
+      "aria-label": "Search",
+      input: () => this.setOrder({ search: this.search.value }, false),
+      change: () => this.sendOrder(),
+    });
+    this.sorts = Object.entries(SORTS).map(([name, label]) =>
+      h("button", { type: "button", "data-sort": name, click: () => this.setOrder({ sort: name }) }, label),
+    );
+    this.groups = Object.entries(GROUPS).map(([group, label]) =>
+      h("button", { type: "button", "data-group": group, click: () => this.setOrder({ group }) }, label),
+    );
+    this.groupBar = h("div", { class: "sorts groups", role: "group", "aria-label": "Whose", hidden: true });
+    this.groupBar.append(...this.groups);
+    this.file = h("input", {
+      type: "file",
+      accept: ".zip",
+      hidden: true,
+      change: () => void this.importFile(this.file.files?.[0]),
+    });
+    this.import = h(
+      "button",
+      {
+        type: "button",
+        class: "import",
+        title: "Import a run (zip)",
+        click: () => this.file.click(),
+      },
+      "Import",
+    );
+    this.root = h(
+      "section",
+      { class: "run-list", "aria-label": "Runs" },
+      h(
+        "div",
+        { class: "tools" },
+        this.groupBar,
+        this.search,
+        h("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts),
+        h("span", { class: "count" }, this.count, this.diskUse, this.import, this.file),
+      ),
+      this.notice,
+      this.list,
+    );
+    parent.append(this.root);
+  }
+
+  private act: Act = (what, run, value = null) => {
+    if (what === "open" && run) navigate(addressOf("", exploreQuery(this.pages.explore, run), location, "runs"));
+    else if (what === "compare" && run)
+      navigate(addressOf("compare", compareQuery(this.pages.compare, run), location, "runs"));
+    else this.host.setTriggerValue("act", { what, run, value });
+  };
+
+  update({ cards, sort, search, group, disk, deleted, note, import: url, explore, compare }: RunListProps): void {
+    this.pages = { explore, compare };
+    this.told = cards;
+    this.url = url;
+    this.import.hidden = !url;
+    if (this.sent !== `${sort} ${group} ${search}`) {
+      this.sent = `${sort} ${group} ${search}`;
+      this.order = { sort, search, group };
+      this.search.value = search;
+    }
+    this.theme = readTheme(this.root).dark ? "dark" : "light";
+    this.showQuota(disk);
+    this.say(note ?? "", deleted);
+    this.show();
+  }
+
+  private showQuota({ used, limit, gone }: DiskUse): void {
+    this.meter.style.width = `${Math.min(100, (100 * used) / limit).toFixed(1)}%`;
+    this.used.textContent = `${readable(used)} of ${readable(limit)}`;
+    const rule = "At the disk limit, the oldest runs are removed, unless pinned, shown or training.";
+    this.diskUse.title = gone.length ? `${rule} Removed so far: ${gone.join("; ")}.` : rule;
+    this.diskUse.dataset.used = String(used);
+  }
+
+  private say(note: string, deleted: DeletedRun | null = null): void {
+    this.notice.hidden = !note && !deleted;
+    this.notice.replaceChildren(
+      ...(deleted
+        ? [
+            `Deleted ${deleted.title}. `,
+            h("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo"),
+          ]
+        : [note]),
+    );
+  }
+
+  private async importFile(file: File | undefined): Promise<void> {
+    if (!file || !this.url) return;
+    this.file.value = "";
+    this.say(`Importing ${file.name} …`);
+    try {
+      const answer = await fetchServer(this.url, {
+        method: "POST",
+        body: file,
+        headers: { "content-type": "application/zip" },
+      });
+      const { title, error } = (await answer.json()) as { title?: string; error?: string };
+      this.act("say", null, error ?? `Imported ${title}.`);
+    } catch {
+      this.say("Upload failed. Please try again.");
+    }
+  }
+
+  private setOrder(change: Partial<RunListOrder>, tell = true): void {
+    Object.assign(this.order, change);
+    this.show();
+    if (tell) this.sendOrder();
+  }
+
+  private sendOrder(): void {
+    this.host.setStateValue("arranged", { ...this.order });
+  }
+
+  private show(): void {
+    const found = filterAndSort(this.told, this.order);
+    for (const button of this.sorts)
+      button.setAttribute("aria-pressed", String(button.dataset.sort === this.order.sort));
+    const groups = groupsOf(this.told);
+    this.groupBar.hidden = !groups.length;
+    for (const button of this.groups) {
+      button.hidden = !groups.includes(button.dataset.group ?? "");
+      button.setAttribute("aria-pressed", String(button.dataset.group === this.order.group));
+    }
+    const all = this.told.length;
+    this.count.textContent = `${found.length}${found.length === all ? "" : ` of ${all}`} ${all === 1 ? "run" : "runs"}`;
+    const nodes = found.map((told) => {
+      let card = this.cards.get(told.run);
+      if (!card) this.cards.set(told.run, (card = new RunCard(told, this.theme, this.act)));
+      card.show(told, this.theme);
+      return card.node;
+    });
+    // Only moved cards are touched, so that a field being edited keeps its focus.
+    nodes.forEach((node, i) => {
+      if (this.list.children[i] !== node) this.list.insertBefore(node, this.list.children[i] ?? null);
+    });
+    while (this.list.children.length > nodes.length) this.list.lastChild?.remove();
+    const here = new Set(this.told.map(({ run }) => run));
+    for (const run of this.cards.keys()) if (!here.has(run)) this.cards.delete(run);
+    setData(this.root, { ready: true, shown: found.length });
+  }
+
+  destroy(): void {
+    this.root.remove();
+  }
+}

@@ -1,0 +1,76 @@
+// The store and the address of the page, kept equal: the browser writes what is looked at, and leaves what the server writes.
+import { onAddressChange } from "../lib/router.ts";
+import { ADDRESS, ADDRESSED, type Shown, type ViewStore } from "./store.ts";
+import { decodeView, encodeView, isViewKey, type Query } from "./urlCodec.ts";
+
+const WRITE_MS = 200; // between two changes of the address: browsers take so many a minute
+
+export class Address {
+  private path = location.pathname; // that of the page
+  private runs: string; // that the address named when the page showed them last
+  private opened: boolean; // whether what the address says has yet to be read
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private writtenAt = 0;
+  private offs: (() => void)[];
+
+  constructor(private store: ViewStore) {
+    this.runs = this.runsNow();
+    this.opened = Object.keys(this.query()).some(isViewKey);
+    this.offs = [
+      onAddressChange((back) => (back ? this.take() : this.schedule())),
+      store.subscribe(() => this.schedule()),
+    ];
+  }
+
+  /** The page shows this run (of Compare, these): what the address says of it counts, where it has just been opened. */
+  show(shown: Shown): void {
+    const { opened } = this;
+    this.opened = false;
+    this.runs = this.runsNow();
+    this.store.show(shown, (now) => decodeView(this.query(), now), opened);
+    this.write();
+  }
+
+  /** Back or Forward, or a link within the page: what the address says is what is looked at. */
+  private take(): void {
+    const { shown } = this.store;
+    if (location.pathname !== this.path || !shown) return;
+    this.opened = this.runs !== this.runsNow(); // of another run: read when the server shows it
+    if (!this.opened) this.store.set({ ...ADDRESSED, ...decodeView(this.query(), shown) }, ADDRESS);
+  }
+
+  private schedule(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.write(), Math.max(0, this.writtenAt + WRITE_MS - Date.now()));
+  }
+
+  /** Write what is looked at, but not to the address of a run that the server has yet to show. */
+  private write(): void {
+    clearTimeout(this.timer);
+    const { shown, state } = this.store;
+    if (!shown || location.pathname !== this.path || this.runs !== this.runsNow()) return;
+    const query = new URLSearchParams(location.search);
+    const before = query.toString();
+    for (const name of [...query.keys()]) if (isViewKey(name)) query.delete(name);
+    for (const [name, text] of Object.entries(encodeView(state, shown.dataset))) query.set(name, text);
+    const text = query.toString();
+    if (text === before) return;
+    this.writtenAt = Date.now();
+    history.replaceState(history.state, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
+  }
+
+  private query(): Query {
+    return Object.fromEntries(new URLSearchParams(location.search));
+  }
+
+  private runsNow(): string {
+    const { run = "", a = "", b = "" } = this.query();
+    return `${run} ${a} ${b}`;
+  }
+
+  destroy(): void {
+    this.write();
+    clearTimeout(this.timer);
+    this.offs.forEach((off) => off());
+  }
+}

@@ -1,0 +1,85 @@
+// Class by class: which class is taken for which, and the scores of each. A click selects the images meant.
+import { bus } from "../../lib/bus.ts";
+import { h } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import { classScores, failingItems, fetchPerImage, type ClassScore, type PerImage } from "../../lib/perImage.ts";
+import { confusionView } from "./confusionView.ts";
+import type { DetailSource, DetailView } from "./detailView.ts";
+
+const COLUMNS = [
+  ["precision_at_1", "P@1"],
+  ["recall_at_5", "R@5"],
+  ["map_at_r", "MAP@R"],
+  ["r_precision", "R-prec."],
+  ["knn_accuracy", "kNN"],
+] as const;
+const MOST_ROWS = 50;
+
+type Select = (items: number[], words: string) => void;
+
+/** The view of a run at a step. */
+export async function classScoresView({ run, begun, step, classes }: DetailSource): Promise<DetailView> {
+  const judged = await fetchPerImage(run, begun, step);
+  const when = step === null ? "at the end" : step === 0 ? "before training" : `after ${grouped(step)} steps`;
+  const where = `${grouped(judged.n)} test images (each vs. the others), ${when}`;
+  const select: Select = (items, words) => bus.emit("select", { run, items, reason: `${words}. Of ${where}.` });
+  return {
+    node: h("div", "classes", confusionView(judged, classes, select), table(judged, classes, select)),
+    caption: `On ${where}`,
+  };
+}
+
+function table(judged: PerImage, classes: string[], select: Select): HTMLElement {
+  const all = classScores(judged, classes.length);
+  const lowest = Object.fromEntries(COLUMNS.map(([key]) => [key, Math.min(...all.map((row) => row[key]))]));
+  const worstFirst = () => [...all].sort((a, b) => a.map_at_r - b.map_at_r || a.label - b.label);
+  const rows = all.length > MOST_ROWS ? worstFirst().slice(0, MOST_ROWS) : all;
+  const head = h(
+    "tr",
+    null,
+    h("th", null, "Class"),
+    h("th", null, "Images"),
+    ...COLUMNS.map(([, title]) => h("th", null, title)),
+  );
+  const caption = `The ${MOST_ROWS} classes with the lowest MAP@R, of ${grouped(all.length)}.`;
+  return h(
+    "table",
+    "scores",
+    rows.length < all.length ? h("caption", "quiet", caption) : null,
+    head,
+    ...rows.map((row) =>
+      h(
+        "tr",
+        null,
+        h("th", null, classes[row.label]),
+        h("td", null, grouped(row.n)),
+        ...COLUMNS.map(([key, title]) => scoreCell(row, key, title)),
+      ),
+    ),
+  );
+
+  function scoreCell(row: ClassScore, key: (typeof COLUMNS)[number][0], title: string): HTMLElement {
+    const click = () => {
+      const { items, words } = failingItems(judged, key);
+      const own = new Set([...judged.items].filter((_, i) => judged.labels[i] === row.label));
+      select(
+        items.filter((item) => own.has(item)),
+        `Class ${classes[row.label]}. ${words}`,
+      );
+    };
+    return h(
+      "td",
+      null,
+      h(
+        "button",
+        {
+          type: "button",
+          class: row[key] === lowest[key] && all.length > 1 ? "lowest" : "",
+          click,
+          title: `Select the images of class ${classes[row.label]} that fail ${title}`,
+        },
+        row[key].toFixed(3),
+      ),
+    );
+  }
+}

@@ -1,0 +1,55 @@
+// Whatever is pinned on the page, its neighbors are asked for at once; maps and inspectors show the same answer.
+import { bus, type PinnedNeighbors } from "../lib/bus.ts";
+import type { ItemNeighbors } from "../protocol.ts";
+import { messageOf } from "../lib/format.ts";
+import { fetchServer, refused, ROUTES } from "../lib/server.ts";
+import type { ViewStore } from "./store.ts";
+
+const answers = new Map<string, PinnedNeighbors>();
+
+/** What was found of a run last, for a part of the page that comes later. */
+export const pinnedNeighbors = (run: string): PinnedNeighbors | null => answers.get(run) ?? null;
+
+/** Answer the pins of the runs that are `shown`; of a run's pins the newest counts. Returns how to stop. */
+export function followPins(store: ViewStore, shown: (run: string) => boolean): () => void {
+  const asked = new Map<string, { item: number | null; under: AbortController }>();
+
+  const ask = (run: string, item: number | null) => {
+    if (!shown(run)) return;
+    const under = new AbortController();
+    asked.get(run)?.under.abort();
+    asked.set(run, { item, under });
+    const publish = (answer: PinnedNeighbors) => {
+      if (under.signal.aborted) return;
+      answers.set(run, answer);
+      bus.emit("neighbors", answer);
+    };
+    if (item === null) return publish({ run, item });
+    fetchNeighbors(run, item, store.state.metric, under.signal).then(
+      (found) => publish({ run, item, found }),
+      (error: unknown) => publish({ run, item, trouble: messageOf(error) }),
+    );
+  };
+  const again = ({ run }: { run: string }) => {
+    const item = asked.get(run)?.item ?? null;
+    if (item !== null) ask(run, item);
+  };
+  const offs = [
+    bus.on("pinned", ({ run, item }) => ask(run, item)),
+    bus.on("embedded", again),
+    store.subscribe((change) => {
+      if (change.has("metric")) for (const run of asked.keys()) again({ run });
+    }),
+  ];
+  return () => {
+    offs.forEach((off) => off());
+    for (const { under } of asked.values()) under.abort();
+  };
+}
+
+/** A test image and its nearest neighbors by a metric; throws with a sentence where there are none. */
+async function fetchNeighbors(run: string, item: number, metric: string, signal: AbortSignal): Promise<ItemNeighbors> {
+  const response = await fetchServer(`${ROUTES}/runs/${run}/neighbors/${item}.json?metric=${metric}`, { signal });
+  if (!response.ok) throw await refused(response, "The neighbors could not be found");
+  return (await response.json()) as ItemNeighbors;
+}

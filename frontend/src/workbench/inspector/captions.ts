@@ -1,0 +1,75 @@
+// The sentences of the inspector. Pure: no DOM.
+import { grouped } from "../../lib/format.ts";
+import { UNLABELED } from "../../lib/palette.ts";
+
+import type { ClassGroup, Selection } from "../../lib/selection.ts";
+import type { Metric } from "../store.ts";
+import type { InspectorProps, ItemNeighbors, Subject } from "../../protocol.ts";
+
+/** A neighbor of the image in question. */
+export interface InspectedNeighbor {
+  item: number;
+  label: number;
+  distance: number;
+}
+
+/** What is asked about, and who is near it. */
+export interface Inspected extends Omit<InspectorProps, "near"> {
+  neighbors: InspectedNeighbor[];
+  values?: ItemNeighbors["values"];
+  known?: ItemNeighbors["known"];
+  /** The distance by which they are nearest, where the person chooses it. */
+  metric?: Metric;
+  /** The image with which this one is compared. */
+  partner?: number | null;
+}
+
+/** There is an image in question. */
+export type WithSubject = Inspected & { subject: Subject };
+
+export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
+  classes?.[String(label)] ?? "";
+
+/** What an item is called where Python does not say. */
+export const ITEM = "test image";
+
+const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map when it is among the 3 k nearest there
+
+/** How many of the neighbors agree, with the image's class or, for a query, with each other. */
+export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): string {
+  const label = subject.label ?? vote?.label;
+  if (!neighbors.length || classOf({ classes }, label) === UNLABELED) return "";
+  const agreeing = neighbors.filter((neighbor) => neighbor.label === label).length;
+  return `${agreeing} of ${neighbors.length} neighbors are of class ${classOf({ classes }, label)}`;
+}
+
+/** What its trajectory_length on the map rests on; "" for what has none. */
+export function trajectoryCaption({
+  subject,
+  trajectory_length,
+}: Pick<Inspected, "subject" | "trajectory_length">): string {
+  if (!subject || subject.item !== undefined || trajectory_length === undefined) return "";
+  if (!trajectory_length) return "No trajectory: only the final model was saved.";
+  return `Trajectory from ${trajectory_length} checkpoints, linearly interpolated.`;
+}
+
+/** Nearest where, among which images, and when. */
+export const captionOf = ({ among, noun = ITEM, given }: Pick<Inspected, "among" | "noun" | "given">): string =>
+  among
+    ? `Nearest in the embedding, of ${grouped(among)} ${noun}s${given ? "" : ", at the end of the run"}`
+    : "Nearest in the embedding, of the tracked test images, at the last snapshot";
+
+/** How many of a class are selected, of how many. */
+export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>
+  `${grouped(items.length)} of ${grouped(of)}`;
+
+/** Why these are selected, in a sentence; a lasso needs none but how to go on. */
+export const selectionReason = ({ reason }: Pick<Selection, "reason">, noun = ITEM): string =>
+  reason ?? `Manual selection. Click ${noun === ITEM || noun === "image" ? "an image" : `a ${noun}`} to pin it.`;
+
+/** Where a neighbor lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
+export function mapRankCaption(rank: number | null | undefined, k: number): { near: boolean; words: string } | null {
+  if (rank === null || rank === undefined) return null;
+  const near = rank <= NEAR_RANK_FACTOR * k;
+  return { near, words: `${near ? "Also near on the map" : "Far on the map"}: neighbor number ${grouped(rank)} there` };
+}

@@ -1,0 +1,231 @@
+// Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
+import type { InspectorProps, QueryAnswer, QuerySource } from "../../protocol.ts";
+import { bus, type PinnedNeighbors } from "../../lib/bus.ts";
+import { h, setData, textButton } from "../../lib/dom.ts";
+import { grouped } from "../../lib/format.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import type { Selection } from "../../lib/selection.ts";
+import type { Inspected, WithSubject } from "./captions.ts";
+import { contactSheet } from "./contactSheet.ts";
+import style from "./inspector.css";
+import { LogitsView } from "./logits.ts";
+import { PairView } from "./pairView.ts";
+import { neighborList, updateMapRanks } from "./neighborList.ts";
+import { pinnedNeighbors } from "../followPins.ts";
+import { QueryPanel } from "../query/queryPanel.ts";
+import { pageStore, type Metric, type ViewStore } from "../store.ts";
+import { historyButton, keyOf, knownValues, stepStrip, subjectHead } from "./subjectView.ts";
+
+const METRICS: Record<Metric, string> = { euclidean: "Euclidean", cosine: "Cosine" };
+
+type Arguments = Pick<ComponentArguments<InspectorProps | null>, "parentElement" | "data"> & { store?: ViewStore };
+
+export default function ({ parentElement, data, store = pageStore }: Arguments) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new Inspector(parent, store),
+    (inspector) => inspector.update(data ?? {}),
+  );
+}
+
+// Neighbors come as [item, label, distance], nearest first.
+function decodeProps({ near = [], ...data }: InspectorProps & Pick<Inspected, "values" | "known">): Inspected {
+  return { ...data, neighbors: near.map(([item, label, distance]) => ({ item, label, distance })) };
+}
+
+/** What is pinned as what is inspected; where nothing is, what the props say. */
+function pinnedOf(props: InspectorProps, { item, found, trouble }: PinnedNeighbors): Inspected {
+  if (item === null) return decodeProps(props);
+  if (!found) return { ...props, subject: undefined, neighbors: [], placeholder: trouble };
+  const { label, ...answer } = found;
+  return decodeProps({ ...props, ...answer, subject: { item, label } });
+}
+
+/** The answer to a query as what is inspected. */
+const inspectedOf = ({ near, ...answer }: QueryAnswer, { run, sprites }: QuerySource): Inspected =>
+  decodeProps({ ...answer, near, run, sprites, subject: {} });
+
+const subjectName = ({ subject }: Pick<Inspected, "subject">) => (subject ? String(subject.item ?? "query") : "");
+const hasSubject = (data: Inspected): data is WithSubject => data.subject !== undefined;
+
+class Inspector {
+  private root = h("div", "inspector");
+  private body = h("div", "answer");
+  private queries = new QueryPanel(() => this.showTab());
+  private answered: QueryAnswer | null = null; // what the map and the history were given last
+  private logits = new LogitsView();
+  private pair = new PairView((partner) => this.store.set({ partner }));
+  private props: InspectorProps = {};
+  private answer: PinnedNeighbors | null = null; // of the run in the props
+  private data: Inspected = { neighbors: [] }; // both of them: the pinned image
+  private shown: Inspected = this.data; // that, or the answer to a query
+  private selection: Selection | null = null;
+  private begun = false; // whether there were props yet
+  private sheet = false; // whether the selection is shown, or what is pinned
+  private offs: (() => void)[];
+
+  constructor(
+    parent: ParentNode,
+    private store: ViewStore,
+  ) {
+    this.root.append(this.queries.node, this.body);
+    parent.append(this.root);
+    this.offs = [
+      bus.on("selection", (selection) => this.select(selection)),
+      store.subscribe((change) => (change.has("metric") || change.has("partner")) && this.combine()),
+      bus.on("ranks", () => this.updateMapRanks()),
+      bus.on("neighbors", (answer) => answer.run === this.props.run && this.take(answer)),
+    ];
+    this.selection = bus.last("selection") ?? null;
+    this.sheet = this.selection !== null;
+  }
+
+  update(props: InspectorProps): void {
+    const { run = "", among } = props;
+    const before = this.props;
+    this.props = props;
+    this.begun = true;
+    if (run !== before.run) this.answer = pinnedNeighbors(run);
+    else if (among !== before.among) bus.emit("embedded", { run });
+    this.combine();
+  }
+
+  // A new pin comes before the selection it was picked from, to which a link leads back.
+  private take(answer: PinnedNeighbors): void {
+    if (answer.item !== null && answer.item !== (this.answer?.item ?? null)) {
+      this.sheet = false;
+      if (this.answer) this.queries.open("Selected");
+    }
+    this.answer = answer;
+    this.combine();
+  }
+
+  private combine(): void {
+    const { props, answer } = this;
+    this.data = answer ? pinnedOf(props, answer) : decodeProps(props);
+    const { metric, partner } = this.store.state;
+    Object.assign(this.data, props.metrics ? { metric, partner } : { partner });
+    this.logits.update(this.data);
+    this.queries.update(props.query ?? null); // which shows this, too
+  }
+
+  private showTab(): void {
+    const { answer } = this.queries;
+    const source = this.data.query;
+    this.shown = this.queries.tab === "Selected" || !source ? this.data : this.ofQuery(answer, source);
+    if (answer !== this.answered) {
+      this.answered = answer;
+      if (answer && source) this.publish(answer, source);
+      else bus.emit("query", null);
+    }
+    this.show();
+  }
+
+  private ofQuery(answer: QueryAnswer | null, source: QuerySource): Inspected {
+    return answer ? inspectedOf(answer, source) : { neighbors: [], placeholder: "" };
+  }
+
+  private publish({ near, places, history }: QueryAnswer, { run }: QuerySource): void {
+    bus.emit("query", { run, places, neighbors: near.map(([item]) => item) });
+    if (history?.steps) bus.emit("query-history", { run, history });
+  }
+
+  private select(selection: Selection | null): void {
+    const isNew = selection !== null && String(selection.items) !== String(this.selection?.items ?? "");
+    this.selection = selection;
+    if (isNew && this.begun) this.queries.open("Selected");
+    this.setTab(selection !== null);
+  }
+
+  private pin(item: number): void {
+    if (String(item) === subjectName(this.data)) {
+      this.queries.open("Selected");
+      this.setTab(false); // pinned already: nothing new will come
+    } else bus.emit("pin-item", { run: this.props.run ?? "", item });
+  }
+
+  private setTab(sheet: boolean): void {
+    this.sheet = sheet;
+    this.show();
+  }
+
+  private show(): void {
+    const { root, body, shown: data } = this;
+    const selection = this.data.sheet === false || this.queries.tab !== "Selected" ? null : this.selection;
+    const sheet = this.sheet && selection !== null;
+    setData(root, {
+      tab: this.queries.tab,
+      subject: subjectName(data),
+      neighbors: data.neighbors.length,
+      sheet,
+      selected: this.selection?.items.length ?? 0,
+      metric: data.metric ?? "",
+    });
+    if (sheet)
+      body.replaceChildren(
+        contactSheet(selection, {
+          pin: (item) => this.pin(item),
+          pinned: data.subject?.item,
+          at: root,
+          noun: data.noun,
+          columns: data.columns,
+        }),
+      );
+    else {
+      const back = selection
+        ? [
+            textButton(
+              `‹ ${grouped(selection.items.length)} selected`,
+              () => this.setTab(true),
+              "Back to the selection",
+            ),
+          ]
+        : [];
+      body.replaceChildren(
+        ...back,
+        ...(hasSubject(data) ? this.subjectView(data) : data.placeholder ? [h("p", "quiet", data.placeholder)] : []),
+      );
+      this.updateMapRanks();
+    }
+    root.dataset.ready = "true";
+  }
+
+  private subjectView(data: WithSubject): HTMLElement[] {
+    return [
+      subjectHead(data),
+      ...(data.known?.length ? [knownValues(data.known)] : []),
+      ...(data.steps?.length ? [stepStrip(data.steps)] : []),
+      ...(data.far ? [h("p", "far", `${data.far} ${data.basis ?? ""}`)] : []),
+      ...this.pair.view(data),
+      ...this.renderMetricTabs(data),
+      neighborList(data, (item) => this.pin(item), this),
+      keyOf(data),
+      this.logits.node,
+    ];
+  }
+
+  // Which distance is meant, and the way to the same question over the whole training.
+  private renderMetricTabs(data: WithSubject): HTMLElement[] {
+    if (!data.metric) return [];
+    const group = h("span", { class: "metrics", role: "group", "aria-label": "Distance" });
+    for (const [name, title] of Object.entries(METRICS)) {
+      const choose = () => this.store.set({ metric: name as Metric });
+      const button = textButton(title, choose, `Nearest by ${title} distance`);
+      button.setAttribute("aria-pressed", String(name === data.metric));
+      group.append(button);
+    }
+    return [h("div", "choices", group, data.history ? historyButton(data) : null)];
+  }
+
+  private updateMapRanks(): void {
+    updateMapRanks(this.root, this.shown, subjectName(this.shown));
+  }
+
+  destroy(): void {
+    this.offs.forEach((off) => off());
+    this.queries.destroy();
+    if (this.answered) bus.emit("query", null);
+    this.root.remove();
+  }
+}

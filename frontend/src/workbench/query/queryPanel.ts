@@ -1,0 +1,274 @@
+// The tabs of the inspector in which a person asks about a picture of their own: drawn, uploaded, dropped, pasted, taken.
+import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
+import { h, textButton } from "../../lib/dom.ts";
+import { mountPad } from "../query_pad/queryPad.ts";
+import { Camera, hasCamera } from "./camera.ts";
+import { MAX_MB } from "./askServer.ts";
+import { FrameEditor } from "./frameEditor.ts";
+import { DrawingQuestion, PictureQuestion } from "./questions.ts";
+
+const TABS = ["Selected", "Draw", "Upload", "Camera"] as const;
+export type Tab = (typeof TABS)[number];
+
+const PICTURES = "image/*,.heic,.heif";
+const kept: { tab: Tab; draw: DrawingQuestion; upload: PictureQuestion; camera: PictureQuestion } = {
+  tab: "Selected",
+  draw: new DrawingQuestion(),
+  upload: new PictureQuestion(),
+  camera: new PictureQuestion(),
+};
+
+const QUESTIONS = [kept.draw, kept.upload, kept.camera];
+
+export class QueryPanel {
+  readonly node = h("div", "query");
+  private tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Inspect" });
+  private body = h("div", "question");
+  private drop = h("div", { class: "drop-here", role: "status" });
+  private source: QuerySource | null = null;
+  private pad: ReturnType<typeof mountPad> | null = null;
+  private padHost = h("div", "pad");
+  private views: Record<"Upload" | "Camera", PictureView>;
+  private camera: Camera;
+  private offs: (() => void)[] = [];
+  private heard = () => this.render();
+
+  /** `changed()` hears of another tab and of every answer. */
+  constructor(private changed: () => void) {
+    this.camera = new Camera(
+      (photo, name) => this.send("Camera", photo, name),
+      (words) => {
+        kept.camera.trouble = words;
+        this.render();
+      },
+    );
+    const source = () => this.source;
+    this.views = {
+      Upload: new PictureView(kept.upload, source, () => this.chooser()),
+      Camera: new PictureView(kept.camera, source, () => this.camera.node, "Another photo"),
+    };
+    for (const name of TABS) if (name !== "Camera" || hasCamera()) this.tabs.append(this.tabButton(name));
+    this.tabs.addEventListener("keydown", (event) => this.onKey(event));
+    this.node.append(this.tabs, this.body, this.drop);
+    this.listen("paste", (event) => this.take(event, event.clipboardData));
+    this.listen("dragover", (event) => this.onDragOver(event));
+    this.listen("dragleave", (event) => event.relatedTarget === null && this.say(""));
+    this.listen("drop", (event) => {
+      this.say("");
+      if (isFree(event)) this.take(event, event.dataTransfer);
+    });
+  }
+
+  get tab(): Tab {
+    return this.source ? kept.tab : "Selected";
+  }
+
+  /** What the open tab is answered; null in the first, which is about test images. */
+  get answer(): QueryAnswer | null {
+    if (!this.source || this.source.refused) return null;
+    const { tab } = this;
+    if (tab === "Draw") return this.source.undrawn ? null : kept.draw.answer;
+    if (tab === "Upload") return kept.upload.answer;
+    return tab === "Camera" ? kept.camera.answer : null;
+  }
+
+  update(source: QuerySource | null): void {
+    this.source = source;
+    if (source) for (const question of QUESTIONS) question.changed = this.heard;
+    this.render();
+  }
+
+  open(tab: Tab): void {
+    if (tab === this.tab) return;
+    kept.tab = tab;
+    this.render();
+  }
+
+  destroy(): void {
+    this.camera.close();
+    this.pad?.destroy();
+    for (const view of Object.values(this.views)) view.destroy();
+    for (const question of QUESTIONS) if (question.changed === this.heard) question.changed = () => {};
+    this.offs.forEach((off) => off());
+    this.node.remove();
+  }
+
+  private render(): void {
+    const { source, tab } = this;
+    this.node.hidden = !source;
+    for (const button of this.tabs.querySelectorAll("button")) {
+      const open = button.textContent === tab;
+      button.setAttribute("aria-selected", String(open));
+      button.tabIndex = open ? 0 : -1;
+    }
+    if (source) {
+      if (tab === "Draw") kept.draw.refresh(source);
+      if (tab === "Upload") kept.upload.refresh(source);
+      if (tab === "Camera") kept.camera.refresh(source);
+    }
+    const content = this.content();
+    if (this.body.firstChild !== content) this.body.replaceChildren(...(content ? [content] : []));
+    const waits = tab === "Camera" && source && !source.refused && !kept.camera.picture;
+    if (waits) void this.camera.open();
+    else this.camera.close();
+    this.node.dataset.busy = String(Boolean(kept.upload.busy || kept.camera.busy));
+    this.changed();
+  }
+
+  private content(): HTMLElement | null {
+    const { source, tab } = this;
+    if (!source || tab === "Selected") return null;
+    if (source.refused) return h("p", "quiet", source.refused);
+    if (tab === "Draw") return source.undrawn ? h("p", "quiet", source.undrawn) : this.drawing();
+    const view = this.views[tab];
+    view.render();
+    return view.node;
+  }
+
+  private drawing(): HTMLElement {
+    if (!this.pad) {
+      this.pad = mountPad(this.padHost, "query_pad", 0);
+      this.pad.send = (drawing: Drawing | null) => this.source && kept.draw.send(this.source, drawing);
+      this.padHost.append(h("p", { class: "refused", role: "alert" }));
+    }
+    this.pad.update({ hint: "Draw here" });
+    const words = this.padHost.querySelector(".refused");
+    if (words && words.textContent !== kept.draw.trouble) words.textContent = kept.draw.trouble;
+    return this.padHost;
+  }
+
+  /** Where a file is chosen or dropped, and the pictures that come with the program. */
+  private chooser(): HTMLElement {
+    const samples = Object.entries(this.source?.samples ?? {}).map(([name, title]) =>
+      textButton(title, () => this.source && void kept.upload.send(this.source, { sample: name }, title)),
+    );
+    return h(
+      "div",
+      "chooser",
+      fileLabel("zone", (file) => this.send("Upload", file, file.name), [
+        h("strong", null, "Choose a picture"),
+        h("span", null, "or drop it anywhere on the page, or paste it (Ctrl+V)"),
+        h("span", "quiet", `A photograph or a drawing, up to ${MAX_MB} MB`),
+      ]),
+      h("p", "samples", h("span", "quiet", "or try"), ...samples),
+    );
+  }
+
+  private send(tab: "Upload" | "Camera", file: Blob, name: string): void {
+    if (!this.source) return;
+    this.open(tab);
+    if (this.source.refused) return;
+    void (tab === "Upload" ? kept.upload : kept.camera).send(this.source, file, name);
+  }
+
+  private take(event: Event, data: DataTransfer | null): void {
+    const files = [...(data?.files ?? [])];
+    const file = files.find(({ type }) => type.startsWith("image/")) ?? (event.type === "drop" ? files[0] : undefined);
+    if (!file || !this.source) return;
+    event.preventDefault();
+    this.send("Upload", file, event.type === "paste" ? "The pasted picture" : file.name);
+  }
+
+  private onDragOver(event: DragEvent): void {
+    if (!this.source || !event.dataTransfer?.types.includes("Files") || !isFree(event)) return this.say("");
+    event.preventDefault(); // a file may be dropped here
+    event.dataTransfer.dropEffect = "copy";
+    this.say("Drop the picture to find its neighbors");
+  }
+
+  private say(words: string): void {
+    if (this.drop.textContent !== words) this.drop.textContent = words;
+  }
+
+  private tabButton(name: Tab): HTMLButtonElement {
+    const button = h("button", { type: "button", role: "tab", click: () => this.open(name) }, name);
+    return button;
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    const buttons = [...this.tabs.querySelectorAll("button")];
+    const next = buttons[(buttons.findIndex((button) => button.tabIndex === 0) + by + buttons.length) % buttons.length];
+    this.open(next.textContent as Tab);
+    next.focus();
+    event.preventDefault();
+  }
+
+  private listen<K extends "paste" | "dragover" | "dragleave" | "drop">(
+    name: K,
+    listener: (event: DocumentEventMap[K]) => void,
+  ): void {
+    document.addEventListener(name, listener);
+    this.offs.push(() => document.removeEventListener(name, listener));
+  }
+}
+
+/** A picture with its frame, or the way to one; and beside it why a picture was not taken. */
+class PictureView {
+  readonly node = h("div", "picture-question");
+  private editor: FrameEditor;
+  private framed = h("div", "chosen");
+  private words = h("p", { class: "refused", role: "alert" });
+  private busy = h("p", { class: "quiet", role: "status" });
+  private way: HTMLElement | null = null;
+
+  constructor(
+    private question: PictureQuestion,
+    private source: () => QuerySource | null,
+    private chooser: () => HTMLElement,
+    retake = "",
+  ) {
+    this.editor = new FrameEditor((frame) => {
+      const from = this.source();
+      if (from) this.question.reframe(from, frame);
+    });
+    const other = retake
+      ? textButton(retake, () => this.question.remove())
+      : fileLabel("link", (file) => this.send(file), ["Another picture"]);
+    const remove = textButton("Remove", () => this.question.remove());
+    this.framed.append(
+      this.editor.node,
+      h("p", "with-picture", h("span", "name quiet"), other, retake ? null : remove),
+    );
+  }
+
+  render(): void {
+    const { picture, trouble, busy } = this.question;
+    if (picture) {
+      this.editor.show(picture);
+      const name = this.framed.querySelector(".name");
+      if (name) name.textContent = picture.name;
+    } else this.way ??= this.chooser();
+    if (this.words.textContent !== trouble) this.words.textContent = trouble;
+    this.busy.textContent = busy ? `Reading ${busy} …` : "";
+    const parts = [picture ? this.framed : (this.way ?? ""), this.busy, this.words];
+    if (this.node.firstChild !== parts[0]) this.node.replaceChildren(...parts);
+  }
+
+  destroy(): void {
+    this.editor.destroy();
+  }
+
+  private send(file: File): void {
+    const source = this.source();
+    if (source) void this.question.send(source, file, file.name);
+  }
+}
+
+/** A label that opens the choice of a file; the same file may be chosen twice. */
+function fileLabel(name: string, chosen: (file: File) => void, children: (Node | string)[]): HTMLElement {
+  const input = h("input", { type: "file", accept: PICTURES, "aria-label": "Choose a picture" });
+  input.addEventListener("change", () => {
+    const [file] = input.files ?? [];
+    if (file) chosen(file);
+    input.value = "";
+  });
+  return h("label", name, input, ...children);
+}
+
+/** Whether a file that is dropped here is for nobody else on the page. */
+const isFree = (event: DragEvent): boolean =>
+  !event
+    .composedPath()
+    .some((node) => node instanceof Element && node.matches("[data-testid='stFileUploaderDropzone']"));

@@ -1,0 +1,146 @@
+// What a person asks about, and what came of it: a drawing, or a picture with its frame. They outlive the panel that
+// shows them, since switching a page unmounts it, and nobody wants to draw or to choose a file again.
+import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
+import { decodeBase64 } from "../../lib/base64.ts";
+import { messageOf } from "../../lib/format.ts";
+import { Asker, Refused, type Question } from "./askServer.ts";
+import type { FramedPicture } from "./frameEditor.ts";
+import type { Frame } from "./frameGeometry.ts";
+
+const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes through
+
+/** What both have. */
+abstract class Asked {
+  answer: QueryAnswer | null = null;
+  trouble = ""; // why there is no answer, in a sentence
+  changed: () => void = () => {};
+  protected asker = new Asker();
+  private about = { url: "", view: "" }; // what the last question was asked of
+
+  /** Ask again where another run is shown, or a map that was finished since. */
+  refresh(source: QuerySource): void {
+    const { url, view } = this.about;
+    if (!url || source.refused) return;
+    const lacks = source.view && source.view !== view && this.answer && !(source.view in this.answer.places.views);
+    const elsewhere = url !== source.url;
+    if (!elsewhere && !lacks) return;
+    this.about = { url: source.url, view: source.view };
+    this.again(source, elsewhere);
+  }
+
+  protected abstract again(source: QuerySource, elsewhere: boolean): void;
+
+  protected async ask(
+    source: QuerySource,
+    question: Question,
+    options: { frame?: Frame | null; returns?: boolean },
+    take: (answer: QueryAnswer | null, picture?: string, trouble?: string) => void,
+  ): Promise<void> {
+    this.about = { url: source.url, view: source.view };
+    try {
+      const answer = await this.asker.ask(source.url, question, options);
+      if (!answer) return;
+      this.trouble = "";
+      take(answer, answer.picture);
+    } catch (error) {
+      take(null, error instanceof Refused ? error.picture : undefined, messageOf(error));
+    }
+    this.changed();
+  }
+
+  protected forget(): void {
+    this.asker.stop();
+    this.about = { url: "", view: "" };
+    this.answer = null;
+    this.trouble = "";
+  }
+}
+
+export class DrawingQuestion extends Asked {
+  private drawing: Drawing | null = null;
+
+  send(source: QuerySource, drawing: Drawing | null): void {
+    this.drawing = drawing;
+    if (drawing) return void this.put(source, drawing);
+    this.forget();
+    this.changed();
+  }
+
+  protected again(source: QuerySource): void {
+    if (this.drawing && !source.undrawn) void this.put(source, this.drawing);
+  }
+
+  private put(source: QuerySource, drawing: Drawing): Promise<void> {
+    return this.ask(source, { drawing }, {}, (answer, _picture, trouble = "") => {
+      this.answer = answer;
+      this.trouble = trouble;
+    });
+  }
+}
+
+interface Picture extends FramedPicture {
+  name: string;
+  origin: Question; // what was chosen
+  small: Blob; // what the server made of it, which travels with the next frame
+}
+
+export class PictureQuestion extends Asked {
+  picture: Picture | null = null;
+  busy = ""; // the name of what is on its way
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Ask about another picture. The one before stays where this one cannot be read. */
+  async send(source: QuerySource, origin: Question, name: string, frame: Frame | null = null): Promise<void> {
+    clearTimeout(this.timer);
+    this.busy = name;
+    this.trouble = "";
+    this.changed();
+    await this.ask(source, origin, { frame, returns: true }, (answer, picture, trouble) => {
+      this.busy = "";
+      if (trouble) this.trouble = `${name}: ${trouble}`;
+      if (picture) this.adopt(name, origin, picture, answer, frame);
+    });
+  }
+
+  /** Cut something else out of the picture. */
+  reframe(source: QuerySource, frame: Frame): void {
+    const { picture } = this;
+    if (!picture) return;
+    picture.frame = frame;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.askSmall(source), REFRAME_DELAY_MS);
+  }
+
+  remove(): void {
+    clearTimeout(this.timer);
+    if (this.picture) URL.revokeObjectURL(this.picture.url);
+    this.picture = null;
+    this.busy = "";
+    this.forget();
+    this.changed();
+  }
+
+  protected again(source: QuerySource, elsewhere: boolean): void {
+    const { picture } = this;
+    if (!picture) return;
+    if (elsewhere) void this.send(source, picture.origin, picture.name, picture.frame);
+    else this.askSmall(source);
+  }
+
+  private askSmall(source: QuerySource): void {
+    const { picture } = this;
+    if (!picture) return;
+    void this.ask(source, picture.small, { frame: picture.frame }, (answer, _picture, trouble = "") => {
+      this.answer = answer;
+      this.trouble = trouble;
+    });
+  }
+
+  private adopt(name: string, origin: Question, packed: string, answer: QueryAnswer | null, asked: Frame | null): void {
+    if (this.picture) URL.revokeObjectURL(this.picture.url);
+    const small = new Blob([decodeBase64(packed)]);
+    const [frame, frames] = [answer?.frame ?? asked, answer?.frames ?? []];
+    this.picture = { name, origin, small, url: URL.createObjectURL(small), frame, frames };
+    this.answer = answer;
+  }
+}

@@ -1,0 +1,275 @@
+// The scores of a run at the step that is shown, from its events. Pure: no DOM.
+import { counted, grouped } from "../../lib/format.ts";
+
+import type { StreamEvent } from "../../lib/eventStream.ts";
+
+type Metrics = Record<string, number>;
+
+export interface Reading {
+  step: number;
+  metrics: Metrics;
+}
+
+const GAP = { key: "map_at_r", label: "MAP@R" }; // the score whose gap between training and validation images is told
+
+/** What a run has said of its scores. */
+export interface ScoreState {
+  steps: number | null;
+  /** How many test images are tracked on the map, and how many there are. */
+  tracked: number | null;
+  tests: number | null;
+  /** How many images are held out of training; with 0 the snapshots score the tracked test images. */
+  validation: number;
+  /** How many images a snapshot scores. */
+  scored: number | null;
+  unseen: string[];
+  series: Reading[];
+  /** The scores of training images, of as many as are scored of the validation images; now and then. */
+  train: Reading[];
+  /** The scores of all test images, at the end. */
+  final: Reading | null;
+  /** The scores of all validation images, at the end. */
+  finalValidation: Metrics;
+  /** The scores of the images as they are, no net between, on those that snapshots score. */
+  pixels: Metrics | null;
+}
+
+/** A score at a step. */
+export interface Score {
+  key: string;
+  label: string;
+  title: string;
+  value: number | null;
+  /** Since the untrained net. */
+  change: number | null;
+  course: { step: number; value: number }[];
+  untrained: number | null;
+  pixels: number | null;
+  /** Whether it is measured at the end only. */
+  later: boolean;
+  /** Whether this run has no such score at all. */
+  absent: boolean;
+  /** The images that `untrained`, `pixels` and `change` are measured on. */
+  images: string;
+  /** Those of seen and unseen classes, where there are any, and at the end those of validation images. */
+  apart: { group: string; value: number }[];
+}
+
+// Only losses with weights of classes have the first; the others are the readout of training without labels, at its end.
+const PROBES = ["knn_probe_accuracy", "linear_probe_accuracy"];
+const SOME_RUNS = ["head_accuracy", ...PROBES];
+
+export const SCORES = [
+  { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbor is of their own class" },
+  {
+    key: "recall_at_5",
+    label: "R@5",
+    title: "Share of images with one of their own class among the 5 nearest neighbors",
+  },
+  {
+    key: "map_at_r",
+    label: "MAP@R",
+    title: "Mean average precision at R, where R is the number of other images of the class",
+  },
+  { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
+  { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
+  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest of the other images" },
+  {
+    key: SOME_RUNS[0],
+    label: "Head",
+    title: "Head accuracy: share of images whose own class has the highest of the class scores that the loss learned",
+  },
+  { key: SOME_RUNS[1], label: "kNN probe", title: "Accuracy of a vote among the nearest training images" },
+  {
+    key: SOME_RUNS[2],
+    label: "Linear probe",
+    title: "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
+  },
+];
+
+// Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
+const GROUPS = ["seen", "unseen"];
+
+export const emptyScores = (): ScoreState => ({
+  steps: null,
+  tracked: null,
+  tests: null,
+  validation: 0,
+  scored: null,
+  unseen: [],
+  series: [],
+  train: [],
+  final: null,
+  finalValidation: {},
+  pixels: null,
+});
+
+/** Take one event in, in place; says whether anything shown may have changed. */
+export function reduceScores(readings: ScoreState, event: StreamEvent): boolean {
+  switch (event.event) {
+    case "started":
+      if (!("steps" in event)) return false;
+      Object.assign(readings, emptyScores(), { steps: event.steps, tracked: event.tracked, tests: event.test_images });
+      readings.validation = event.validation_images;
+      readings.scored = event.scored_images;
+      readings.unseen = event.unseen ?? [];
+      return true;
+    case "snapshot":
+      readings.series.push({ step: event.step, metrics: numbers(event.metrics) });
+      if (event.train_metrics) readings.train.push({ step: event.step, metrics: numbers(event.train_metrics) });
+      return true;
+    case "finished":
+    case "stopped":
+      if (!("test_images" in event) || !event.metrics || !Object.keys(event.metrics).length) return false;
+      readings.final = { step: event.step, metrics: numbers(event.metrics) };
+      readings.finalValidation = numbers(event.validation_metrics);
+      if (Object.keys(event.train_metrics ?? {}).length)
+        readings.train.push({ step: event.step, metrics: numbers(event.train_metrics) });
+      readings.tests = event.test_images ?? readings.tests;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Scores as numbers: one that is none is null in JSON. */
+const numbers = (scores: Record<string, number | null> = {}): Metrics =>
+  Object.fromEntries(Object.entries(scores).map(([name, value]) => [name, value ?? NaN]));
+
+/** What each score is at `step` (null: the newest). */
+export function scoresAt(readings: ScoreState, step: number | null = null): Score[] {
+  const at = indexAt(readings, step);
+  const whole = isFinal(readings, step);
+  return SCORES.map(({ key, label, title }) => {
+    const course = readings.series
+      .filter(({ metrics }) => Number.isFinite(metrics[key]))
+      .map(({ step, metrics }) => ({ step, value: metrics[key] }));
+    const now = readings.series[at]?.metrics[key];
+    const first = readings.series[0]?.metrics[key];
+    const metrics: Metrics = (whole ? readings.final : readings.series[at])?.metrics ?? {};
+    const value = metrics[key];
+    const apart = GROUPS.map((group) => ({ group, value: metrics[`${group}/${key}`] }));
+    if (whole) apart.push({ group: "validation", value: readings.finalValidation[key] });
+    // Compared on the same images: a score of the test images is not the successor of one of the validation images.
+    const change = at > 0 && Number.isFinite(now) && Number.isFinite(first) ? now - first : null;
+    const untrained = readings.series[0]?.step === 0 && Number.isFinite(first) ? first : null;
+    const pixels = readings.pixels?.[key] ?? null;
+    // k-means takes long, so it is left for the end.
+    const absent = SOME_RUNS.includes(key) && now === undefined && readings.final?.metrics[key] === undefined;
+    const later = !absent && readings.final === null && now === undefined && readings.series.length > 0;
+    return {
+      key,
+      label,
+      title,
+      value: Number.isFinite(value) ? value : null,
+      change,
+      course,
+      untrained,
+      pixels,
+      later,
+      absent,
+      images: scoredImages(readings),
+      apart: apart.filter(({ value }) => Number.isFinite(value)),
+    };
+  });
+}
+
+/** What the images are that snapshots score. */
+export const scoredImages = ({ validation }: ScoreState): string =>
+  validation ? "validation images" : "tracked test images";
+
+/** Why some test images are selected: what they fail, among which test images, after which step. */
+export function reasonAt(readings: ScoreState, step: number | null, words: string): string {
+  const reading = readings.series[indexAt(readings, step)];
+  if (isFinal(readings, step) || !reading) return `${words}. ${captionAt(readings, step)}.`;
+  const which = readings.tracked === readings.tests ? "all " : "";
+  return `${words}. Of ${which}${count(readings.tracked)} test images (each vs. the others), ${when(reading)}.`;
+}
+
+/** The images and the step that the scores belong to, with notes on held-out classes, probes and the training gap. */
+export function captionAt(readings: ScoreState, step: number | null = null): string {
+  const { final } = readings;
+  if (final && isFinal(readings, step)) {
+    const given = readings.steps === 0; // ready, without a training
+    const trained = given ? "" : `, after ${steps(final.step)}`;
+    const scored = scoredAtEnd(readings);
+    const which = scored === null ? "all" : `${grouped(scored)} of the`;
+    const validation = scored === null ? readings.validation : (readings.scored ?? 0);
+    const held = Object.keys(readings.finalValidation).length ? `; val.: ${grouped(validation)} images` : "";
+    return `On ${which} ${count(readings.tests)} ${given ? "embeddings" : "test images"}${trained}${held}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
+  }
+  const reading = readings.series[indexAt(readings, step)];
+  if (!reading) return "Scores appear with the first snapshot";
+  const all = readings.scored === (readings.validation || readings.tests) ? "all " : "";
+  const which = `${all}${count(readings.scored)} ${readings.validation ? "validation" : "test"} images`;
+  return `On ${which} (each vs. the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
+}
+
+/** The caption for a small screen: images, step and training gap only. */
+export function shortCaptionAt(readings: ScoreState, step: number | null = null): string {
+  const at = stepAt(readings, step);
+  if (at === null) return captionAt(readings, step);
+  const gap = trainingGap(readings, step);
+  const end = isFinal(readings, step);
+  const part = end ? scoredAtEnd(readings) : null;
+  const n = end ? readings.tests : readings.scored;
+  const kind =
+    end && readings.steps === 0 ? "embeddings" : !end && readings.validation ? "validation images" : "test images";
+  const which = `${part === null ? "" : `${grouped(part)} of `}${n === null ? "" : `${grouped(n)} `}${kind}`;
+  return `${which}${readings.steps === 0 ? "" : `, step ${grouped(at)}`}${gap ? `; ${gap} training` : ""}`;
+}
+
+/** How many test images are scored at the end; null for all of them. After Stop it is a part, so that the end comes soon. */
+function scoredAtEnd({ final, tests }: ScoreState): number | null {
+  const { queries = NaN, queries_left_out: without = 0 } = final?.metrics ?? {};
+  return queries + without < (tests ?? 0) ? queries + without : null;
+}
+
+const when = ({ step }: Reading): string => (step === 0 ? "before training" : `after ${steps(step)}`);
+
+/** The difference between the scores of validation and training images of the same classes; "" if unknown. */
+export function gapNote(readings: ScoreState, step: number | null): string {
+  const gap = trainingGap(readings, step);
+  return gap && `; ${gap} that in training`;
+}
+
+/** That difference as in "MAP@R 0.010 below", at the last step for which both are known. */
+function trainingGap(readings: ScoreState, step: number | null): string {
+  const train = readings.train.findLast((reading) => step === null || reading.step <= step);
+  if (!train || !readings.validation) return "";
+  const whole = isFinal(readings, step) && train === readings.train.at(-1);
+  const others = whole ? readings.finalValidation : readings.series.find(({ step: at }) => at === train.step)?.metrics;
+  const validation = others?.[`seen/${GAP.key}`] ?? others?.[GAP.key];
+  const own = train.metrics[`seen/${GAP.key}`] ?? train.metrics[GAP.key];
+  if (!Number.isFinite(own) || validation === undefined || !Number.isFinite(validation)) return "";
+  const than = own < validation ? "above" : "below";
+  return `${GAP.label} ${Math.abs(own - validation).toFixed(3)} ${than}`;
+}
+
+const unseenClassesNote = ({ unseen }: ScoreState): string =>
+  unseen.length ? `; classes held out of training (${unseen.join(", ")}) are scored separately` : "";
+
+/** Whose labels the probes use, and which images they leave out; after Stop, that there are none. */
+function probesNote({ final, unseen }: ScoreState): string {
+  const values = PROBES.map((key) => final?.metrics[key]).filter((value) => value !== undefined);
+  if (!values.length) return "";
+  if (!values.some(Number.isFinite)) return "; probes: not computed after Stop";
+  return `; probes: by the labels of training images${unseen.length ? ", seen classes only" : ""}`;
+}
+
+/** The step that `step` stands for: that of the last reading not after it. */
+export function stepAt(readings: ScoreState, step: number | null = null): number | null {
+  return (isFinal(readings, step) ? readings.final : readings.series[indexAt(readings, step)])?.step ?? null;
+}
+
+/** Whether `step` (null: the newest) stands for the end, which is measured on all test images. */
+export const isFinal = ({ final }: ScoreState, step: number | null): boolean =>
+  final !== null && (step === null || step >= final.step);
+
+function indexAt({ series }: ScoreState, step: number | null): number {
+  if (step === null) return series.length - 1;
+  return series.findLastIndex((reading) => reading.step <= step);
+}
+
+const count = (n: number | null): string => (n === null ? "the" : grouped(n));
+const steps = (n: number): string => counted(n, "step");

@@ -1,0 +1,209 @@
+// What a person looks at: one typed state, of which nothing else holds a copy. The map, the inspector, the scores and the
+// address follow it. The server owns what was computed; this owns what is looked at.
+import type { View } from "../map/math/camera.ts";
+
+export type Metric = "euclidean" | "cosine";
+
+/** The images that a map shows; "train" keeps the test images as a shadow. */
+export const SHOWN_IMAGES = ["test", "both", "train"] as const;
+export type ShownImages = (typeof SHOWN_IMAGES)[number];
+
+/** How a map shows its images. */
+export interface Display {
+  /** Whether classes are named on the map. */
+  names: boolean;
+  /** Whether pinned and selected images draw their paths. */
+  trails: boolean;
+  /** Whether contours show where points are dense. */
+  contours: boolean;
+  /** Whether images are drawn wherever there is room. */
+  pictures: boolean;
+  images: ShownImages;
+  /** Meaning of a marker's shape: "plain", "class", or `column.` and a name. */
+  markers: string;
+}
+
+/** The camera of a map that was left: of which map, where it was (null: it followed the data), the shorter side then. */
+export interface Camera {
+  of: string;
+  view: View | null;
+  size: number;
+  playing: boolean;
+}
+
+export interface ViewState {
+  run: string | null;
+  /** "live", or the ID of a projection; null where only the server knows the name. */
+  view: string | null;
+  /** Step at which the replay was paused; null at its end. */
+  step: number | null;
+  pinned: number | null;
+  /** The image with which the pinned one is compared. */
+  partner: number | null;
+  /** A byte an item; null where none is selected. */
+  selected: Uint8Array | null;
+  /** Why these are selected; null for a lasso. */
+  reason: string | null;
+  /** A byte an item: those that alone are shown; null where all are. */
+  isolated: Uint8Array | null;
+  /** The hidden classes, or the hidden categories of the column that colors the points. */
+  hidden: ReadonlySet<number>;
+  /** "class", another key of the menu, or `column.` and a name. */
+  color: string;
+  display: Display;
+  metric: Metric;
+  camera: Camera | null;
+}
+
+export const DISPLAY: Display = {
+  names: true,
+  trails: true,
+  contours: false,
+  pictures: false,
+  images: "test",
+  markers: "plain",
+};
+
+export const START: ViewState = {
+  run: null,
+  view: null,
+  step: null,
+  pinned: null,
+  partner: null,
+  selected: null,
+  reason: null,
+  isolated: null,
+  hidden: new Set(),
+  color: "class",
+  display: DISPLAY,
+  metric: "euclidean",
+  camera: null,
+};
+
+const { run: _run, view: _view, camera: _camera, ...addressed } = START;
+/** What an address says, in an address that says nothing. */
+export const ADDRESSED: Partial<ViewState> = addressed;
+/** What belongs to one run, and what to the images of a data set. */
+const OF_RUN: Partial<ViewState> = { view: null, step: null, pinned: null, partner: null };
+const OF_IMAGES: Partial<ViewState> = { selected: null, reason: null, isolated: null, hidden: START.hidden };
+/** What undo brings back. */
+const UNDONE = ["selected", "reason", "pinned", "hidden", "isolated", "color", "view"] as const;
+const MAX_STEPS = 100;
+
+export type Change = ReadonlySet<keyof ViewState>;
+type Snapshot = Pick<ViewState, (typeof UNDONE)[number]>;
+type Listener = (change: Change, source: unknown) => void;
+
+/** The run (or runs) that a page shows, and its test images. */
+export interface Shown {
+  run: string;
+  dataset: string;
+  n: number;
+}
+
+/** Where a change comes from, where that matters. */
+export const ADDRESS = Symbol("address");
+export const UNDO = Symbol("undo");
+
+export class ViewStore {
+  state: ViewState = START;
+  shown: Shown | null = null;
+  private listeners = new Set<Listener>();
+  private past: Snapshot[] = [];
+  private future: Snapshot[] = [];
+  private left = new Map<string, { state: ViewState; shown: Shown | null; past: Snapshot[]; future: Snapshot[] }>();
+  private page = "";
+
+  /** Change the state; `source` comes to the listeners, so that one need not follow itself. */
+  set(patch: Partial<ViewState>, source?: unknown): void {
+    const names = Object.keys(patch) as (keyof ViewState)[];
+    const change = new Set(names.filter((name) => !isSame(patch[name], this.state[name])));
+    if (!change.size) return;
+    this.state = { ...this.state, ...patch };
+    for (const listener of [...this.listeners]) listener(change, source);
+  }
+
+  /** Change how the images are shown. */
+  setDisplay(patch: Partial<Display>): void {
+    this.set({ display: { ...this.state.display, ...patch } });
+  }
+
+  /** Follow the changes until the returned function is called. */
+  subscribe(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /**
+   * A page shows this run. Of another run nothing is pinned, of other images nothing is selected. `read` returns what the
+   * address says of them, which is asked where the run is another one, or where the address was opened (`opened`).
+   */
+  show(shown: Shown, read: (shown: Shown) => Partial<ViewState> = () => ({}), opened = false): void {
+    const { shown: before } = this;
+    const others = before?.dataset !== shown.dataset || before.n !== shown.n;
+    if (!others && before.run === shown.run && !opened) return;
+    this.shown = shown;
+    if (others) [this.past, this.future] = [[], []];
+    const fresh = opened || !before ? START : { ...OF_RUN, ...(others ? OF_IMAGES : {}) };
+    this.set({ ...fresh, ...read(shown), run: shown.run }, ADDRESS);
+  }
+
+  /** Another page comes, with the state in which it was left. */
+  enter(page: string): void {
+    if (page === this.page) return;
+    const { state, shown, past, future } = this;
+    this.left.set(this.page, { state, shown, past, future });
+    const kept = this.left.get(page);
+    this.page = page;
+    [this.shown, this.past, this.future] = [kept?.shown ?? null, kept?.past ?? [], kept?.future ?? []];
+    this.set({ ...(kept?.state ?? START), camera: this.state.camera }, ADDRESS); // a map that goes now leaves its own
+  }
+
+  /** Remember the state. Call it before a person's change. */
+  record(): void {
+    this.past = [...this.past.slice(1 - MAX_STEPS), this.snapshot()];
+    this.future = [];
+  }
+
+  get canUndo(): boolean {
+    return this.past.length > 0;
+  }
+
+  get canRedo(): boolean {
+    return this.future.length > 0;
+  }
+
+  /** Take back the last change; false where there is none. */
+  undo(): boolean {
+    return this.move(this.past, this.future);
+  }
+
+  /** Repeat what was taken back; false where there is nothing. */
+  redo(): boolean {
+    return this.move(this.future, this.past);
+  }
+
+  private move(from: Snapshot[], to: Snapshot[]): boolean {
+    const snapshot = from.pop();
+    if (!snapshot) return false;
+    to.push(this.snapshot());
+    const { view, ...rest } = snapshot;
+    this.set(view === null ? rest : snapshot, UNDO);
+    return true;
+  }
+
+  private snapshot(): Snapshot {
+    return Object.fromEntries(UNDONE.map((name) => [name, this.state[name]])) as unknown as Snapshot;
+  }
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return a.length === b.length && a.every((x, i) => x === b[i]);
+  if (a instanceof Set && b instanceof Set) return a.size === b.size && [...a].every((x) => b.has(x));
+  if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return false;
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** That of the page in the app. */
+export const pageStore = new ViewStore();

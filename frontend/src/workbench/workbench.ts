@@ -1,0 +1,134 @@
+// Everything that shows a run, or two side by side, on one store: maps, inspectors, scores, loss curve, a closer look.
+// The app mounts it as one component; an exported page, a site and a notebook mount the same one on a packed run.
+import type { DetailProps, Source, WorkbenchProps } from "../protocol.ts";
+import { h } from "../lib/dom.ts";
+import { mount, type ComponentArguments } from "../lib/mount.ts";
+import renderMap from "../map/control/main.ts";
+import type { MapInput } from "../map/data/expandProps.ts";
+import renderDetail from "./detail/detail.ts";
+import { followPins } from "./followPins.ts";
+import renderInspector from "./inspector/inspector.ts";
+import renderLossCurve from "./loss_curve/lossCurve.ts";
+import renderScores from "./scores/scores.ts";
+import { ViewStore, pageStore } from "./store.ts";
+import { ViewLink } from "./viewLink.ts";
+import style from "./workbench.css";
+
+/** What is shown: as the server says it, or as an exported page packs it, which has no server to link its view with. */
+export type WorkbenchData = Omit<WorkbenchProps, "maps" | "view"> & {
+  maps: MapInput[];
+  view?: WorkbenchProps["view"];
+  pad?: unknown;
+};
+
+type Callbacks = Pick<ComponentArguments<unknown>, "setStateValue" | "setTriggerValue">;
+type Render = (place: ComponentArguments<never> & { store: ViewStore }) => (() => void) | undefined;
+
+/** Parts of which the workbench itself knows nothing: the score table of Compare, the drawing pad of a site. */
+export type FurtherParts = Partial<Record<"compare" | "pad", Render>>;
+
+/** A part in a place of its own, where no other part's style reaches it. */
+interface Part {
+  section: HTMLElement;
+  place: ShadowRoot;
+  leave: () => void;
+}
+
+const SILENT: Callbacks = { setStateValue: () => {}, setTriggerValue: () => {} };
+
+/** Return the component of the app. */
+export const workbenchComponent =
+  (further: FurtherParts) =>
+  ({ parentElement, data, ...callbacks }: ComponentArguments<WorkbenchProps>) =>
+    mount(
+      parentElement,
+      "",
+      (parent) => new Workbench(parent, pageStore, further),
+      (workbench) => workbench.update(data, callbacks),
+    );
+
+export class Workbench {
+  private grid = h("div", "workbench");
+  private frame = h("div", "frame", h("style", null, style), this.grid);
+  private parts = new Map<string, Part>();
+  private link: ViewLink | null = null;
+  private runs: string[] = [];
+  private stopFollowing: () => void;
+
+  constructor(
+    parent: ParentNode,
+    private store: ViewStore,
+    private further: FurtherParts = {},
+  ) {
+    parent.append(this.frame);
+    this.stopFollowing = followPins(store, (run) => this.runs.includes(run));
+  }
+
+  /** Show this; parts that are here already are brought up to date in place. */
+  update(data: WorkbenchData, callbacks: Callbacks = SILENT): void {
+    const { maps, headings = [], inspectors, scores, compare, pad, view, note = "" } = data;
+    const { grid } = this;
+    this.runs = maps.map(({ run }) => run);
+    if (view) {
+      this.link ??= new ViewLink(view, this.store);
+      this.link.update(view, callbacks.setStateValue); // first: the maps read what is looked at
+    }
+    grid.dataset.maps = String(maps.length);
+    grid.dataset.inspectors = String(inspectors.length);
+    const show = (name: string, kind: string, render: Render | undefined, props: unknown): HTMLElement[] =>
+      render && props !== undefined ? [this.part(name, kind, render, props, callbacks)] : [];
+    const sections = [
+      ...headings.map(({ title, text, missing }) =>
+        h("p", "heading", h("strong", null, title), text, missing ? h("span", "missing", missing) : null),
+      ),
+      // A map that is linked to no other has a store of its own.
+      ...maps.flatMap((map, i) => show(`map.${i}.${map.link !== null}`, "map-part", renderMap as Render, map)),
+      ...show("compare", "compare-part", this.further.compare, compare),
+      ...show("pad", "pad-part", this.further.pad, pad),
+      ...inspectors.flatMap((props, i) => show(`inspector.${i}`, "inspector-part", renderInspector as Render, props)),
+      ...(note ? [h("p", "note", note)] : []),
+      ...show("scores", "scores-part", renderScores, scores),
+      ...show("loss_curve", "curve-part", renderLossCurve, data.has_loss ? scores : undefined),
+      ...show("detail", "detail-part", renderDetail, scores && detailOf(scores, maps[0])),
+    ];
+    for (const [name, { section }] of this.parts) if (!sections.includes(section)) this.remove(name);
+    sections.forEach((section, i) => {
+      if (grid.children[i] !== section) grid.insertBefore(section, grid.children[i]);
+    });
+    while (grid.children.length > sections.length) grid.lastElementChild?.remove();
+  }
+
+  private part(name: string, kind: string, render: Render, data: unknown, callbacks: Callbacks): HTMLElement {
+    const part = this.parts.get(name) ?? this.makePart(kind);
+    this.parts.set(name, part);
+    const { place: parentElement, section } = part;
+    if (!section.isConnected) this.grid.append(section); // a map measures its place
+    part.leave =
+      render({ parentElement, name: kind, key: name, data: data as never, store: this.store, ...callbacks }) ??
+      part.leave;
+    return section;
+  }
+
+  private makePart(kind: string): Part {
+    const section = h("section", kind);
+    return { section, place: section.attachShadow({ mode: "open" }), leave: () => {} };
+  }
+
+  private remove(name: string): void {
+    const part = this.parts.get(name);
+    part?.section.remove();
+    part?.leave();
+    this.parts.delete(name);
+  }
+
+  destroy(): void {
+    this.frame.remove();
+    for (const name of [...this.parts.keys()]) this.remove(name);
+    this.stopFollowing();
+    this.link?.destroy();
+  }
+}
+
+function detailOf(source: Source, { classes, n, sprites, labels, labels_url }: MapInput): DetailProps {
+  return { ...source, classes, n, sprites, labels, labels_url };
+}

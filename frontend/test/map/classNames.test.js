@@ -1,0 +1,108 @@
+// Where the names of the classes stand: none lies on another, and none of a few is left out.
+import assert from "node:assert/strict";
+import test, { describe, it } from "node:test";
+import { Model } from "../../src/map/data/model.ts";
+import { classCenters } from "../../src/map/math/centroids.ts";
+import { placeNames } from "../../src/map/math/namePlaces.ts";
+import { Tween } from "../../src/map/math/tween.ts";
+import { close, placed } from "../helpers.js";
+
+describe("class centers", () => {
+  const all = Uint8Array.of(1, 1, 1, 1);
+  const model = new Model(["a", "b", "c"], Uint8Array.of(0, 0, 1, 1), 4);
+
+  it("are the means, and are clear only where classes stand apart", () => {
+    const apart = classCenters(
+      model,
+      Tween.rest(
+        placed([
+          [0, 0],
+          [0, 1],
+          [9, 0],
+          [9, 1],
+        ]),
+      ),
+      all,
+    );
+    close(apart[0].at[1], [0, 0.5]);
+    close(apart[1].at[1], [9, 0.5]);
+    assert.equal(apart[0].clear, 1);
+    assert.equal(apart[2].clear, 0);
+    const mixed = classCenters(
+      model,
+      Tween.rest(
+        placed([
+          [0, 0],
+          [9, 1],
+          [9, 0],
+          [0, 1],
+        ]),
+      ),
+      all,
+    );
+    assert.equal(mixed[0].clear, 0);
+  });
+
+  it("count only items that have a place", () => {
+    const centers = classCenters(model, Tween.rest(placed([[0, 0], null, [9, 0], null])), all);
+    close(centers[0].at[1], [0, 0]);
+    assert.equal(centers[0].count, 1);
+  });
+
+  it("are those of the items that are shown, and a class that is alone is compared with all", () => {
+    const at = [
+      [0, 0],
+      [0, 1],
+      [9, 0],
+      [9, 9],
+    ];
+    const tween = Tween.rest(placed(at));
+    const [, b] = classCenters(model, tween, Uint8Array.of(1, 1, 1, 0));
+    close(b.at[1], [9, 0]);
+    const [a, none] = classCenters(model, tween, Uint8Array.of(1, 1, 0, 0));
+    assert.deepEqual([a.clear, none.clear, none.count], [1, 0, 0]);
+  });
+});
+
+const name = (x, y, width = 20, clear = 1) => ({ at: [x, y], width, clear });
+
+function overlaps(wishes, places) {
+  const pairs = places.flatMap((a, i) => places.slice(i + 1).map((b, j) => [i, i + 1 + j, a, b]));
+  return pairs.filter(
+    ([i, j, a, b]) =>
+      a && b && Math.abs(a[0] - b[0]) < (wishes[i].width + wishes[j].width) / 2 && Math.abs(a[1] - b[1]) < 16,
+  );
+}
+
+test("names that have room stay where they are", () => {
+  assert.deepEqual(placeNames([name(0, 0), name(30, 0), name(0, 20)]), [
+    [0, 0],
+    [30, 0],
+    [0, 20],
+  ]);
+});
+
+test("the first of two keeps its place, and the other name moves no farther than it must", () => {
+  assert.deepEqual(placeNames([name(0, 0, 20, 0.5), name(0, 4, 20, 0.9)]), [
+    [0, 0],
+    [0, 16],
+  ]);
+  assert.deepEqual(placeNames([name(0, 0), name(21, 1)]), [
+    [0, 0],
+    [24, 1],
+  ]);
+});
+
+test("thirty names in one place are all written, each free of the others", () => {
+  const wishes = Array.from({ length: 30 }, (_, i) => name(100 + (i % 5), 100 + (i % 3), 8 + 5 * (i % 7), (i % 4) / 4));
+  const places = placeNames(wishes);
+  assert.ok(places.every(Boolean));
+  assert.deepEqual(overlaps(wishes, places), []);
+});
+
+test("of more, those that would lie on a clearer one are left out", () => {
+  const wishes = Array.from({ length: 31 }, (_, i) => name(i, 0, 20, i / 31));
+  const places = placeNames(wishes);
+  assert.deepEqual(places[30], [30, 0]);
+  assert.equal(places.filter(Boolean).length, 2);
+});

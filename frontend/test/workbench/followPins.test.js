@@ -1,0 +1,81 @@
+// Pins are answered by the server: the newest pin wins, and what cannot be answered says why.
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { bus } from "../../src/lib/bus.ts";
+import { followPins, pinnedNeighbors } from "../../src/workbench/followPins.ts";
+import { START, pageStore } from "../../src/workbench/store.ts";
+
+const answers = [];
+bus.on("neighbors", (answer) => answers.push(answer));
+const settled = () => new Promise((done) => setTimeout(done, 5));
+const { fetch } = globalThis;
+let stop = () => {};
+
+/** Follow pins of run "a"; each question waits in the list until it is answered. */
+function asked() {
+  const questions = [];
+  globalThis.fetch = (url, { signal }) =>
+    new Promise((done) => {
+      const answer = (found) => done(Response.json(found));
+      const refuse = (error) => done(Response.json({ error }, { status: 404 }));
+      questions.push({ url, signal, answer, refuse });
+    });
+  stop = followPins(pageStore, (run) => run === "a");
+  return questions;
+}
+
+afterEach(() => {
+  stop();
+  answers.length = 0;
+  pageStore.set(START);
+  globalThis.fetch = fetch;
+});
+
+test("of two pins the newer one is answered, whichever answer comes first", async () => {
+  const questions = asked();
+  bus.emit("pinned", { run: "a", item: 3 });
+  bus.emit("pinned", { run: "a", item: 5 });
+  questions[1].answer({ item: 5 });
+  questions[0].answer({ item: 3 });
+  await settled();
+  assert.deepEqual(answers, [{ run: "a", item: 5, found: { item: 5 } }]);
+  assert.equal(questions[0].signal.aborted, true);
+  assert.deepEqual(pinnedNeighbors("a"), answers[0]);
+});
+
+test("a pin that is taken away has no neighbors, and its late answer is dropped", async () => {
+  const questions = asked();
+  bus.emit("pinned", { run: "a", item: 3 });
+  bus.emit("pinned", { run: "a", item: null });
+  questions[0].answer({ item: 3 });
+  await settled();
+  assert.deepEqual(answers, [{ run: "a", item: null }]);
+});
+
+test("another distance, and the end of the run, ask again about what is pinned", async () => {
+  const questions = asked();
+  bus.emit("pinned", { run: "a", item: 3 });
+  pageStore.set({ metric: "cosine" });
+  bus.emit("embedded", { run: "b" });
+  bus.emit("embedded", { run: "a" });
+  assert.deepEqual(
+    questions.map(({ url }) => url),
+    ["euclidean", "cosine", "cosine"].map((metric) => `dmlviz/runs/a/neighbors/3.json?metric=${metric}`),
+  );
+});
+
+test("an image without an answer says why", async () => {
+  const questions = asked();
+  bus.emit("pinned", { run: "a", item: 3 });
+  questions[0].refuse("Image 3 is not embedded yet.");
+  await settled();
+  assert.deepEqual(answers, [{ run: "a", item: 3, trouble: "Image 3 is not embedded yet." }]);
+});
+
+test("runs that are not shown and stopped pages ask nothing", async () => {
+  const questions = asked();
+  bus.emit("pinned", { run: "b", item: 3 });
+  stop();
+  bus.emit("pinned", { run: "a", item: 3 });
+  assert.equal(questions.length, 0);
+});

@@ -1,0 +1,90 @@
+// What the inspector says: captions, class scores, the pair of two images.
+import "../helpers.js";
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  captionOf,
+  countOf,
+  mapRankCaption,
+  selectionReason,
+  summaryOf,
+} from "../../src/workbench/inspector/captions.ts";
+import { marginSentence, probability, shownRows } from "../../src/workbench/inspector/logits.ts";
+import { thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.ts";
+
+const classes = ["cat", "dog"];
+const neighbors = [{ label: 1 }, { label: 0 }, { label: 1 }];
+
+test("an image is judged by its own class", () => {
+  assert.equal(summaryOf({ subject: { item: 3, label: 0 }, neighbors, classes }), "1 of 3 neighbors are of class cat");
+});
+
+test("neighbors of one class are counted, those without labels are not", () => {
+  const alike = { subject: { item: 3, label: 0 }, neighbors: [{ label: 0 }] };
+  assert.equal(summaryOf({ ...alike, classes: { 0: "cat" } }), "1 of 1 neighbors are of class cat");
+  assert.equal(summaryOf({ ...alike, classes: { 0: "no label" } }), "");
+});
+
+test("a query has no class, so its neighbors vote", () => {
+  const query = { subject: {}, neighbors, classes, vote: { label: 1 } };
+  assert.equal(summaryOf(query), "2 of 3 neighbors are of class dog");
+});
+
+test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, neighbors: [], classes }), ""));
+
+test("the caption says among which images, and when", () => {
+  assert.equal(captionOf({ among: 10000 }), "Nearest in the embedding, of 10,000 test images, at the end of the run");
+  assert.equal(captionOf({ among: 9, noun: "row", given: true }), "Nearest in the embedding, of 9 rows");
+  assert.match(captionOf({ among: null }), /of the tracked test images, at the last snapshot$/);
+});
+
+test("a neighbor is near on the map up to three times the number asked for", () => {
+  assert.equal(mapRankCaption(30, 10).near, true);
+  assert.deepEqual(mapRankCaption(1234, 10), { near: false, words: "Far on the map: neighbor number 1,234 there" });
+  assert.equal(mapRankCaption(null, 10), null);
+});
+
+test("a selection says why, or how to go on", () => {
+  assert.equal(selectionReason({ reason: "They fail." }), "They fail.");
+  assert.match(selectionReason({ reason: null }), /Click an image/);
+  assert.equal(countOf({ items: [1, 2], of: 1010 }), "2 of 1,010");
+});
+
+test("rows of a table are called rows", () => {
+  assert.equal(
+    captionOf({ among: 10000, noun: "row" }),
+    "Nearest in the embedding, of 10,000 rows, at the end of the run",
+  );
+  assert.equal(selectionReason({ reason: null }, "row"), "Manual selection. Click a row to pin it.");
+  assert.equal(selectionReason({ reason: null }), "Manual selection. Click an image to pin it.");
+});
+
+test("the probability is that of the softmax, of any size of score", () => {
+  assert.equal(probability([1, 1, 1, 1], 2), 0.25);
+  assert.ok(Math.abs(probability([1000, 1000 + Math.log(3)], 1) - 0.75) < 1e-9);
+});
+
+test("the ten best classes are shown, and always the own one", () => {
+  const before = Array.from({ length: 30 }, (_, i) => i);
+  assert.deepEqual(shownRows({ before, own: 29 }).slice(0, 2), [29, 28]);
+  assert.equal(shownRows({ before, own: 3 }).at(-1), 3);
+  assert.equal(shownRows({ before, own: 3 }).length, 10);
+});
+
+test("what the margin takes is said, or that there is none", () => {
+  const logits = { classes: [0, 1], own: 0, before: [2, 1], after: [0.5, 1], norm: 1 };
+  assert.match(marginSentence(logits), /takes 1.50 .* from 0.731 to 0.378/);
+  assert.match(marginSentence({ ...logits, after: [2, 1] }), /No margin/);
+  assert.match(marginSentence({ ...logits, own: null }), /did not see/);
+});
+
+test("a verdict says what the threshold says, and whether that is so", () => {
+  assert.equal(verdict({ says_same: true }, true), "the same: right");
+  assert.equal(verdict({ says_same: true }, false), "the same: wrong");
+  assert.equal(verdict({ says_same: false }, false), "different: right");
+  assert.equal(verdict({ says_same: false }, true), "different: wrong");
+});
+
+test("the number of pairs behind the thresholds is said", () => {
+  assert.match(thresholdSentence(10000), /10,000 pairs of test images/);
+});

@@ -1,0 +1,129 @@
+// A drawing as an image, and the frame about a thing on a picture.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { encodeBase64 } from "../../src/lib/base64.ts";
+import {
+  afterKey,
+  centeredAt,
+  cornersOf,
+  facing,
+  frameParameter,
+  isSame,
+  pointOf,
+  withCorner,
+} from "../../src/workbench/query/frameGeometry.ts";
+import { SIDE, encodeDrawing, rasterize } from "../../src/workbench/query_pad/strokes.ts";
+
+const at = (ink, x, y) => ink[Math.floor(y * SIDE) * SIDE + Math.floor(x * SIDE)];
+
+test("a tap leaves one round dot and nothing else", () => {
+  const ink = rasterize([[[0.5, 0.5]]]);
+  assert.equal(at(ink, 0.5, 0.5), 255);
+  const inked = ink.filter((value) => value > 0).length;
+  assert.ok(inked > 8 && inked < 40, `${inked} pixels`);
+});
+
+test("a line is inked along its whole length, however far apart its points are", () => {
+  const ink = rasterize([
+    [
+      [0.1, 0.2],
+      [0.9, 0.7],
+    ],
+  ]);
+  for (let t = 0; t <= 1; t += 0.05) assert.equal(at(ink, 0.1 + 0.8 * t, 0.2 + 0.5 * t), 255);
+  assert.equal(at(ink, 0.1, 0.7), 0);
+});
+
+test("strokes that leave the pad are cut at its edge", () => {
+  const ink = rasterize([
+    [
+      [-0.5, 0.5],
+      [1.5, 0.5],
+    ],
+  ]);
+  assert.equal(at(ink, 0.01, 0.5), 255);
+  assert.equal(at(ink, 0.99, 0.5), 255);
+});
+
+test("crossing strokes do not darken each other", () => {
+  const one = [
+    [0.2, 0.5],
+    [0.8, 0.5],
+  ];
+  assert.deepEqual(rasterize([one, one]), rasterize([one]));
+});
+
+test("separate strokes are not joined", () => {
+  const ink = rasterize([[[0.2, 0.2]], [[0.8, 0.8]]]);
+  assert.equal(at(ink, 0.5, 0.5), 0);
+});
+
+test("an empty pad is no drawing", () => assert.equal(encodeDrawing([]), null));
+
+test("a drawing carries every byte of its ink", () => {
+  const drawing = encodeDrawing([[[0.5, 0.5]]]);
+  assert.equal(atob(drawing.ink).length, SIDE * SIDE);
+  assert.equal(encodeBase64(new Uint8Array([0, 127, 255])), "AH//");
+});
+
+const SIZE = { width: 400, height: 300 };
+const FRAME = { x: 0.5, y: 0.5, width: 0.25, height: 0.5, angle: 0 };
+const near = (a, b, words) =>
+  a.forEach((value, i) => assert.ok(Math.abs(value - b[i]) < 1e-6, `${words ?? ""} ${a} ${b}`));
+
+test("the corners of a frame follow its angle, clockwise as the picture is seen", () => {
+  near(cornersOf(FRAME, SIZE).flat(), [150, 75, 250, 75, 250, 225, 150, 225]);
+  near(pointOf({ ...FRAME, angle: 90 }, SIZE, 0, -1), [275, 150], "the top now looks to the right");
+});
+
+test("a frame is moved by its center, which stays in the picture", () => {
+  const { x, y, ...rest } = centeredAt(FRAME, SIZE, [900, -4]);
+  near([x, y], [1, 0]);
+  assert.deepEqual(rest, { width: 0.25, height: 0.5, angle: 0 });
+});
+
+test("a corner follows the pointer and the corner opposite stays, whatever the angle", () => {
+  for (const angle of [0, 30, 145, 270]) {
+    const frame = { ...FRAME, angle };
+    for (const corner of [0, 1, 2, 3]) {
+      const before = cornersOf(frame, SIZE);
+      const center = pointOf(frame, SIZE, 0, 0);
+      const target = before[corner].map((value, i) => value + 0.2 * (value - center[i]));
+      const after = cornersOf(withCorner(frame, SIZE, corner, target), SIZE);
+      near(after[corner], target, `corner ${corner} at ${angle}`);
+      near(after[(corner + 2) % 4], before[(corner + 2) % 4], `opposite of ${corner} at ${angle}`);
+    }
+  }
+});
+
+test("a frame never becomes empty or turns over", () => {
+  const small = withCorner(FRAME, SIZE, 2, [0, 0]);
+  assert.ok(small.width > 0 && small.height > 0);
+});
+
+test("the handle turns the frame to face the pointer", () => {
+  assert.equal(facing(FRAME, SIZE, [0, -1], [200, 0]).angle, 0);
+  assert.equal(facing(FRAME, SIZE, [0, -1], [400, 150]).angle, 90);
+  assert.equal(facing(FRAME, SIZE, [0, 1], [200, 300]).angle, 0);
+  assert.equal(facing(FRAME, SIZE, [1, 0], [200, 300]).angle, 90);
+  const turned = facing(FRAME, SIZE, [0, -1], [260, 60]);
+  const [x, y] = pointOf(turned, SIZE, 0, -1);
+  assert.ok(Math.abs(Math.atan2(60 - 150, 260 - 200) - Math.atan2(y - 150, x - 200)) < 0.01);
+});
+
+test("keys move, resize and turn; others do nothing", () => {
+  assert.ok(afterKey(FRAME, SIZE, "ArrowLeft").x < FRAME.x);
+  assert.ok(afterKey(FRAME, SIZE, "ArrowDown").y > FRAME.y);
+  assert.ok(afterKey(FRAME, SIZE, "+").width > FRAME.width);
+  assert.ok(isSame(afterKey(afterKey(FRAME, SIZE, "+"), SIZE, "-"), FRAME));
+  assert.equal(afterKey(FRAME, SIZE, "[").angle, 355);
+  assert.equal(afterKey(FRAME, SIZE, "]").angle, 5);
+  for (const key of ["a", "Tab", "Enter", "Escape"]) assert.equal(afterKey(FRAME, SIZE, key), null);
+});
+
+test("an address names a frame by five numbers", () => {
+  assert.equal(
+    frameParameter({ x: 1 / 3, y: 0.5, width: 0.25, height: 0.125, angle: 350 }),
+    "0.3333,0.5,0.25,0.125,350",
+  );
+});

@@ -1,0 +1,51 @@
+"""Print the JSON schema of what server and page send each other; frontend/protocol.mjs makes TypeScript of it."""
+
+import json
+from typing import Any
+
+from dmlviz_app import protocol
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+from typing_extensions import TypeAliasType, is_typeddict
+
+from dmlviz.storage.run_schema.events import RunEvent
+
+
+class Schema(GenerateJsonSchema):
+    """Fields without titles and lists without lengths, which would become types; tuples as in JSON schema's draft 7."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Return False."""
+        return False
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """Return True for a field of a dataclass, which is always sent."""
+        return field["type"] == "dataclass-field" or super().field_is_required(field, total)
+
+    def list_schema(self, schema: core_schema.ListSchema) -> JsonSchemaValue:
+        """Return the schema of a list of any length."""
+        return {"type": "array", "items": self.generate_inner(schema["items_schema"])}
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
+        """Return the schema of a tuple of a fixed length."""
+        items = [self.generate_inner(item) for item in schema["items_schema"]]
+        return {"type": "array", "items": items, "minItems": len(items), "maxItems": len(items)}
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema: the props of each component, and below `$defs` all types."""
+    types = {name: value for module in protocol.MODULES for name, value in vars(module).items() if _is_type(value)}
+    adapters = [(name, "validation", TypeAdapter(value)) for name, value in ({"RunEvent": RunEvent} | types).items()]
+    _, definitions = TypeAdapter.json_schemas(adapters, schema_generator=Schema)  # type: ignore[arg-type]
+    definitions["$defs"]["Routes"] = {"const": protocol.common.ROUTES}
+    props = {name: {"$ref": f"#/$defs/{value.__name__}"} for name, value in protocol.PROPS.items()}
+    return definitions | {"title": "Props", "type": "object", "properties": props, "required": [*props]}
+
+
+def _is_type(value: Any) -> bool:
+    return is_typeddict(value) or isinstance(value, TypeAliasType)
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema()))

@@ -1,0 +1,80 @@
+"""Every answer in JSON is standard JSON, also of a run whose net and embeddings are NaN."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import dmlviz_app
+import numpy as np
+import pytest
+from dmlviz_app.server.json_response import JSONResponse
+from safetensors.numpy import load_file, save_file
+from starlette.routing import Mount, Route
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+from probe import OTHER, Probe, make_seed
+
+
+def standard(text):
+    """Parse JSON as a browser does."""
+
+    def refuse(word):
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    """A server with a run whose net, loss and embeddings are NaN."""
+    folder = tmp_path_factory.mktemp("nan")
+    run = make_seed(folder / "runs")
+    for path in (*run.glob("*.safetensors"), *run.glob("nets/*")):
+        save_file({name: np.full_like(value, np.nan) for name, value in load_file(path).items()}, path)
+    for path in (run / "embeddings.npy", *run.glob("snapshots/*.npy"), *run.glob("projections/*/coordinates.npy")):
+        np.save(path, np.full_like(np.load(path), np.nan))
+    opened = Probe(folder / "runs", folder / "data")
+    yield opened
+    opened.close()
+    shutil.rmtree(folder)
+
+
+def test_nan_and_infinity_are_null_and_what_is_finite_is_unharmed():
+    content = {"a": [1.5, float("nan"), -float("inf")], "b": np.float32("nan"), "c": "é\ud800", "d": 1e308}
+    assert standard(JSONResponse(content).body) == {"a": [1.5, None, None], "b": None, "c": "é?", "d": 1e308}
+
+
+def test_no_route_has_another_class_for_its_answers():
+    sources = {path.name: path.read_text() for path in Path(dmlviz_app.__file__).parent.rglob("*.py")}
+    assert len(sources) > 10
+    found = [name for name, text in sources.items() if re.search(r"starlette.responses import .*\bJSONResponse", text)]
+    assert found == []
+
+
+def addresses(routes, prefix, run):
+    values = {"run": run, "a": run, "b": OTHER, "view": "live", "item": "5", "first": "0", "second": "5", "step": "150"}
+    for route in routes:
+        if isinstance(route, Mount):
+            yield from addresses(route.routes, prefix + route.path, run)
+        elif isinstance(route, Route) and route.path.endswith(".json") and "GET" in route.methods:
+            path = re.sub(r"\{(\w+)(:\w+)?\}", lambda match: values.get(match[1], match[0]), route.path)
+            if "{" not in path:
+                yield prefix + path
+
+
+@pytest.mark.slow
+def test_every_answer_about_a_run_of_nan_is_json(probe):
+    from dmlviz_app import routes
+
+    (run,) = (path.name for path in probe.folder.iterdir() if re.fullmatch("[0-9a-f]{16}", path.name))
+    asked = [*addresses(routes.routes(), "", run)]
+    assert len([path for path in asked if "/runs/" in path]) >= 9
+    answered = 0
+    for path in asked:
+        answer = probe.client.get(path)
+        assert answer.status_code < 500, (path, answer.text)
+        standard(answer.content)
+        answered += answer.status_code == 200
+    assert answered >= 6

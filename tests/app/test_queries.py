@@ -1,0 +1,214 @@
+"""A person's own picture goes to a route, and comes back with its neighbors, its frames and the steps of its way."""
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+from dmlviz_app.protocol.query import QueryAnswer, QueryRefusal
+from dmlviz_app.run_views import query_routes as queries
+from dmlviz_app.run_views.item_neighbors import query_neighbor_history
+from dmlviz_app.run_views.query import QueryResult, TrajectoryPoint
+from PIL import Image
+from pydantic import TypeAdapter
+
+from dmlviz.data import load
+from dmlviz.data.query_image import decode
+from dmlviz.runs.embed import handle_request
+from dmlviz.runs.query_calibration import confidence
+from dmlviz.runs.query_confidence import Confidence
+from dmlviz.runs.store import Runs, bundled_runs
+
+ANSWER, REFUSAL = TypeAdapter(QueryAnswer), TypeAdapter(QueryRefusal)
+SURE = Confidence(level="sure", title="Surely 4", sentence="", basis="")
+
+
+@pytest.fixture
+def trained(here, monkeypatch):
+    """A ready-made run with its net; what its worker does is done in this process."""
+
+    def call(question, **_):
+        reply = handle_request(question)
+        return reply | {"confidence": confidence(question, reply, here.data)}
+
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", call)
+    return next(run for run in Runs(bundled_runs()).list() if not run.info.get("fails"))
+
+
+@pytest.fixture
+def ask(client, trained):
+    """Send a body to the route."""
+
+    def send(body=b"", question=None, person=client, **parameters):
+        url = f"/dmlviz/runs/{trained.id}/query"
+        sent = {"json": question} if question is not None else {"content": body}
+        return person.post(url, params=parameters, **sent)
+
+    return send
+
+
+def file_of(picture, form="PNG"):
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, form)
+    return file.getvalue()
+
+
+def sheet(*items):
+    """Test images of the digits as they are written on a large sheet, side by side."""
+    page = np.full((240, 400), 235, np.uint8)
+    for place, item in enumerate(items):
+        digit = Image.fromarray(load("digits").test.images[item]).resize((80, 80), Image.Resampling.BICUBIC)
+        left = 30 + 190 * place
+        page[80:160, left : left + 80] -= (np.asarray(digit) * (200 / 255)).astype(np.uint8)
+    return page
+
+
+def photograph(*items):
+    """The same with a camera's noise, as a JPEG."""
+    page = sheet(*items) + np.random.default_rng(0).normal(0, 4, (240, 400))
+    return file_of(np.clip(page, 0, 255).astype(np.uint8), "JPEG")
+
+
+def test_a_test_image_is_its_own_nearest_neighbor(ask, trained):
+    for item in (0, 100, 333):
+        answer = ANSWER.validate_python(ask(file_of(load("digits").test.images[item])).json(), strict=False)
+        assert answer["near"][0] == (item, int(trained.labels[item]), 0)
+        assert answer["frame"] is None
+        assert answer["title"].endswith(f" {answer['vote']['label']}")  # surely, perhaps …
+
+
+def test_an_answer_has_the_steps_the_places_and_only_if_asked_the_picture(ask, trained):
+    answer = ask(file_of(sheet(7)), picture="1").json()
+    assert answer["steps"][0]["caption"] == "gray"
+    assert len(answer["steps"]) > 3
+    assert answer["places"]["views"]["live"] == pytest.approx(answer["places"]["trajectory"][-1][1:], rel=1e-3)
+    assert len(answer["places"]["trajectory"]) == len({*trained.checkpoint_steps, trained.end["step"]})
+    assert answer["trajectory_length"] == len(trained.checkpoint_steps)
+    assert decode(base64.b64decode(answer["picture"]), "digits").shape == (240, 400)
+    assert "picture" not in ask(file_of(sheet(7))).json()
+
+
+def test_the_frame_decides_what_is_cut_out(ask, trained):
+    first, second = 3, 36
+    alone = [ask(photograph(item)).json()["vote"]["label"] for item in (first, second)]
+    assert alone[0] != alone[1]
+    found = ask(photograph(first, second), picture="1").json()
+    assert len(found["frames"]) == 2
+    small = base64.b64decode(found["picture"])
+    labels = {}
+    for frame in found["frames"]:
+        asked = ",".join(str(frame[name]) for name in ("x", "y", "width", "height", "angle"))
+        labels[frame["x"] < 0.5] = ask(small, frame=asked).json()["vote"]["label"]
+    assert labels == {True: alone[0], False: alone[1]}
+
+
+@pytest.mark.parametrize(
+    "frame", ["", "1,2", "0.5,0.5,0,0.2,0", "nan,0.5,0.2,0.2,0", "0.5,0.5,0.2,0.2,inf", "3,0,1,1,0"]
+)
+def test_a_frame_that_is_none_is_one_sentence(ask, frame):
+    answer = ask(file_of(sheet(7)), frame=frame)
+    assert answer.status_code == 422
+    assert "x,y,width,height,angle" in answer.json()["error"]
+
+
+def test_a_drawing_and_a_sample_are_asked_about_in_json(ask):
+    ink = np.zeros((56, 56), np.uint8)
+    ink[8:48, 26:31] = 255
+    drawing = {"side": 56, "strokes": 1, "ink": base64.b64encode(ink.tobytes()).decode()}
+    ANSWER.validate_python(ask(question={"drawing": drawing}).json(), strict=False)
+    assert ask(question={"sample": "seven"}, picture="1").json()["picture"]
+    for odd in (
+        {},
+        [],
+        {"drawing": {"side": 56}},
+        {"drawing": None},
+        {"sample": "../seven"},
+        {"sample": []},
+        {"drawing": 1},
+    ):
+        answer = ask(question=odd)
+        assert answer.status_code == 422, odd
+        assert REFUSAL.validate_python(answer.json())["error"].endswith((".", "'"))
+
+
+def test_a_picture_that_could_be_read_comes_back_with_its_refusal(ask):
+    blank = ask(file_of(np.full((90, 120), 200, np.uint8)), picture="1")
+    assert blank.status_code == 422
+    assert "blank" in blank.json()["error"]
+    assert decode(base64.b64decode(blank.json()["picture"]), "digits").shape == (90, 120)
+    broken = ask(b"no picture", picture="1")
+    assert broken.status_code == 422
+    assert set(broken.json()) == {"error"}
+    assert "PNG, JPEG, WebP or HEIC" in broken.json()["error"]
+    assert "no bytes" in ask(b"").json()["error"]
+
+
+def test_more_than_30_mb_is_refused_before_it_is_read(ask):
+    answer = ask(bytes(30 * 2**20 + 1))
+    assert answer.status_code == 413
+    assert "up to 30 MB; got 30 MB" in answer.json()["error"] or "up to 30 MB; got more" in answer.json()["error"]
+
+    def unannounced():
+        for _ in range(31):
+            yield bytes(2**20)
+
+    assert ask(unannounced()).status_code == 413
+    assert ask(question={"drawing": "x" * 2**20}).status_code == 413
+
+
+def test_a_photograph_of_12_megapixels_is_answered(ask):
+    picture = Image.fromarray(sheet(7)).resize((4000, 3000)).convert("RGB")
+    file = io.BytesIO()
+    picture.save(file, "JPEG")
+    answer = ask(file.getvalue(), picture="1")
+    assert answer.status_code == 200
+    assert len(answer.content) < 200_000
+
+
+def test_one_person_sends_few_pictures_at_once(ask, monkeypatch):
+    monkeypatch.setattr(queries, "MAX_OF_PERSON", 0)
+    answer = ask(file_of(sheet(7)))
+    assert answer.status_code == 503
+    assert "in a moment" in answer.json()["error"]
+    monkeypatch.setattr(queries, "MAX_OF_PERSON", 1)
+    for _ in range(3):  # a place is given back, whether the picture was taken or not
+        assert ask(file_of(sheet(7))).status_code == 200
+        assert ask(b"no picture").status_code == 422
+
+
+def test_other_sites_may_not_ask(client, trained):
+    url = f"/dmlviz/runs/{trained.id}/query"
+    answer = client.post(url, content=file_of(sheet(7)), headers={"Origin": "http://elsewhere.example"})
+    assert answer.status_code == 403
+    assert client.post("/dmlviz/runs/0123456789abcdef/query", content=b"x").status_code == 404
+    assert client.get(url).status_code in (404, 405)
+
+
+def query_result(way, embedding, label=4):
+    return QueryResult((), [], label, 0, SURE, {}, way, embedding)
+
+
+def test_a_query_equal_to_a_tracked_image_has_its_neighbor_history(run):
+    row, steps = 11, run.snapshot_steps[:-1]
+    item = int(run.tracked_indices[row])
+    way = [TrajectoryPoint(step, [0.0, 0.0], run.snapshot(step)[row]) for step in steps]
+    history = query_neighbor_history(run, query_result(way, run.embeddings[item]), 10)
+    assert json.loads(json.dumps(history)) == history | {
+        "near": [[list(one) for one in near] for near in history["near"]]
+    }
+    assert history["item"] is None
+    assert (history["label"], history["among"]) == (4, len(run.tracked_indices))
+    assert history["steps"] == [*steps, run.config.steps]
+    for step, near in zip(steps, history["near"], strict=False):
+        assert near[0] == (item, 0.0)
+        assert [other for other, _ in near[1:]] == [neighbor.item for neighbor in run.neighbors(item, 9, step)]
+    last = np.linalg.norm(run.embeddings[run.tracked_indices] - run.embeddings[item], axis=1)
+    assert [other for other, _ in history["near"][-1]] == run.tracked_indices[
+        np.argsort(last, kind="stable")[:10]
+    ].tolist()
+    assert all(history["labels"][str(other)] == run.labels[other] for near in history["near"] for other, _ in near)
+
+
+def test_a_run_without_checkpoints_has_no_history_of_a_query_image(run):
+    assert query_neighbor_history(run, query_result([], run.embeddings[0]), 10) is None

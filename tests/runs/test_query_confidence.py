@@ -1,0 +1,180 @@
+"""How sure an answer is: the rule on numbers made here, and on a net that was trained on MNIST."""
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import available_datasets, load
+from dmlviz.data.query_image import prepare
+from dmlviz.errors import UserError
+from dmlviz.runs.embed import embed
+from dmlviz.runs.query_calibration import Judge, judge_of
+from dmlviz.runs.query_confidence import Calibration, NeighborSignals, vote
+from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
+
+CLASSES = ("cat", "dog")
+
+
+def signals(distance, agreeing=10, feature_distance=None):
+    distance = np.asarray(distance, float)
+    return NeighborSignals(
+        distance,
+        None if feature_distance is None else np.asarray(feature_distance, float),
+        np.zeros(len(distance), int),
+        np.broadcast_to(agreeing, len(distance)),
+        10,
+    )
+
+
+def calibration(known, right=True):
+    return Calibration(
+        known, np.broadcast_to(right, len(known.distance)), "1,000 validation images", "validation images"
+    )
+
+
+@pytest.fixture
+def usual():
+    """Distances 0 … 999, all right; the 50 images with seven agreeing neighbors or fewer were right by halves."""
+    agreeing = np.where(np.arange(1000) % 20 == 0, 7, 10)
+    return calibration(signals(np.arange(1000), agreeing), np.arange(1000) % 40 != 0)
+
+
+def test_the_class_of_most_neighbors_wins_and_of_equals_the_nearer():
+    label, agreeing = vote(np.array([[3, 5, 5, 1], [2, 2, 9, 9], [4, 8, 8, 4]]))
+    assert label.tolist() == [5, 2, 4]
+    assert agreeing.tolist() == [2, 2, 2]
+
+
+def test_one_calibration_image_in_a_hundred_is_unlike_and_four_are_not_sure():
+    known = signals(np.arange(1000))
+    levels = calibration(known).levels(known)
+    assert levels.count("unlike") == 9  # (9 + 1) / (1000 + 1) is the last p-value of one percent or less
+    assert levels.count("sure") == 960
+    assert levels.index("unsure") == 960
+
+
+def test_what_is_farther_than_every_calibration_image_is_unlike():
+    (found,) = calibration(signals(np.arange(1000))).describe(signals([5000]), CLASSES)
+    assert found["level"] == "unlike"
+    assert found["title"] == "Unlike anything here"
+    assert found["sentence"].startswith("Farther from its neighbors than all validation images")
+    assert found["basis"] == "Calibrated on 1,000 validation images."
+
+
+def test_what_lies_near_in_the_embedding_is_unlike_if_its_features_are():
+    known = signals(np.arange(1000), feature_distance=np.arange(1000) / 1000)
+    near, far = calibration(known).levels(signals([3, 3], feature_distance=[0.2, 4]))
+    assert (near, far) == ("sure", "unlike")
+
+
+def test_so_many_neighbors_must_agree_that_99_of_100_are_right(usual):
+    assert usual.needed == 8
+    found = usual.describe(signals([3, 3, 3], [7, 8, 5]), CLASSES)
+    assert [one["level"] for one in found] == ["unsure", "sure", "unsure"]
+    assert found[0]["title"] == "Perhaps cat"
+    assert "of the validation images with as few or fewer, 50 % were right" in found[0]["sentence"]
+    assert "5 of 10 neighbors agree: all validation images have more" in found[2]["sentence"]
+    assert (found[1]["title"], found[1]["sentence"]) == ("Surely cat", "")
+
+
+def test_where_neighbors_disagree_often_no_further_image_is_unsure_for_its_distance(usual):
+    levels = np.array(usual.levels(usual.signals))
+    agreeing = usual.signals.agreeing >= 8
+    assert (levels[agreeing] != "sure").sum() == 10  # 50 disagree, more than 4 %; 1 % may be unlike
+
+
+def test_nothing_is_sure_if_the_net_is_often_wrong():
+    known = signals(np.arange(1000))
+    often_wrong = calibration(known, np.arange(1000) % 10 > 0)
+    assert "sure" not in often_wrong.levels(known)
+    (found,) = often_wrong.describe(signals([3]), CLASSES)
+    assert "of such validation images only 90 % were right" in found["sentence"]
+
+
+@pytest.mark.slow
+def test_a_page_without_a_server_says_the_same(usual, page_script):
+    asked = signals([3, 3, 3, 955, 995, 5000, 970], [7, 8, 5, 9, 10, 10, 2])
+    expected = usual.describe(asked, CLASSES)
+    assert {one["level"] for one in expected} == {"sure", "unsure", "unlike"}
+    images = [
+        {"distance": distance, "agreeing": int(agreeing), "name": "cat"}
+        for distance, agreeing in zip(asked.distance.tolist(), asked.agreeing, strict=True)
+    ]
+    assert page_script("confidence", {"calibration": usual.packed(), "images": images}) == expected
+
+
+def test_too_few_images_call_nothing_unlike():
+    assert calibration(signals(np.arange(50))).levels(signals([1e6])) == ["unsure"]
+
+
+@pytest.fixture(scope="module")
+def mnist_run(tmp_path_factory):
+    if not {"mnist", "fashion_mnist"} <= {*available_datasets()}:
+        pytest.skip("needs MNIST and Fashion-MNIST")
+    run = Runs(tmp_path_factory.mktemp("runs")).create(TrainConfig(steps=250, num_snapshots=2))
+    for _ in train_and_record(run):
+        pass
+    return run
+
+
+def letters():
+    """The alphabet in print, upright and slanted."""
+    drawn = []
+    for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+        for angle in (-10, 0, 10):
+            sheet = Image.new("L", (300, 300), 255)
+            ImageDraw.Draw(sheet).text((100, 80), letter, 0, font=ImageFont.load_default(size=100))
+            drawn.append(np.asarray(sheet.rotate(angle, fillcolor=255)))
+    return drawn
+
+
+def noise():
+    random = np.random.default_rng(0)
+    even = random.integers(0, 256, (60, 28, 28)).astype(np.uint8)
+    normal = np.clip(random.normal(0, 60, (60, 28, 28)), 0, 255).astype(np.uint8)
+    nearly_blank = np.clip(random.normal(230, 12, (60, 100, 100)), 0, 255).astype(np.uint8)
+    return [*even, *normal, *nearly_blank]
+
+
+def prepared(picture):
+    """The net's input; None for a picture that is refused."""
+    try:
+        return prepare(picture, "mnist").image
+    except UserError:
+        return None
+
+
+@pytest.mark.slow
+def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
+    judge = judge_of(mnist_run)
+    assert judge_of(mnist_run) is judge
+
+    def not_sure(pictures):
+        images = [image for picture in pictures if (image := prepared(picture)) is not None]
+        answers = judge.judge(np.stack(images), embed(mnist_run, np.stack(images)))
+        refused = len(pictures) - len(images)  # as blank: nothing is said of them
+        return np.array([answer["level"] != "sure" for answer in answers] + refused * [True])
+
+    garments, random = not_sure(load("fashion_mnist").test.images[:200]), not_sure(noise())
+    assert min(np.mean(garments), np.mean(random)) >= 0.9
+    printed = not_sure(letters())
+    assert np.mean(printed) >= 0.4  # O, I, S, Z and others are digits for the net, and for a reader
+    # Test images are among those that are searched: half of them are asked of the other half.
+    test = load("mnist").test
+    asked, kept = np.arange(0, 10_000, 10), np.setdiff1d(np.arange(10_000), np.arange(0, 10_000, 10))
+    without_twins = Judge(mnist_run, searched=kept)
+    signals = without_twins.signals(test.images[asked], mnist_run.embeddings[asked])
+    sure = np.array(without_twins.calibration.levels(signals)) == "sure"
+    assert np.mean(~sure) <= 0.05
+    assert np.mean(signals.label[sure] == test.labels[asked][sure]) >= 0.99
+
+
+def test_a_run_without_validation_images_is_calibrated_on_test_images_and_says_so(tmp_path):
+    config = TrainConfig(dataset="digits", net="mlp", validation_fraction=0, steps=60, num_snapshots=2)
+    run = Runs(tmp_path).create(config)
+    for _ in train_and_record(run):
+        pass
+    (found,) = Judge(run).judge(load("digits").test.images[:1], run.embeddings[:1])
+    assert found["basis"].startswith("Calibrated on 596 test images")

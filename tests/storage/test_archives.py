@@ -1,0 +1,80 @@
+"""What comes with the program is unpacked once, whole, wherever something can be written."""
+
+import os
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from zipfile import ZipFile, ZipInfo
+
+import pytest
+
+from dmlviz.errors import UserError
+from dmlviz.storage.archives import UNUSED_S, unpacked
+
+unpack = unpacked.__wrapped__  # as another process does it
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "dmlviz" / "unpacked"
+
+
+@pytest.fixture
+def archive(tmp_path):
+    return packed(tmp_path / "results.zip", "first")
+
+
+def packed(path, content):
+    with ZipFile(path, "w") as opened:
+        opened.writestr(ZipInfo("study.json"), content)
+        opened.writestr(ZipInfo("trials/a/kept.npy"), b"\x00" * 3_000_000)
+    return path
+
+
+def test_each_archive_becomes_a_folder_of_its_name_and_none_is_unpacked_twice(cache, archive, tmp_path):
+    folder = unpack(archive, packed(tmp_path / "other.zip", "second"))
+    assert [(folder / name / "study.json").read_text() for name in ("results", "other")] == ["first", "second"]
+    assert (folder / "results" / "trials" / "a" / "kept.npy").stat().st_size == 3_000_000
+    (folder / "results" / "study.json").write_text("only read")
+    assert unpack(archive, tmp_path / "other.zip") == folder
+    assert (folder / "results" / "study.json").read_text() == "only read"
+    assert [*cache.iterdir()] == [folder]
+
+
+def test_another_version_makes_its_own_and_removes_what_nobody_uses_any_more(cache, archive):
+    unused = unpack(archive)
+    in_use = unpack(packed(archive, "second"))
+    for folder in (unused, in_use):
+        os.utime(folder, (0, time.time() - UNUSED_S - 10))
+    assert unpack(archive) == in_use
+    newest = unpack(packed(archive, "third"))
+    assert (newest / "results" / "study.json").read_text() == "third"
+    assert {*cache.iterdir()} == {in_use, newest}
+
+
+def test_processes_that_unpack_at_once_do_not_disturb_each_other(cache, archive):
+    with ThreadPoolExecutor(8) as pool:
+        found = {*pool.map(unpack, [archive] * 8)}
+    assert found == {*cache.iterdir()}
+    (folder,) = found
+    assert (folder / "results" / "study.json").read_text() == "first"
+
+
+def test_a_temporary_folder_stands_in_for_a_cache_that_cannot_be_written(cache, archive, tmp_path, monkeypatch):
+    (tmp_path / "cache").write_text("a file")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = unpack(archive)
+    assert folder.is_relative_to(tmp_path)
+    assert (folder / "results" / "study.json").read_text() == "first"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
+    with pytest.raises(UserError, match=r"neither in .+unpacked nor in a temporary folder \(Not a directory\): make"):
+        unpack(archive)
+
+
+def test_a_damaged_archive_is_said_and_leaves_nothing(cache, archive):
+    content = archive.read_bytes()
+    archive.write_bytes(content.replace(b"first", b"worst"))
+    with pytest.raises(UserError, match=r"damaged .*study\.json.*install dmlviz again"):
+        unpack(archive)
+    assert [*cache.iterdir()] == []
