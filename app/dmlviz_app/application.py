@@ -31,6 +31,8 @@ __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
 
 APP_DIR = Path(__file__).resolve().parent
 PAGE = APP_DIR / "page.py"
+# Beside app/main.py, where `streamlit run` reads it; the wheel holds it in the package.
+CONFIGS = [folder / ".streamlit" / "config.toml" for folder in (APP_DIR, APP_DIR.parent)]
 
 
 def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> None:
@@ -39,8 +41,8 @@ def serve(settings: Settings, on_ready: Callable[[str], object] = lambda address
 
 
 def options(settings: Settings) -> dict[str, Any]:
-    """Return Streamlit's options, as `section.name`: those of the file beside the pages, and the address."""
-    with open(APP_DIR / ".streamlit" / "config.toml", "rb") as file:
+    """Return Streamlit's options, as `section.name`: those of its configuration file, and the address."""
+    with open(next(filter(Path.exists, CONFIGS)), "rb") as file:
         settings_by_name = dict(_flatten(tomllib.load(file)))
     settings_by_name |= {
         "server.address": settings.host,

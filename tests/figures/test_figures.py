@@ -224,7 +224,7 @@ def test_plotly_is_loaded_only_to_draw():
 def test_colors_are_those_of_the_map_and_of_the_app(page_script):
     told = page_script("colors")["classes"]
     assert told == {theme: class_colors(40, theme) for theme in ("light", "dark")}
-    config = tomllib.loads((APP / ".streamlit" / "config.toml").read_text())
+    config = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text())
     for theme in ("light", "dark"):
         known = config["theme"][theme]
         ours = (style.ACCENT, style.GROUND, style.TEXT, style.LINE)
