@@ -3,7 +3,7 @@ import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { h, textButton } from "../../lib/dom.ts";
 import { mountPad } from "../query_pad/queryPad.ts";
 import { Camera, hasCamera } from "./camera.ts";
-import { MAX_MB } from "./askServer.ts";
+import { Asker, MAX_MB } from "./askServer.ts";
 import { FrameEditor } from "./frameEditor.ts";
 import { DrawingQuestion, PictureQuestion } from "./questions.ts";
 
@@ -102,6 +102,7 @@ export class QueryPanel {
       button.tabIndex = open ? 0 : -1;
     }
     if (source) {
+      if (tab !== "Selected") prepareAnswers(source);
       if (tab === "Draw") kept.draw.refresh(source);
       if (tab === "Upload") kept.upload.refresh(source);
       if (tab === "Camera") kept.camera.refresh(source);
@@ -202,6 +203,16 @@ export class QueryPanel {
     document.addEventListener(name, listener);
     this.offs.push(() => document.removeEventListener(name, listener));
   }
+}
+
+const prepared = new Set<string>();
+
+/** Ask about a sample: a run's first answer takes seconds to calibrate, which pass while a person draws or chooses. */
+function prepareAnswers({ url, samples, refused }: QuerySource): void {
+  const [sample] = Object.keys(samples);
+  if (refused || !sample || prepared.has(url)) return;
+  prepared.add(url);
+  new Asker().ask(url, { sample }).catch(() => {}); // the person's own question says what is wrong
 }
 
 /** A picture with its frame, or the way to one; and beside it why a picture was not taken. */

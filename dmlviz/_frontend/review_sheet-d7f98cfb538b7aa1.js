@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-820065b781a9f186.js";

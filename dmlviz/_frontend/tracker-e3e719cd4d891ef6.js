@@ -1,1 +1,0 @@
-export { tracker as default } from "../dmlviz.workbench/page-820065b781a9f186.js";
