@@ -20,6 +20,8 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 
 FOLDER = Path(__file__).resolve().parent
 FENCE = "+++\n"
+PARTS = ("Distances and losses", "Reading results", "Practice")
+"""The parts of the course, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +61,15 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson: `text` is its page in Markdown; `related` names catalog entries by kind and name."""
+    """A lesson: `text` is its page in Markdown; `related` names catalog entries by kind and name.
+
+    `part` is one of `PARTS`, `order` its place within the part.
+    """
 
     name: str
     title: str
     summary: str
+    part: str
     order: int
     minutes: int
     tasks: tuple[Task, ...]
@@ -81,13 +87,15 @@ def read(path: Path) -> Lesson:
     for task in tasks:
         if not 0 <= task.answer < len(task.guesses):
             raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
+    if fields["part"] not in PARTS:
+        raise ValueError(f"{path.name}: the part of a lesson is one of {', '.join(PARTS)}; got {fields['part']!r}")
     related = tuple(tuple(place) for place in fields.pop("related", ()))
     return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=related, **fields)
 
 
 @cache
 def _all() -> dict[str, Lesson]:
-    lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
+    lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: (PARTS.index(lesson.part), lesson.order))
     return {lesson.name: lesson for lesson in lessons}
 
 
