@@ -1,11 +1,13 @@
 """Lessons: what they set, what they hide, and that the guess comes before the answer."""
 
 import dataclasses
+import html
 import json
 
 import pytest
 from dmlviz_app.explore.task_progress import task_view
 from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS
+from dmlviz_app.learn.sheet import sheet_page
 from dmlviz_app.run_views.view_query import settings_from_query
 from dmlviz_app.run_views.view_state import UIState
 from streamlit.testing.v1 import AppTest
@@ -234,3 +236,30 @@ def test_a_lesson_page_links_to_explore(here):
     test = pages.open_page("learn", lesson="why-mining")
     links = {element.proto.label: element.proto.query_string for element in test.get("page_link")}
     assert links["Begin the lesson"] == "lesson=why-mining"
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_sheet_has_goal_answers_and_exam_question(name):
+    lesson, page = LESSONS[name], html.unescape(sheet_page(LESSONS[name]))
+    told = [lesson.title, lesson.part, lesson.sheet.goal, lesson.sheet.exam]
+    for text in [*told, *(text for task in lesson.tasks for text in (task.usual_guess, *task.guesses))]:
+        assert text.replace("&", "&amp;") in page or text in page
+    assert page.count("<li class=right>") == len(lesson.tasks)
+
+
+def test_the_only_person_of_a_server_opens_sheets_from_the_lesson(here, client):
+    test = pages.open_page("learn", lesson="why-mining")
+    address = "dmlviz/lessons/why-mining/sheet.html"
+    assert address in [element.proto.url for element in test.get("link_button")]
+    answer = client.get(f"/{address}")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert LESSONS["why-mining"].sheet.goal in html.unescape(answer.text)
+    assert "did you mean 'why-mining'" in client.get("/dmlviz/lessons/why-minning/sheet.html").json()["error"]
+
+
+def test_settings_that_go_only_together_are_read_in_any_order():
+    query = {"max_train_images": "100", "images_per_class": "4"}
+    state = UIState.from_query(query)
+    assert state.messages == []
+    assert (state.config("mnist").max_train_images, state.config("mnist").images_per_class) == (100, 4)
+    assert len(UIState.from_query({"max_train_images": "100"}).messages) == 1

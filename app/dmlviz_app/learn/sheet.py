@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.lessons import Lesson, Task
 from dmlviz.lessons.measured import MeasuredRange, measured_ranges
+from dmlviz.storage.text import counted
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -89,7 +90,7 @@ def _table(ranges: list[MeasuredRange]) -> str:
     rows = list(dict.fromkeys(each.label for each in ranges))
     cells = {(each.label, each.dataset): each.text for each in ranges}
     seeds = {each.dataset: each.seeds for each in ranges}
-    head = [f"{DATASETS[name].title}, {seeds[name]} seeds" for name in datasets]
+    head = [f"{DATASETS[name].title}, {counted(seeds[name], 'seed')}" for name in datasets]
     lines = [["Measured", *head], ["---"] * (len(datasets) + 1)]
     lines += [[row, *(cells.get((row, name), "–") for name in datasets)] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
