@@ -64,6 +64,7 @@ def test_every_field_changes_the_id() -> None:
     changes |= {
         "corrections": "0123456789abcdef",
         "projection_dim": 5,
+        "label_noise": 0.1,
         "use_labels": False,
         "views": 3,
         "augmentation": {"crop": 0.2},

@@ -43,7 +43,7 @@ CATALOGS: dict[str, Catalog[Any]] = {
 }
 PANELS = {
     "Data and batches": (
-        *("dataset", "max_train_images", "held_out_classes", "corrections"),
+        *("dataset", "max_train_images", "held_out_classes", "corrections", "label_noise"),
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
         *("use_labels", "views", "augmentation"),
     ),

@@ -78,6 +78,10 @@ class TrainConfig(Config):
         description="revision of the corrections of the training labels (see `dmlviz clean`); latest: those so far",
     )
 
+    label_noise: float = Field(
+        0.0, ge=0, le=0.9, description="share of the training labels that are replaced by a random other class"
+    )
+
     net: str = Field("small", description="embedding net")
     embedding_dim: int = Field(64, ge=1, le=4096, description="dimensions of the embedding")
     normalize: bool = Field(True, description="L2-normalize the embeddings")
@@ -156,7 +160,7 @@ class TrainConfig(Config):
 
     optional_settings: ClassVar[frozenset[str]] = frozenset(
         {
-            *("corrections", "projection_dim", "use_labels", "views", "augmentation"),
+            *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
             *("unfrozen_blocks", "backbone_rate", "mixed_precision"),
         }
     )

@@ -1,8 +1,8 @@
-"""Lessons: one Markdown file each in this folder, with TOML front matter.
+"""Lessons: one Markdown file each in this folder, with TOML front matter; together a course in three parts.
 
 A task sets up Explore (`settings`, URL parameters), asks for a guess, trains, and then shows what the run measured
-(`measurements`: metrics; `active`: fraction of active terms at the end; `map.` + metric: its value on the map)
-and why (`reveal`). `follow_up` names the settings that remain available afterwards; all others are hidden.
+(`measurements`: keys that `evaluate` gives; `active`: fraction of active terms at the end; `map.` + metric: its value
+on the map) and why (`reveal`). `follow_up` names the settings that remain available afterwards; all others are hidden.
 """
 
 import tomllib
@@ -15,22 +15,29 @@ from urllib.parse import parse_qsl
 
 from pydantic import TypeAdapter, ValidationError
 
+from dmlviz.catalog.parameters import parse_literal
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
 
 FOLDER = Path(__file__).resolve().parent
 FENCE = "+++\n"
+PARTS = ("Distances and losses", "Reading results", "Practice")
+"""The parts of the course, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One prediction: `answer` is the index of the right guess; with `view_before_guess` the map is shown first."""
+    """One prediction: `answer` is the index of the right guess; with `view_before_guess` the map is shown first.
+
+    `usual_guess` tells a teacher what to expect: a common expectation, no statistic.
+    """
 
     title: str
     settings: str
     question: str
     guesses: tuple[str, ...]
     answer: int
+    usual_guess: str
     measurements: tuple[str, ...]
     reveal: str
     follow_up: tuple[str, ...] = ()
@@ -43,9 +50,15 @@ class Task:
         return dict(parse_qsl(self.settings, keep_blank_values=True, strict_parsing=True))
 
     def training(self, dataset: str) -> TrainConfig:
-        """Return the training that it asks for; a task names fields of `TrainConfig`, and no parameters of a loss."""
-        fields = {name: text for name, text in self.query.items() if name.partition(".")[0] != "view"}
-        return TrainConfig(dataset=dataset, **{name: _field(name, text) for name, text in fields.items()})
+        """Return the training that it asks for; `loss.margin` is a parameter of the loss, as in an address."""
+        fields: dict[str, Any] = {"dataset": dataset}
+        for name, text in self.query.items():
+            role, dot, parameter = name.partition(".")
+            if role in ("loss", "miner") and dot:
+                fields.setdefault(f"{role}_params", {})[parameter] = parse_literal(text)
+            elif role != "view":
+                fields[name] = _field(name, text)
+        return TrainConfig(**fields)
 
     def projection(self) -> ProjectionConfig | None:
         """Return the projection that it is about; None for the run's own view."""
@@ -58,15 +71,29 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """What a teacher gets beside the lesson: its goal, and a question for the exam with its answer."""
+
+    goal: str
+    exam: str
+    exam_answer: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson: `text` is its page in Markdown; `related` names catalog entries by kind and name."""
+    """A lesson: `text` is its page in Markdown; `related` names catalog entries by kind and name.
+
+    `part` is one of `PARTS`, `order` its place within the part.
+    """
 
     name: str
     title: str
     summary: str
+    part: str
     order: int
     minutes: int
     tasks: tuple[Task, ...]
+    sheet: Sheet
     text: str
     related: tuple[tuple[str, str], ...] = ()
 
@@ -81,13 +108,16 @@ def read(path: Path) -> Lesson:
     for task in tasks:
         if not 0 <= task.answer < len(task.guesses):
             raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
+    if fields["part"] not in PARTS:
+        raise ValueError(f"{path.name}: the part of a lesson is one of {', '.join(PARTS)}; got {fields['part']!r}")
     related = tuple(tuple(place) for place in fields.pop("related", ()))
-    return Lesson(name=path.stem, tasks=tasks, text=parts[2].strip(), related=related, **fields)
+    sheet = Sheet(**fields.pop("sheet"))
+    return Lesson(name=path.stem, tasks=tasks, sheet=sheet, text=parts[2].strip(), related=related, **fields)
 
 
 @cache
 def _all() -> dict[str, Lesson]:
-    lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
+    lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: (PARTS.index(lesson.part), lesson.order))
     return {lesson.name: lesson for lesson in lessons}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.catalog.metrics import METRICS
+from dmlviz.catalog.metrics import metric_title
 from dmlviz.lessons import Task
 from dmlviz.metrics import evaluate
 from dmlviz.runs.run import ProjectionRun, Run, RunNotFoundError
@@ -16,12 +16,13 @@ ACTIVE, ON_MAP = "active", "map."
 
 def task_measurements(run: Run, task: Task) -> dict[str, float]:
     """Return the numbers that a task reads from its run, by the words for them; what is not there is left out."""
-    values: dict[str, float] = {}
-    for name in task.measurements:
-        value = _value(run, task, name)
-        if value is not None:
-            values[_label(name)] = value
-    return values
+    return {measurement_label(name): value for name, value in measured_values(run, task).items()}
+
+
+def measured_values(run: Run, task: Task) -> dict[str, float]:
+    """Return the same by the names of the measurements."""
+    values = {name: _value(run, task, name) for name in task.measurements}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def measurement_table(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
@@ -29,11 +30,12 @@ def measurement_table(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     names = list(rows[-1][1]) if rows else []
     rows = [(title, values) for title, values in rows if set(names) & set(values)]
     lines = [["", *names], ["---"] * (len(names) + 1)]
-    lines += [[title, *(_number(values.get(name)) for name in names)] for title, values in rows]
+    lines += [[title, *(format_measurement(values.get(name)) for name in names)] for title, values in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _number(value: float | None) -> str:
+def format_measurement(value: float | None) -> str:
+    """Return a measurement with three decimals, a dash for one that there is not."""
     if value is None:
         return "–"
     if value >= 1000:
@@ -41,12 +43,14 @@ def _number(value: float | None) -> str:
     return f"{value:.3f}"
 
 
-def _label(name: str) -> str:
+def measurement_label(name: str) -> str:
+    """Return the words for a measurement of a task."""
     if name == ACTIVE:
         return "Active terms at the end"
     if name.startswith(ON_MAP):
-        return f"{METRICS[name.removeprefix(ON_MAP)].title} on the map"
-    return METRICS[name].title
+        return f"{metric_title(name.removeprefix(ON_MAP))} on the map"
+    group = name.rpartition("/")[0]  # with held-out classes, "seen" or "unseen"
+    return metric_title(name) + (f", {group} classes" if group else "")
 
 
 def _value(run: Run, task: Task, name: str) -> float | None:

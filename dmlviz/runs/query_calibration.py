@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
-from dmlviz.data.corrections import corrected
+from dmlviz.data.label_noise import as_trained
 from dmlviz.errors import UserError
 from dmlviz.nets.fine_tuned import FineTunedNet
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
@@ -149,7 +149,7 @@ def _held_out(run: Run, root: Path | None) -> tuple[_FeatureNet, Dataset, np.nda
     if run.recorded or DATASETS[run.config.dataset].features is not None:
         return None  # the backbone takes seconds for an image
     try:
-        data = corrected(load(run.config.dataset, root), run.config.corrections, data_root(root))
+        data = as_trained(load(run.config.dataset, root), run.config, data_root(root))
     except UserError:  # it is not on this machine
         return None
     rows = split_training_images(run.config, data.train.labels).validation

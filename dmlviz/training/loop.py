@@ -11,7 +11,7 @@ import torch
 from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
-from dmlviz.data.corrections import corrected
+from dmlviz.data.label_noise import as_trained
 from dmlviz.metrics.probes import PROBES
 from dmlviz.ops.device import default_device
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
@@ -76,7 +76,7 @@ def _events(
     root: Path | None,
 ) -> Iterator[Event]:
     data = load(config.dataset, root) if data is None else data
-    data = corrected(data, config.corrections, data_root(root))
+    data = as_trained(data, config, data_root(root))
     clock = _Clock()
     trainer = Trainer(config, data, torch.device(device) if device else default_device())
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)

@@ -1,16 +1,19 @@
 """Lessons: what they set, what they hide, and that the guess comes before the answer."""
 
 import dataclasses
+import html
 import json
 
 import pytest
 from dmlviz_app.explore.task_progress import task_view
+from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS
+from dmlviz_app.learn.sheet import sheet_page
 from dmlviz_app.run_views.view_query import settings_from_query
 from dmlviz_app.run_views.view_state import UIState
 from streamlit.testing.v1 import AppTest
 
-from dmlviz.catalog.metrics import METRICS
-from dmlviz.lessons import LESSONS
+from dmlviz.catalog.metrics import metric_of
+from dmlviz.lessons import LESSONS, PARTS
 from dmlviz.lessons.measurements import task_measurements
 from tests.app import pages
 
@@ -18,18 +21,41 @@ TASKS = [(lesson, task) for lesson in LESSONS.values() for task in lesson.tasks]
 NAMED = [f"{lesson.name}: {task.title}" for lesson, task in TASKS]
 
 
-def test_the_lessons_are_in_order():
-    assert list(LESSONS) == [
+def test_the_lessons_are_a_course_in_three_parts():
+    parts = [lesson.part for lesson in LESSONS.values()]
+    assert list(dict.fromkeys(parts)) == list(PARTS)
+    assert parts == sorted(parts, key=PARTS.index)
+    assert len(LESSONS) >= 15
+    for lesson in LESSONS.values():
+        assert len(lesson.text) > 500
+        assert "**Next, try it yourself.**" in lesson.text
+        assert 5 <= lesson.minutes <= 15
+        assert lesson.tasks
+
+
+def test_the_places_in_a_part_are_counted():
+    for part in PARTS:
+        orders = [lesson.order for lesson in LESSONS.values() if lesson.part == part]
+        assert orders == list(range(1, len(orders) + 1))
+
+
+def test_old_links_to_lessons_still_work():
+    assert LESSONS.keys() >= {
         "why-a-margin",
         "why-mining",
         "what-softmax-lacks",
         "sphere-or-plane",
         "do-not-trust-the-map",
         "without-labels",
-    ]
-    for lesson in LESSONS.values():
-        assert len(lesson.text) > 500
-        assert lesson.tasks
+    }
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_what_a_lesson_refers_to_exists(name):
+    for kind, entry in LESSONS[name].related:
+        assert entry in (
+            LAB_KIND.catalog if kind == LAB_KIND.name else TOPICS if kind == "topic" else KINDS[kind].catalog
+        )
 
 
 @pytest.mark.parametrize(("lesson", "task"), TASKS, ids=NAMED)
@@ -43,7 +69,7 @@ def test_a_task_sets_all_its_settings(lesson, task):
     assert task.projection() == task_view(task).projection()
     assert len(set(task.guesses)) == len(task.guesses) > 1
     for name in task.measurements:
-        assert name == "active" or name.removeprefix("map.") in METRICS
+        assert name == "active" or metric_of(name.removeprefix("map.")) is not None
         assert not name.startswith("map.") or task_view(task).projection() is not None
 
 
@@ -74,7 +100,7 @@ def test_lesson_task_and_guess_round_trip_through_the_url():
 @pytest.mark.parametrize("query", [{"task": "9"}, {"task": "0"}, {"guess": "7"}, {"guess": "x"}, {"task": "two"}])
 def test_an_invalid_task_or_guess_is_ignored(query):
     state = UIState.from_query({"lesson": "why-a-margin"} | query)
-    assert 1 <= state.task <= 2
+    assert 1 <= state.task <= len(LESSONS["why-a-margin"].tasks)
     assert state.guess is None
 
 
@@ -129,7 +155,7 @@ def test_before_the_guess_map_answer_and_settings_are_hidden(pupil):
 
 
 def test_the_answer_shows_the_runs_values_and_the_next_task_starts_fresh(pupil, here):
-    first, second = LESSONS["why-a-margin"].tasks
+    first, second = LESSONS["why-a-margin"].tasks[:2]
     pupil.test.session_state["lesson.guess"] = 1
     pupil.run()
     pupil.test.button(key="lesson.commit").click()
@@ -191,7 +217,7 @@ def test_the_last_task_offers_its_follow_up_settings(pupil):
         if not last:
             pupil.test.button(key="lesson.next").click()
             pupil.run()
-    assert {"train", "loss.contrastive.margin"} <= pupil.widgets()
+    assert {"train", "loss.triplet.margin"} <= pupil.widgets()
     assert "set.loss" not in pupil.widgets()
     pupil.test.button(key="lesson.leave").click()
     pupil.run()
@@ -210,3 +236,30 @@ def test_a_lesson_page_links_to_explore(here):
     test = pages.open_page("learn", lesson="why-mining")
     links = {element.proto.label: element.proto.query_string for element in test.get("page_link")}
     assert links["Begin the lesson"] == "lesson=why-mining"
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_sheet_has_goal_answers_and_exam_question(name):
+    lesson, page = LESSONS[name], html.unescape(sheet_page(LESSONS[name]))
+    told = [lesson.title, lesson.part, lesson.sheet.goal, lesson.sheet.exam]
+    for text in [*told, *(text for task in lesson.tasks for text in (task.usual_guess, *task.guesses))]:
+        assert text.replace("&", "&amp;") in page or text in page
+    assert page.count("<li class=right>") == len(lesson.tasks)
+
+
+def test_the_only_person_of_a_server_opens_sheets_from_the_lesson(here, client):
+    test = pages.open_page("learn", lesson="why-mining")
+    address = "dmlviz/lessons/why-mining/sheet.html"
+    assert address in [element.proto.url for element in test.get("link_button")]
+    answer = client.get(f"/{address}")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert LESSONS["why-mining"].sheet.goal in html.unescape(answer.text)
+    assert "did you mean 'why-mining'" in client.get("/dmlviz/lessons/why-minning/sheet.html").json()["error"]
+
+
+def test_settings_that_go_only_together_are_read_in_any_order():
+    query = {"max_train_images": "100", "images_per_class": "4"}
+    state = UIState.from_query(query)
+    assert state.messages == []
+    assert (state.config("mnist").max_train_images, state.config("mnist").images_per_class) == (100, 4)
+    assert len(UIState.from_query({"max_train_images": "100"}).messages) == 1

@@ -1,9 +1,9 @@
-"""Index of the Learn page, with a search over all catalog entries; and the page of a lesson."""
+"""Index of the Learn page, with a search over all catalog entries."""
 
 import streamlit as st
 
 from dmlviz.lessons import LESSONS
-from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, entry_title, search, search_topics
+from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, search, search_topics
 from dmlviz_app.learn.state import LearnState
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.widgets import navigation
@@ -74,22 +74,3 @@ def _line(kind: str, name: str, title: str, summary: str) -> None:
 
 def _link(kind: str, name: str, title: str) -> None:
     navigation.link("labs" if kind == LAB_KIND.name else "learn", title, {kind: name})
-
-
-def lesson(name: str) -> None:
-    """Draw it."""
-    entry = LESSONS[name]
-    st.markdown(f"### {entry.title}\n:small[Lesson · {entry.minutes} minutes]")
-    text, side = st.columns([5, 3], gap="large")
-    with text:
-        st.markdown(entry.text)
-        if entry.related:
-            st.markdown("**Related**")
-            with st.container(horizontal=True):
-                for kind, name in entry.related:
-                    navigation.link("learn", entry_title(kind, name), {kind: name})
-    with side, st.container(border=True):
-        st.markdown("**Predict, then see.** Commit to a guess, then the run shows the answer.")
-        for number, task in enumerate(entry.tasks, 1):
-            st.markdown(f"{number}. {task.title}")
-        navigation.link("explore", "Begin the lesson", {"lesson": entry.name}, icon=":material/play_arrow:")

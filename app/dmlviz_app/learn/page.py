@@ -4,6 +4,7 @@ import streamlit as st
 
 from dmlviz_app.learn import entry as learn_entry
 from dmlviz_app.learn import index as learn_index
+from dmlviz_app.learn import lesson as learn_lesson
 from dmlviz_app.learn import topics as learn_topics
 from dmlviz_app.learn.catalog_index import KINDS
 from dmlviz_app.learn.state import KEY, LearnState
@@ -25,4 +26,4 @@ with st.container(key="learn"):
         elif ui.kind == "topic":
             learn_topics.TOPICS[ui.name]()
         else:
-            learn_index.lesson(ui.name)
+            learn_lesson.render_lesson(ui.name)

@@ -1,4 +1,4 @@
-"""The routes of Learn: a loss as curves, forces and a ground, sampled by the worker; scores of a few points."""
+"""The routes of Learn: a loss as curves, forces and a ground, sampled by the worker; scores of a few points; sheets."""
 
 import asyncio
 import json
@@ -12,10 +12,13 @@ from starlette.routing import Route
 
 from dmlviz import metrics
 from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.errors import UserError
+from dmlviz.lessons import LESSONS
 from dmlviz.storage.text import one_line
+from dmlviz_app.learn.sheet import sheet_page
 from dmlviz_app.protocol.losses import LossCurve, LossForces, LossGround, SpaceScores
-from dmlviz_app.server.access import Rule, access
+from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import services
@@ -42,6 +45,7 @@ def routes() -> list[Route]:
     return [
         Route("/losses/{loss}/{picture}.json", picture, methods=["POST"]),
         Route("/scores.json", scores, methods=["POST"]),
+        Route("/lessons/{lesson}/sheet.html", sheet),
     ]
 
 
@@ -106,6 +110,18 @@ def _scores(body: bytes) -> SpaceScores:
         raise UserError(f"A point is a list of {DIMENSIONS} finite numbers; got something else among the points.")
     values = metrics.evaluate(points, classes, full_ranking=False, verification=False)
     return {"scores": {name: value if math.isfinite(value) else None for name, value in values.items()}}
+
+
+@access(Rule.VISITOR)
+async def sheet(request: Request) -> Response:
+    """Return the teacher's sheet of a lesson, to those who may read it."""
+    if not await asyncio.to_thread(lambda: personal(request).may_read_sheets):
+        raise UserError("The sheets of lessons are for teachers.")
+    lesson = LESSONS.get(name := request.path_params["lesson"])
+    if lesson is None:
+        titles = {other.name: other.title for other in LESSONS.values()}
+        raise UserError(describe_unknown("lesson", name, titles))
+    return Response(await asyncio.to_thread(sheet_page, lesson), media_type="text/html", headers=NO_STORE)
 
 
 def _is_place(point: object) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
-from dmlviz.data.corrections import corrected
+from dmlviz.data.label_noise import as_trained
 from dmlviz.errors import UserError
 from dmlviz.runs.answers import Trajectory
 from dmlviz.runs.run import LIVE, Run
@@ -59,7 +59,7 @@ def _trained_on(config: TrainConfig, root: Path) -> tuple[np.ndarray, np.ndarray
     """Return some images that a config trains on, of each class in proportion, and their labels."""
     if config.dataset not in data.available_datasets(root):
         raise UserError(f"{config.dataset} is not on disk here, so there are no pictures of it: train on it once.")
-    train = corrected(data.load(config.dataset, root), config.corrections, root).train
+    train = as_trained(data.load(config.dataset, root), config, root).train
     rows = split_training_images(config, train.labels).train
     count = MAX_SLOW_POINTS if config.unfrozen_blocks else MAX_POINTS
     chosen = rows[stratified_subset(train.labels[rows], count)]

@@ -56,6 +56,7 @@ def training_form(
             form.batches()
             form.views()
             form.unseen()
+            form.label_noise()
             form.number("validation_fraction", "Validation share", min_value=0.0, max_value=0.5, step=0.05, format="%g")
             form._optimizer()
 
@@ -70,6 +71,8 @@ def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], na
         "loss": lambda: parameters(ui, "loss", LOSSES[config.loss], config.loss_params),
         "miner": form.miner,
         "views": form.views,
+        "label_noise": form.label_noise,
+        "learning_rate": form.learning_rate,
         "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=MAX_STEP_COUNT, step=100),
     }
     for name in names:
@@ -216,6 +219,14 @@ class _Form:
             help="Held out, to test generalization to new classes.",
         )
 
+    def label_noise(self) -> None:
+        """Render the share of wrong training labels."""
+        self.number("label_noise", "Wrong labels", min_value=0.0, max_value=0.9, step=0.05, format="%g")
+
+    def learning_rate(self) -> None:
+        """Render the initial learning rate."""
+        self.number("learning_rate", "Learning rate", min_value=1e-6, max_value=10.0, step=1e-4, format="%g")
+
     def _optimizer(self) -> None:
         """Render optimizer, schedule, number of steps and seed."""
         left, right = st.columns(2)
@@ -223,7 +234,7 @@ class _Form:
             self.pick("optimizer", "Optimizer", list(OPTIMIZERS), OPTIMIZERS.__getitem__)
             self.number("steps", "Steps", min_value=1, max_value=max(MAX_STEP_COUNT, self.config.steps), step=100)
         with right:
-            self.number("learning_rate", "Learning rate", min_value=1e-6, max_value=10.0, step=1e-4, format="%g")
+            self.learning_rate()
             self.pick("schedule", "Schedule", list(SCHEDULES), SCHEDULES.__getitem__)
         left, right = st.columns(2)
         with left:

@@ -59,9 +59,10 @@ def decode(query: Mapping[str, str], state: "UIState") -> None:
     if state.active_task is not None:
         query = settings_from_query(state.active_task[1]) | dict(query)
     _read_view(query, state)
-    for name in SETTINGS:
-        if name in query:
-            _try_setting(state, name, _read_setting(name, query[name]))
+    given = {name: _read_setting(name, query[name]) for name in SETTINGS if name in query}
+    refused = [name for name, value in given.items() if _refusal(state, name, value)]
+    # Some values go only with one that comes later: few training images need small batches.
+    state.messages += filter(None, (_refusal(state, name, given[name]) for name in refused))
     if "map.engine" in query:  # first: which parameters there are depends on it
         query = {"map.engine": query["map.engine"]} | dict(query)
     for name, text in query.items():
@@ -122,13 +123,14 @@ def _note_unknown(state: "UIState", key: str, noun: str, query: Mapping[str, str
         state.messages.append(describe_unknown(noun, query[key], titles))
 
 
-def _try_setting(state: "UIState", name: str, value: Any) -> None:
+def _refusal(state: "UIState", name: str, value: Any) -> str | None:
+    """Set a field of the next training; return why where it does not go with what is set so far."""
     try:
         config = TrainConfig(**state.settings | {name: value})
     except UserError as error:
-        state.messages.append(str(error))
-    else:
-        state.settings[name] = getattr(config, name)
+        return str(error)
+    state.settings[name] = getattr(config, name)
+    return None
 
 
 def _try_param(state: "UIState", role: str, name: str, text: str) -> None:

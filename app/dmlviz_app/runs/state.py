@@ -213,6 +213,7 @@ def setting_badges(run: Run) -> list[str]:
         f"{config.embedding_dim}-d {space}",
         counted(config.steps, "step"),
         *(["labels corrected"] if config.corrections else []),
+        *([f"{config.label_noise:.0%} of labels wrong"] if config.label_noise else []),
         *([] if config.use_labels else ["labels unused"]),
         *([f"{config.views} views"] if config.views > 1 else []),
         *(["augmented"] if config.augmentation else []),

@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
 
-LESSON = next(iter(LESSONS))
+LESSON = "why-a-margin"
 TASK = LESSONS[LESSON].tasks[0]
 
 
@@ -339,3 +339,22 @@ def test_the_event_stream_says_what_changes_and_ends_with_the_class(ada, bob):
     said = bob.client.get(f"/dmlviz/classrooms/{room.code}/events").text
     assert said.endswith('data: {"event": "end", "state": "finished"}\n\n')
     assert not rooms.is_online(bob.id)
+
+
+def test_no_student_can_open_a_teachers_sheet_even_by_its_address(ada, bob, people):
+    def status(someone):
+        return someone.client.get(f"/dmlviz/lessons/{LESSON}/sheet.html").status_code
+
+    teacher, rooms = people["teacher"], ada.here.classrooms
+    assert (status(ada), status(people["guest"]), status(teacher)) == (404, 404, 200)
+    room = rooms.open(ada.id, "Ada teaches", 1)
+    for student in (bob, teacher):
+        student.here.classrooms.join(room.code, student.id, "Student")
+    assert status(ada) == 200, "she opened the class"
+    assert (status(bob), status(teacher)) == (404, 404), "students, whatever their role"
+    refused = bob.client.get(f"/dmlviz/lessons/{LESSON}/sheet.html").text
+    assert LESSONS[LESSON].sheet.exam_answer not in refused
+    rooms.leave(bob.id)
+    assert status(bob) == 404
+    rooms.end(room.code, ada.id)
+    assert (status(ada), status(teacher)) == (404, 200)

@@ -20,6 +20,7 @@ RIGHTS = {
     Action.OPEN_CLASS: (Role.MEMBER, Role.ADMIN, Role.ADMIN, False),
     Action.SHARE_SHELF: (Role.TEACHER, Role.ADMIN, Role.ADMIN, False),
     Action.CORRECT: (Role.TEACHER, Role.ADMIN, Role.ADMIN, True),
+    Action.READ_SHEETS: (Role.TEACHER, Role.ADMIN, Role.ADMIN, True),
     Action.SEE_QUEUE: (Role.TEACHER, Role.ADMIN, Role.ADMIN, False),
     Action.SET_LIMITS: (Role.TEACHER, Role.ADMIN, Role.ADMIN, False),
     Action.READ_FILES: (NO_ONE, NO_ONE, NO_ONE, True),

@@ -1,0 +1,101 @@
+"""Teacher's sheet of a lesson: a page of its own, made to be printed, from what the lesson's file says."""
+
+import html
+
+from markdown_it import MarkdownIt
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.lessons import Lesson, Task
+from dmlviz.lessons.measured import MeasuredRange, measured_ranges
+from dmlviz.storage.text import counted
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}: teacher's sheet</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }}
+h1 {{ font-size: 1.5rem; margin-bottom: 0; }} h2 {{ font-size: 1.1rem; margin: 1.6rem 0 0.3rem; }}
+p {{ margin: 0.4rem 0; }} li.right {{ font-weight: 600; }}
+section {{ break-inside: avoid; }}
+table {{ border-collapse: collapse; margin: 0.6rem 0; font-size: 0.9em; }}
+th, td {{ border: 1px solid light-dark(#bbb, #666); padding: 0.2rem 0.6rem; text-align: left; }}
+small {{ color: light-dark(#595959, #aaa); }}
+@media print {{ :root {{ color-scheme: light; }} body {{ font-size: 10.5pt; margin: 0; max-width: none; }} }}
+</style>
+<h1>{title}</h1>
+<p><small>Teacher's sheet · {part} · {minutes} minutes · students do not see this page</small></p>
+<h2>Goal</h2>
+{goal}
+<h2>How it goes</h2>
+<p>Open <code>/?lesson={name}</code>, with <code>&amp;dataset=digits</code> for quick answers, or set the lesson for
+all on the page Class. For each task: read the question, let everybody commit to a guess, and let a few say why; look at
+the map while the run trains; then show the answer. Leave the last minutes for what to try alone.</p>
+{tasks}
+<section>
+<h2>For the exam</h2>
+{exam}
+{exam_answer}
+</section>
+</html>
+"""
+
+_TASK = """<section>
+<h2>{number}. {title}</h2>
+{question}
+<ul>
+{guesses}
+</ul>
+<p><b>Students usually guess:</b> {usual_guess} <small>(a common expectation, not a statistic)</small></p>
+{answer}
+{table}
+</section>"""
+
+
+def sheet_page(lesson: Lesson) -> str:
+    """Return the sheet of a lesson as HTML."""
+    ranges = measured_ranges(lesson)
+    return _PAGE.format(
+        name=lesson.name,
+        title=html.escape(lesson.title),
+        part=html.escape(lesson.part),
+        minutes=lesson.minutes,
+        goal=_markdown(lesson.sheet.goal),
+        tasks="\n".join(_task(number, task, ranges.get(number, [])) for number, task in enumerate(lesson.tasks, 1)),
+        exam=_markdown(f"**Question.** {lesson.sheet.exam}"),
+        exam_answer=_markdown(f"**Answer.** {lesson.sheet.exam_answer}"),
+    )
+
+
+def _task(number: int, task: Task, ranges: list[MeasuredRange]) -> str:
+    guesses = [
+        f"<li{' class=right' if place == task.answer else ''}>{html.escape(guess)}</li>"
+        for place, guess in enumerate(task.guesses)
+    ]
+    return _TASK.format(
+        number=number,
+        title=html.escape(task.title),
+        question=_markdown(" ".join(filter(None, (task.instructions, task.question)))),
+        guesses="\n".join(guesses),
+        usual_guess=html.escape(task.usual_guess),
+        answer=_markdown(f"**Answer: {task.guesses[task.answer]}.** {task.reveal}"),
+        table=_markdown(_table(ranges)) if ranges else "",
+    )
+
+
+def _table(ranges: list[MeasuredRange]) -> str:
+    """Return what was measured with several seeds as a Markdown table."""
+    datasets = list(dict.fromkeys(each.dataset for each in ranges))
+    rows = list(dict.fromkeys(each.label for each in ranges))
+    cells = {(each.label, each.dataset): each.text for each in ranges}
+    seeds = {each.dataset: each.seeds for each in ranges}
+    head = [f"{DATASETS[name].title}, {counted(seeds[name], 'seed')}" for name in datasets]
+    lines = [["Measured", *head], ["---"] * (len(datasets) + 1)]
+    lines += [[row, *(cells.get((row, name), "–") for name in datasets)] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _markdown(text: str) -> str:
+    page: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return page

@@ -1,0 +1,94 @@
+"""Trains every task of every lesson with several seeds and writes what they measured into dmlviz/lessons/measured.csv.
+
+`python scripts/measure_lessons.py --runs FOLDER [--dataset NAME ...] [--seed N ...]`: one thread. Finished runs in
+FOLDER are not trained again, so that a broken-off table goes on, and several processes may each train a data set: the
+last one writes the whole table. The teacher's sheets show its ranges; `tests/lessons` holds the answers to it.
+"""
+
+import argparse
+import csv
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import data_root
+from dmlviz.lessons import LESSONS, Task
+from dmlviz.lessons.measured import COLUMNS, FILE
+from dmlviz.lessons.measurements import measured_values
+from dmlviz.process_setup import limit_to_one_thread
+from dmlviz.runs.projection_run import run_projection
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
+
+DATASETS = ("digits", "mnist")
+SEEDS = (0, 1, 2)
+
+
+def finished(config: TrainConfig, store: Runs) -> Run | None:
+    """Return the run of these settings if it has ended well."""
+    try:
+        run = store.get(config.id)
+    except RunNotFoundError:
+        return None
+    return run if run.state == "finished" else None
+
+
+def train(task: Task, config: TrainConfig, store: Runs) -> Run:
+    """Train one task, and draw the map that it is about."""
+    run = finished(config, store)
+    if run is None:
+        shutil.rmtree(store.folder / config.id, ignore_errors=True)  # what was broken off
+        run = store.create(config)
+        for _ in train_and_record(run, data_root=data_root(), save_checkpoints=False):
+            pass
+        run = store.get(config.id)
+    drawing = task.projection()
+    if drawing is not None and all(one.id != drawing.id or one.state != "finished" for one in run.projections()):
+        run_projection(store.create_projection(run, drawing).path)
+    return run
+
+
+def as_measured(config: TrainConfig, seed: int) -> TrainConfig:
+    """Return the settings to measure with: snapshots change nothing that a lesson reads, but take half of the time."""
+    return config.replace(seed=seed, num_snapshots=1)
+
+
+def rows(store: Runs) -> Iterator[tuple[object, ...]]:
+    """Return the rows of the table from all finished runs."""
+    for dataset in DATASETS:
+        for lesson in LESSONS.values():
+            for number, task in enumerate(lesson.tasks, 1):
+                for seed in SEEDS:
+                    config = task.training(dataset).replace(seed=seed)
+                    run = finished(as_measured(config, seed), store)
+                    if run is not None:
+                        for name, value in measured_values(run, task).items():
+                            yield dataset, lesson.name, number, seed, config.id, name, f"{value:.6g}"
+
+
+def main() -> None:
+    """Train what is missing, then write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--dataset", nargs="*", default=DATASETS)
+    parser.add_argument("--seed", nargs="*", type=int, default=SEEDS)
+    chosen = parser.parse_args()
+    limit_to_one_thread()
+    chosen.runs.mkdir(parents=True, exist_ok=True)
+    store = Runs(chosen.runs)
+    for seed in chosen.seed:
+        for dataset in chosen.dataset:
+            for lesson in LESSONS.values():
+                for task in lesson.tasks:
+                    run = train(task, as_measured(task.training(dataset), seed), store)
+                    print(dataset, seed, lesson.name, task.title, measured_values(run, task), flush=True)
+    with FILE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        table.writerows(rows(store))
+
+
+if __name__ == "__main__":
+    main()
