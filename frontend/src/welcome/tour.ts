@@ -1,0 +1,59 @@
+// Shows one element after the other, with driver.js. A script of its own, which the first page does without.
+import { driver, type PopoverDOM } from "driver.js";
+import style from "./tour.css";
+
+/** An element with a word on it; `before` prepares the page. */
+export interface Stop {
+  element: () => HTMLElement | null;
+  before?: () => void;
+  title: string;
+  text: string;
+}
+
+export type Tour = typeof tour;
+
+const MOVE_MS = 250;
+
+/** Go from stop to stop, by buttons or arrow keys; Escape ends. */
+export default function tour(stops: Stop[], ended: () => void): void {
+  const sheet = document.head.appendChild(document.createElement("style"));
+  sheet.textContent = style;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const guide = driver({
+    animate: !still,
+    duration: MOVE_MS,
+    smoothScroll: !still,
+    stagePadding: 6,
+    stageRadius: 8,
+    showProgress: true,
+    progressText: "{{current}} of {{total}}",
+    nextBtnText: "Next",
+    prevBtnText: "Back",
+    doneBtnText: "Done",
+    disableActiveInteraction: true,
+    onPopoverRender: ({ closeButton, nextButton }: PopoverDOM) => {
+      closeButton.setAttribute("aria-label", "End the tour");
+      setTimeout(() => nextButton.focus()); // after driver.js, which gives the focus to the first button
+    },
+    onDestroyed: () => {
+      watcher.disconnect();
+      removeEventListener("scroll", refresh, true);
+      sheet.remove();
+      ended();
+    },
+    steps: stops.map(({ element, before, title, text }) => ({
+      element: (() => element() ?? undefined) as () => Element, // one that is not there: its words come in the middle
+      popover: { title, description: text },
+      onHighlightStarted: (node) => {
+        watcher.disconnect();
+        if (node) watcher.observe(node);
+        before?.();
+      },
+    })),
+  });
+  // What is shown may grow, and move in a part of the page that scrolls: driver.js looks at the window alone.
+  const refresh = () => guide.refresh();
+  const watcher = new ResizeObserver(refresh);
+  addEventListener("scroll", refresh, true);
+  guide.drive();
+}
