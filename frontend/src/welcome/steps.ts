@@ -14,6 +14,7 @@ interface Offer {
 }
 
 const VISITED = "dmlviz.visited";
+const OPEN_MS = 100; // that Streamlit takes to open them
 const GOLDEN = 0.618; // of all images: one example after the other comes from elsewhere
 const offer: Offer = { steps: null, wanted: opensTour() ? "tour" : null };
 const listeners = new Set<() => void>();
@@ -89,9 +90,11 @@ function reveal(): void {
   requestAnimationFrame(() => find([".inspector"])?.scrollIntoView({ block: "nearest", behavior }));
 }
 
-/** Open the settings, which a small window hides. */
+/** Open the settings, which a small window hides, and give them the keyboard. */
 export function openSettings(): void {
-  document.querySelector<HTMLElement>("[data-testid=stExpandSidebarButton]")?.click();
+  const part = (name: string) => document.querySelector<HTMLElement>(`[data-testid=${name}]`);
+  part("stExpandSidebarButton")?.click();
+  setTimeout(() => part("stSidebarCollapseButton")?.querySelector("button")?.focus(), OPEN_MS);
 }
 
 // The address of the page that was loaded: Streamlit may write another one before this script is there.

@@ -11,7 +11,7 @@ const STOPS: (Omit<Stop, "element"> & { at: string[] })[] = [
     text: "Each point is a picture. Close together means that the network finds two pictures similar. Colors are their true classes, which you can check in the legend.",
   },
   {
-    at: [".map .bar"],
+    at: [".map .player"],
     title: "The training, again",
     text: "Play shows how the map formed, from the first step to the last. Drag to go to any step.",
   },

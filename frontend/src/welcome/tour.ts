@@ -14,6 +14,12 @@ export type Tour = typeof tour;
 
 const MOVE_MS = 250;
 
+/** Take back what driver.js marks an element with, which it does not find again in a shadow root: it opens no dialog. */
+function unmark(node: Element | undefined): void {
+  node?.classList.remove("driver-active-element", "driver-no-interaction");
+  for (const name of ["haspopup", "expanded", "controls"]) node?.removeAttribute(`aria-${name}`);
+}
+
 /** Go from stop to stop, by buttons or arrow keys; Escape ends. */
 export default function tour(stops: Stop[], ended: () => void): void {
   const sheet = document.head.appendChild(document.createElement("style"));
@@ -35,7 +41,8 @@ export default function tour(stops: Stop[], ended: () => void): void {
       closeButton.setAttribute("aria-label", "End the tour");
       setTimeout(() => nextButton.focus()); // after driver.js, which gives the focus to the first button
     },
-    onDestroyed: () => {
+    onDestroyed: (node) => {
+      unmark(node);
       watcher.disconnect();
       removeEventListener("scroll", refresh, true);
       sheet.remove();
@@ -49,6 +56,7 @@ export default function tour(stops: Stop[], ended: () => void): void {
         if (node) watcher.observe(node);
         before?.();
       },
+      onHighlighted: unmark,
     })),
   });
   // What is shown may grow, and move in a part of the page that scrolls: driver.js looks at the window alone.
