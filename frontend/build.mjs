@@ -27,8 +27,17 @@ const OPTIONS = {
 
 /** What belongs into dmlviz/_frontend: {name: text}. The same sources give the same bytes, wherever they lie. */
 async function bundles() {
+  const tour = named(
+    "tour",
+    (await build({ ...OPTIONS, entryPoints: ["src/welcome/tour.ts"], plugins: [styleAsText] })).outputFiles[0].text,
+  );
   const [page, standalone, notebook, formulas, figures, style] = await Promise.all([
-    build({ ...OPTIONS, entryPoints: ["src/page.ts"], plugins: [styleAsText] }),
+    build({
+      ...OPTIONS,
+      entryPoints: ["src/page.ts"],
+      plugins: [styleAsText],
+      define: { TOUR_SCRIPT: JSON.stringify(tour[0]) }, // loaded when somebody asks for it
+    }),
     build({
       ...OPTIONS,
       entryPoints: ["src/standalone/standalone.ts"],
@@ -57,6 +66,7 @@ async function bundles() {
   );
   return Object.fromEntries([
     script,
+    tour,
     ...entries,
     ["standalone.js", standalone.outputFiles[0].text],
     ["notebook.js", notebook.outputFiles[0].text],

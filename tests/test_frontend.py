@@ -56,18 +56,26 @@ def test_streamlit_is_told_of_every_component_and_of_no_other():
         "components"
     ]
     assert {entry["asset_dir"] for entry in told} == {BUILT.name}
-    built = {path.name.rpartition("-")[0] for path in BUILT.glob("*-*.js")} - {"page"}
+    built = {path.name.rpartition("-")[0] for path in BUILT.glob("*-*.js")} - {"page", "tour"}
     assert sorted(entry["name"] for entry in told) == sorted(built)
 
 
 def test_every_component_loads_the_one_script():
     (script,) = BUILT.glob("page-*.js")
+    (tour,) = BUILT.glob("tour-*.js")
     for path in BUILT.glob("*-*.js"):
-        if path != script:
+        if path not in (script, tour):
             loads = re.fullmatch(
                 r'export \{ (\w+) as default \} from "\.\./dmlviz\.workbench/([\w.-]+)";\n', path.read_text()
             )
             assert (loads[1], loads[2]) == (path.name.rpartition("-")[0], script.name)
+
+
+def test_the_tour_is_a_script_of_its_own_which_the_page_names():
+    (page,), (tour,) = BUILT.glob("page-*.js"), BUILT.glob("tour-*.js")
+    assert tour.name in page.read_text()
+    assert "driver-popover" in tour.read_text()
+    assert "driver-popover" not in page.read_text()
 
 
 def test_nothing_built_tells_where_it_was_built():

@@ -1,8 +1,10 @@
 // Everything that the app's pages mount, by the name under which Python asks for it.
 import compare from "./compare/compare_scores/compareScores.ts";
+import welcome from "./welcome/welcome.ts";
 import { workbenchComponent } from "./workbench/workbench.ts";
 
-export const workbench = workbenchComponent({ compare });
+export const workbench = workbenchComponent({ compare, welcome });
+export { default as help } from "./welcome/help.ts";
 export { default as progress } from "./workbench/progress/progress.ts";
 export { default as query_pad } from "./workbench/query_pad/queryPad.ts";
 export { default as baseline_wait } from "./workbench/baseline_wait/baselineWait.ts";

@@ -210,10 +210,15 @@ class Tabs:
         self._left: dict[BrowserContext, list[Page]] = defaultdict(list)
 
     def take(self, width: int, height: int, theme: Any = "light", motion: bool = True, **options: Any) -> Page:
-        """An empty tab of this size, for somebody with these preferences."""
+        """An empty tab of this size, for somebody with these preferences who was here before, or not: `first_visit`."""
         key = tuple(sorted(options.items()))
         if key not in self._windows:
+            first_visit = options.pop("first_visit", False)
             self._windows[key] = self._browser.new_context(**options)
+            if not first_visit:
+                self._windows[key].add_init_script(
+                    "if (location.protocol === 'http:') localStorage.setItem('dmlviz.visited', 'yes')"
+                )
             self._windows[key].set_default_timeout(SLOW)
             self._windows[key].new_page()  # keeps the window open
         window = self._windows[key]

@@ -1,6 +1,6 @@
 """Every page opens by its address, misses no file, and can be used by keyboard and screen reader.
 
-axe-core checks the last, and the colors in both themes.
+axe-core checks the last, in both themes, and where everything is twice as large.
 """
 
 import re
@@ -15,14 +15,13 @@ AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 LOOK = """async (colorsOnly) => {
   const practices = ["empty-table-header", "heading-order"]; // of all best practices
   const all = {
-    runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21aa"] },
+    runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] },
     rules: Object.fromEntries(practices.map((name) => [name, { enabled: true }])),
   };
   const rules = colorsOnly ? { runOnly: { type: "rule", values: ["color-contrast"] } } : all;
   const { violations } = await axe.run(document, { ...rules, resultTypes: ["violations"] });
   const where = ({ target, any }) => `${target.join(" ")} (${any[0]?.message ?? ""})`;
-  const isGrave = ({ id, impact }) => impact === "serious" || impact === "critical" || practices.includes(id);
-  return violations.filter(isGrave).map(({ id, help, nodes }) =>
+  return violations.map(({ id, help, nodes }) =>
     `${id}: ${help}: ${nodes.slice(0, 5).map(where).join("; ")}`);
 }"""
 PAGES = {  # with what is there when they are ready
@@ -75,7 +74,7 @@ def test_every_page_opens_by_its_address_with_all_its_files_and_is_accessible(vi
 
 
 def accessibility_violations(page) -> list[str]:
-    """What axe-core finds in either theme that is serious or critical, a sentence each."""
+    """What axe-core finds in either theme, and at 200 %, a sentence each."""
     page.evaluate(AXE)
     sentences = []
     for theme, ground in (("dark", "rgb(20, 22, 27)"), ("light", "rgb(255, 255, 255)")):
@@ -87,4 +86,11 @@ def accessibility_violations(page) -> list[str]:
                 break
             page.wait_for_timeout(1000)
         sentences += [f"{theme}: {sentence}" for sentence in violations]
+    size = page.viewport_size
+    page.set_viewport_size({name: length // 2 for name, length in size.items()})  # as a browser's zoom does
+    page.wait_for_timeout(500)
+    sentences += [f"at 200 %: {sentence}" for sentence in page.evaluate(LOOK, False)]
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        sentences.append("at 200 %: the page scrolls sideways")
+    page.set_viewport_size(size)
     return sentences

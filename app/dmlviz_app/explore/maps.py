@@ -11,6 +11,7 @@ from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
+from dmlviz_app.explore import sidebar
 from dmlviz_app.protocol.inspector import InspectorProps
 from dmlviz_app.protocol.maps import Link, MapProps
 from dmlviz_app.protocol.workbench import MapHeading, WorkbenchProps
@@ -66,6 +67,8 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
         maps=[_map_props(ui, run_view)],
         inspectors=[_inspector_props(run_view)],
     )
+    if ui.lesson is None:
+        props["welcome"] = {"trains": not sidebar.has_card(run_view), "draws": sidebar.has_net(run_view)}
     if second is not None:
         props["headings"] = [_heading(run_view), _heading(second, run_view)]
         props["maps"].append(component_props.map_data(second))
@@ -93,7 +96,7 @@ def _map_props(ui: UIState, run_view: RunView) -> MapProps:
 
 def _inspector_props(run_view: RunView) -> InspectorProps:
     props = component_props.inspector_data(run_view)
-    if DATASETS[run_view.run.config.dataset].trainable:  # nothing new can be embedded without a net
+    if sidebar.has_net(run_view):
         props["query"] = component_props.query_source(run_view)
     return props
 

@@ -25,6 +25,7 @@ MODULES = [import_module(f"{__name__}.{module.name}") for module in iter_modules
 
 PROPS: dict[str, type] = {
     "workbench": workbench.WorkbenchProps,
+    "help": workbench.HelpProps,
     "progress": progress.ProgressProps,
     "baseline_wait": progress.BaselineWaitProps,
     "script_preload": progress.ScriptPreloadProps,

@@ -18,13 +18,25 @@ class MapHeading(TypedDict):
     missing: str
 
 
+class WelcomeProps(TypedDict):
+    """What a newcomer can do on this page: train with the settings, draw an image for the net of the run."""
+
+    trains: bool
+    draws: bool
+
+
+class HelpProps(TypedDict):
+    """Help, which is the same on every page."""
+
+
 class WorkbenchProps(TypedDict):
     """The maps with an inspector each or for both, and below them scores and loss curve, or the comparison of two runs.
 
-    `scores` is the run whose scores are shown, in its own view; `note` stands above them.
+    `welcome` is for Explore, outside of lessons. `scores` is the run whose scores are shown, in its own view; `note` stands above them.
     """
 
     view: ViewProps
+    welcome: NotRequired[WelcomeProps]
     headings: NotRequired[list[MapHeading]]
     maps: list[MapProps]
     inspectors: list[InspectorProps]

@@ -20,6 +20,7 @@ def mount(
     key: str,
     data: Mapping[str, object],
     height: int | str = "content",
+    width: int | str = "stretch",
     default: Mapping[str, object] | None = None,
     **callbacks: Callable[[], None],
 ) -> Any:
@@ -30,6 +31,7 @@ def mount(
         key: Streamlit's key.
         data: Its props, as app/dmlviz_app/protocol declares them.
         height: Height in pixels, or "content".
+        width: Width in pixels, "stretch" or "content".
         default: Its values before the browser has sent any.
         **callbacks: Streamlit's `on_<value>_change`.
 
@@ -38,7 +40,7 @@ def mount(
     """
     json.dumps(data)
     on_change = {event: _noting(callback) for event, callback in callbacks.items()}
-    return _renderer(name)(key=key, data=data, default=default, height=height, **on_change)
+    return _renderer(name)(key=key, data=data, default=default, height=height, width=width, **on_change)
 
 
 def _noting(callback: Callable[[], None]) -> Callable[[], None]:

@@ -52,6 +52,10 @@ export interface BusEvents {
   neighbors: PinnedNeighbors;
   query: PlacedQuery | null;
   ranks: MapRanks;
+  /** Open the tab in which a person asks about a drawing. */
+  "open-query": "Draw";
+  /** Go to the outline of the map. */
+  "open-outline": null;
   /** Open the detail panel; `history` is that of a query image, and "query-history" announces a new one. */
   "open-detail": { run: string; what: "classes" | "history"; history?: NeighborHistory | null };
   "query-history": { run: string; history: NeighborHistory };

@@ -29,7 +29,8 @@ type Plain = Partial<Record<`data-${string}` | `aria-${string}`, Value>> &
       | "min"
       | "max"
       | "step"
-      | "label",
+      | "label"
+      | "popover",
       Value
     >
   >;

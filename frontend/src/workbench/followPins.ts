@@ -1,8 +1,7 @@
 // Whatever is pinned on the page, its neighbors are asked for at once; maps and inspectors show the same answer.
 import { bus, type PinnedNeighbors } from "../lib/bus.ts";
-import type { ItemNeighbors } from "../protocol.ts";
 import { messageOf } from "../lib/format.ts";
-import { fetchServer, refused, ROUTES } from "../lib/server.ts";
+import { fetchNeighbors } from "../lib/neighbors.ts";
 import type { ViewStore } from "./store.ts";
 
 const answers = new Map<string, PinnedNeighbors>();
@@ -45,11 +44,4 @@ export function followPins(store: ViewStore, shown: (run: string) => boolean): (
     offs.forEach((off) => off());
     for (const { under } of asked.values()) under.abort();
   };
-}
-
-/** A test image and its nearest neighbors by a metric; throws with a sentence where there are none. */
-async function fetchNeighbors(run: string, item: number, metric: string, signal: AbortSignal): Promise<ItemNeighbors> {
-  const response = await fetchServer(`${ROUTES}/runs/${run}/neighbors/${item}.json?metric=${metric}`, { signal });
-  if (!response.ok) throw await refused(response, "The neighbors could not be found");
-  return (await response.json()) as ItemNeighbors;
 }

@@ -24,8 +24,8 @@ export type WorkbenchData = Omit<WorkbenchProps, "maps" | "view"> & {
 type Callbacks = Pick<ComponentArguments<unknown>, "setStateValue" | "setTriggerValue">;
 type Render = (place: ComponentArguments<never> & { store: ViewStore }) => (() => void) | undefined;
 
-/** Parts of which the workbench itself knows nothing: the score table of Compare, the drawing pad of a site. */
-export type FurtherParts = Partial<Record<"compare" | "pad", Render>>;
+/** Parts of which the workbench itself knows nothing: a newcomer's first steps, Compare's scores, the drawing pad of a site. */
+export type FurtherParts = Partial<Record<"welcome" | "compare" | "pad", Render>>;
 
 /** A part in a place of its own, where no other part's style reaches it. */
 interface Part {
@@ -66,7 +66,7 @@ export class Workbench {
 
   /** Show this; parts that are here already are brought up to date in place. */
   update(data: WorkbenchData, callbacks: Callbacks = SILENT): void {
-    const { maps, headings = [], inspectors, scores, compare, pad, view, note = "" } = data;
+    const { welcome, maps, headings = [], inspectors, scores, compare, pad, view, note = "" } = data;
     const { grid } = this;
     this.runs = maps.map(({ run }) => run);
     if (view) {
@@ -78,6 +78,7 @@ export class Workbench {
     const show = (name: string, kind: string, render: Render | undefined, props: unknown): HTMLElement[] =>
       render && props !== undefined ? [this.part(name, kind, render, props, callbacks)] : [];
     const sections = [
+      ...show("welcome", "welcome-part", this.further.welcome, welcome),
       ...headings.map(({ title, text, missing }) =>
         h("p", "heading", h("strong", null, title), text, missing ? h("span", "missing", missing) : null),
       ),

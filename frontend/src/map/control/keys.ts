@@ -10,7 +10,7 @@ export type Action =
   | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
   | ["walk", Direction]
   | ["home" | "play" | "markers" | "names" | "trails" | "density" | "pictures" | "images" | "refit" | "speed"]
-  | ["isolate" | "subset" | "whole" | "undo" | "redo" | "fullscreen" | "clear"];
+  | ["isolate" | "subset" | "whole" | "undo" | "redo" | "fullscreen" | "outline" | "clear"];
 
 const ARROWS: Record<string, Direction> = {
   ArrowLeft: [-1, 0],
@@ -69,6 +69,8 @@ export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKe
       return ["whole"];
     case "i":
       return ["images"];
+    case "o":
+      return ["outline"];
     case "f":
       return ["fullscreen"];
     default:

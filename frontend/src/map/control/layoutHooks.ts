@@ -1,6 +1,7 @@
 // Handlers of the legend, the toolbar and the player.
 import type { MapState } from "../data/state.ts";
-import type { LayoutHooks } from "../ui/layout.ts";
+import type { Scene } from "../render/scene.ts";
+import type { Layout, LayoutHooks } from "../ui/layout.ts";
 import type { Interaction } from "./interaction.ts";
 import type { Action } from "./keys.ts";
 import type { MapActions } from "./mapActions.ts";
@@ -12,6 +13,8 @@ interface Target {
   readonly actions: MapActions;
   readonly interaction: Interaction;
   readonly painter: PointPainter;
+  readonly scene: Scene;
+  readonly layout: Pick<Layout, "overlay">;
   /** Color points by something else. */
   chooseColor: (name: string) => void;
   /** Tell the server. */
@@ -31,6 +34,9 @@ export function layoutHooks(map: Target): LayoutHooks {
       map.interaction.spotlight = c;
       map.painter.repaint();
     },
+    pin: (item) => map.interaction.pin(item),
+    usable: () => map.scene.usable,
+    leave: () => map.layout.overlay.focus(),
     mode: (mode) => map.actions.run(["mode", mode]),
     home: run("home"),
     markers: run("markers"),

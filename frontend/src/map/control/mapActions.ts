@@ -4,6 +4,7 @@ import { SHOWN_IMAGES } from "../../workbench/store.ts";
 import type { MapState } from "../data/state.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
+import type { Outline } from "../ui/outline.ts";
 import type { Interaction } from "./interaction.ts";
 import { keyAction, type Action } from "./keys.ts";
 import type { MapLink } from "./linkedMaps.ts";
@@ -18,6 +19,7 @@ export interface ActionParts {
   playback: Playback;
   interaction: Interaction;
   subset: Subset;
+  outline: Outline;
   link: Pick<MapLink, "onAction">;
   changed: () => void;
 }
@@ -35,7 +37,7 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, subset, playback, state, link, root, changed } = this.parts;
+    const { scene, interaction, subset, playback, state, link, root, outline, changed } = this.parts;
     const { store, model } = state;
     link.onAction(action[0]);
     switch (action[0]) {
@@ -98,6 +100,8 @@ export class MapActions {
         return interaction.walk(action[1]);
       case "clear":
         return interaction.clear();
+      case "outline":
+        return outline.open();
       case "fullscreen":
         if (document.fullscreenElement) void document.exitFullscreen();
         else root.requestFullscreen?.().catch(() => {});

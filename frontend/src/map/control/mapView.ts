@@ -160,6 +160,7 @@ export class MapView {
       playback,
       interaction,
       subset,
+      outline: layout.outline,
       link: {
         onAction: (action) => {
           this.moved ||= STEP_ACTIONS.has(action);
@@ -197,7 +198,8 @@ export class MapView {
     });
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
-    this.offs = [connectGestures(parts), connectPanels(parts), query, neighbors, view];
+    const outline = bus.on("open-outline", () => layout.outline.open());
+    this.offs = [connectGestures(parts), connectPanels(parts), query, neighbors, view, outline];
     (layout.root as HTMLElement & { map?: MapView }).map = this; // for tests in a browser: root.map.clientOf(item)
   }
 

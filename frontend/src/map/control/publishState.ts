@@ -76,6 +76,7 @@ export class StatePublisher {
     const { timeline, player, shown, open } = playback;
     this.countClasses();
     layout.toolbar.update(state, state.store, Boolean(scene.frame?.xyz));
+    layout.outline.update(state);
     layout.alarm.update(state, timeline, shown);
     layout.footer.update(state.data, timeline, shown, open);
     layout.bar.update(timeline, player, state.theme);

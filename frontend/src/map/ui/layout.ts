@@ -5,13 +5,14 @@ import style from "../map.css";
 import { AlarmNote } from "./alarmNote.ts";
 import { Announcer, HELP } from "./ariaLive.ts";
 import { ColorControl } from "./colorControl.ts";
+import { Outline, type OutlineHooks } from "./outline.ts";
 import { Legend, type LegendHooks } from "./legend.ts";
 import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
 import { QualityFooter } from "./qualityFooter.ts";
 import { Toolbar, type ToolbarHooks } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 
-export interface LayoutHooks extends LegendHooks, ToolbarHooks, PlayerHooks {
+export interface LayoutHooks extends LegendHooks, OutlineHooks, ToolbarHooks, PlayerHooks {
   /** Color points by something else. */
   color: (name: string) => void;
   remedy: (chosen: Remedy) => void;
@@ -33,6 +34,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   });
   const colorControl = new ColorControl(on.color);
   const legend = new Legend(on, colorControl.scale);
+  const outline = new Outline(on);
   const toolbar = new Toolbar(on, colorControl.menu);
   const tooltip = new Tooltip();
   const bar = new PlayerBar(on);
@@ -42,7 +44,19 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const caption = h("div", "caption");
   const status = h("div", "status");
   const strip = h("div", "strip", caption, toolbar.choices);
-  const stage = h("div", "stage", points, overlay, legend.node, toolbar.node, strip, status, alarm.node, tooltip.node);
+  const stage = h(
+    "div",
+    "stage",
+    points,
+    overlay,
+    legend.node,
+    outline.node,
+    toolbar.node,
+    strip,
+    status,
+    alarm.node,
+    tooltip.node,
+  );
   const help = h("div", { class: "spoken", id: `help-${id}` }, HELP);
   const root = h(
     "div",
@@ -60,6 +74,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     points,
     overlay,
     legend,
+    outline,
     toolbar,
     colorControl,
     tooltip,

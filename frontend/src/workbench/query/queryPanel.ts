@@ -1,5 +1,6 @@
 // The tabs of the inspector in which a person asks about a picture of their own: drawn, uploaded, dropped, pasted, taken.
 import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
+import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
 import { mountPad } from "../query_pad/queryPad.ts";
 import { Camera, hasCamera } from "./camera.ts";
@@ -50,6 +51,7 @@ export class QueryPanel {
     for (const name of TABS) if (name !== "Camera" || hasCamera()) this.tabs.append(this.tabButton(name));
     this.tabs.addEventListener("keydown", (event) => this.onKey(event));
     this.node.append(this.tabs, this.body, this.drop);
+    this.offs.push(bus.on("open-query", (tab) => this.open(tab)));
     this.listen("paste", (event) => this.take(event, event.clipboardData));
     this.listen("dragover", (event) => this.onDragOver(event));
     this.listen("dragleave", (event) => event.relatedTarget === null && this.say(""));

@@ -1,0 +1,134 @@
+"""A first visit: a newcomer is told what to do, on a laptop by keyboard, on a phone with a finger."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+FOCUSED = """() => {
+  let node = document.activeElement;
+  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+  return node?.getAttribute("aria-label") ?? node?.textContent ?? "";
+}"""
+
+
+def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run):
+    person = visit(first_visit=True)
+    page, keyboard = person.page, person.page.keyboard
+    person.open(f"?run={digits_run.id}")
+    band = page.get_by_role("region", name="Introduction")
+    expect(band).to_contain_text("A small neural network learns to put similar pictures close together.")
+
+    reached = []
+    while "Train" not in reached and len(reached) < 5:
+        keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUSED))
+    assert "Train" in reached
+
+    assert not [url for url in person.requests if "/tour-" in url]
+    band.get_by_role("button", name="Guided tour").focus()
+    keyboard.press("Enter")
+    for stop in ("The map", "The training, again", "Train", "Ask", "Draw", "How good is it?"):
+        dialog = page.get_by_role("dialog", name=stop, exact=True)
+        expect(dialog).to_be_visible()
+        expect(dialog.get_by_role("button", name=re.compile("Next|Done"))).to_be_focused()
+        expect(page.locator("#driver-dummy-element")).to_have_count(0)  # it points at something
+        keyboard.press("ArrowRight")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert page.evaluate(FOCUSED) == "Guided tour"
+    expect(page.get_by_role("tab", name="Draw")).to_have_attribute("aria-selected", "true")  # as the tour showed
+
+    before = person.of_map("pinned")
+    band.get_by_role("button", name=re.compile("^Ask")).click()
+    expect(page.locator(".inspector button.row")).to_have_count(10)
+    assert person.of_map("pinned") not in ("", before)
+    band.get_by_role("button", name=re.compile("^Draw")).click()
+    expect(page.get_by_label("Drawing pad.")).to_be_in_viewport(ratio=0.99)
+
+    band.get_by_role("button", name="Close the introduction").click()
+    expect(band).to_be_hidden()
+    page.reload()
+    person.map_has("ready", "true")
+    expect(band).to_be_hidden()
+    page.get_by_role("link", name="Learn", exact=True).first.click()
+    expect(page.locator(".st-key-learn")).to_be_visible()
+    page.get_by_role("button", name="Help", exact=True).click()
+    page.get_by_role("button", name="Introduction", exact=True).click()
+    expect(band).to_be_visible()
+    person.map_has("ready", "true")
+    band.get_by_role("button", name=re.compile("^Train")).click()
+    expect(page).not_to_have_url(re.compile(f"run={digits_run.id}"))
+    expect(page.get_by_role("button", name="Stop", exact=True).first).to_be_enabled()
+    page.get_by_role("button", name="Stop", exact=True).first.click()
+
+
+def test_the_outline_walks_from_classes_to_neighbors_by_keyboard(person, digits_run):
+    page, keyboard = person.page, person.page.keyboard
+    person.open(f"?run={digits_run.id}")
+    page.locator(".overlay").press("o")
+    tree = page.get_by_role("tree", name="Outline of the map")
+    of_class = tree.get_by_role("treeitem", name=re.compile("^Class 3, "))
+    for _ in range(3):
+        keyboard.press("ArrowDown")
+    expect(of_class).to_be_focused()
+    keyboard.press("ArrowRight")
+    images = tree.get_by_role("treeitem", name=re.compile("^test image "))
+    members = [int(item) for item in (digits_run.labels == 3).nonzero()[0]]
+    expect(images).to_have_count(len(members))
+    keyboard.press("ArrowRight")
+    keyboard.press("Enter")
+    person.map_has("pinned", str(members[0]))
+    expect(images.first).to_have_attribute("aria-selected", "true")
+    keyboard.press("ArrowRight")
+    near = tree.get_by_role("treeitem", name=re.compile("^Neighbor "))
+    expect(near).to_have_count(10)
+    nearest = page.locator(".inspector button.row").first.get_attribute("data-item")
+    expect(near.first).to_have_accessible_name(re.compile(f"^Neighbor 1: test image {nearest}, class "))
+    keyboard.press("Escape")
+    expect(page.locator(".overlay")).to_be_focused()
+
+
+def test_a_phone_has_what_a_hand_needs_at_the_bottom(visit, digits_run):
+    person = visit(390, 844, first_visit=True, has_touch=True, is_mobile=True)
+    page = person.page
+    person.open(f"?run={digits_run.id}")
+    bar = page.get_by_role("group", name="First things to do")
+    links = page.locator(".st-key-page-links a")
+    assert len({link.bounding_box()["y"] for link in links.all()}) == 1, "the pages are one row"
+
+    bar.get_by_text("Ask").tap()
+    expect(page.locator(".inspector button.row")).to_have_count(10)
+    scores = page.locator(".scores")
+    expect(scores).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    scrolled = page.get_by_test_id("stMain").evaluate("node => node.scrollTop")
+    box = scores.bounding_box()
+    assert box["y"] + box["height"] + scrolled < 2 * 844, "map, answer and scores are two screens"
+
+    bar.get_by_text("Draw").tap()
+    pad = page.get_by_label("Drawing pad.")
+    expect(pad).to_be_in_viewport(ratio=0.99)
+    page.wait_for_timeout(300)  # it may still scroll
+    box = pad.bounding_box()
+    assert box["y"] + box["height"] <= bar.bounding_box()["y"], "the bar hides the pad"
+    session = page.context.new_cdp_session(page)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 5
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for step in range(1, 9):
+        spot = {"x": x, "y": y + step * box["height"] / 14}
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [spot]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(page.locator(".inspector button.row")).to_have_count(10)
+    expect(page.locator(".query-pad")).to_have_attribute("data-strokes", "1")
+
+    bar.get_by_text("Settings").tap()
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar).to_have_css("width", "390px")
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    expect(bar).to_be_visible()
+    end = page.locator(".st-key-templates, .curve-part").last
+    end.scroll_into_view_if_needed()
+    page.get_by_test_id("stMain").evaluate("node => node.scrollTo(0, node.scrollHeight)")
+    assert end.bounding_box()["y"] + end.bounding_box()["height"] <= bar.bounding_box()["y"], "the bar hides the end"
