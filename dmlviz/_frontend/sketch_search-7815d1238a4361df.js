@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-f0bf218c4ac1bb07.js";

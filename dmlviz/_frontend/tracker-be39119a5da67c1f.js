@@ -1,1 +1,0 @@
-export { tracker as default } from "../dmlviz.workbench/page-f0bf218c4ac1bb07.js";
