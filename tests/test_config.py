@@ -71,10 +71,22 @@ def test_every_field_changes_the_id() -> None:
         "backbone_rate": 0.5,
         "mixed_precision": True,
     }
-    elsewhere = {"unfrozen_blocks"}  # of a data set of features: tests/nets/test_fine_tuning.py
+    # Of a data set of features, see tests/nets/test_fine_tuning.py; of a net with batch normalization, see below.
+    elsewhere = {"unfrozen_blocks", "frozen_batch_norm"}
     assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"} - elsewhere
     ids = [config.replace(**{name: value}).id for name, value in changes.items()]
     assert len({config.id, *ids}) == len(ids) + 1
+
+
+def test_batch_norm_is_frozen_where_there_is_some() -> None:
+    config = TrainConfig(dataset="digits", net="protonet")
+    frozen = config.replace(frozen_batch_norm=True)
+    assert frozen.id != config.id
+    assert "frozen_batch_norm" not in config.to_dict()
+    assert frozen.replace(net="resnet18").frozen_batch_norm
+    assert frozen.replace(net="small") == config.replace(net="small")
+    with pytest.raises(UserError, match="small has none: use frozen_batch_norm = false, or protonet, resnet18"):
+        TrainConfig(net="small", frozen_batch_norm=True)
 
 
 @pytest.mark.parametrize("loss", list(LOSSES))

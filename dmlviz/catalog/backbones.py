@@ -20,6 +20,7 @@ class BackboneSpec(Spec):
         training_ms: Processor time of one core for an image of a step, with the last block unfrozen, in ms; measured on
             a Xeon with AVX-512, in batches of 8.
         library: The library of the net; timm is an extra.
+        batch_norm: Whether its blocks have batch normalization.
         side: Side of the square images that it takes, in pixels.
         mean, std: Of the red, green and blue pixels in its training, scaled to [0, 1].
     """
@@ -30,6 +31,7 @@ class BackboneSpec(Spec):
     weights: str
     training_ms: float
     library: Literal["torchvision", "timm"] = "torchvision"
+    batch_norm: bool = False
     side: int = 224
     mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
     std: tuple[float, float, float] = (0.229, 0.224, 0.225)
@@ -51,6 +53,7 @@ BACKBONES = Catalog(
             blocks=_RESNET,
             training_ms=40,
             weights="ResNet18_Weights.IMAGENET1K_V1",
+            batch_norm=True,
         ),
         BackboneSpec(
             name="resnet50",
@@ -62,6 +65,7 @@ BACKBONES = Catalog(
             blocks=_RESNET,
             training_ms=97,
             weights="ResNet50_Weights.IMAGENET1K_V2",
+            batch_norm=True,
         ),
         BackboneSpec(
             name="efficientnet_b0",
@@ -73,6 +77,7 @@ BACKBONES = Catalog(
             blocks=tuple(f"features.{number}" for number in range(1, 8)),
             training_ms=26,
             weights="EfficientNet_B0_Weights.IMAGENET1K_V1",
+            batch_norm=True,
         ),
         BackboneSpec(
             name="convnext_tiny",

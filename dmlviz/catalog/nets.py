@@ -3,15 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.parameters import Catalog, Spec
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetSpec(Spec):
-    """A net; `takes_features` says that it looks at no neighborhood of pixels, so that it can be a head on features."""
+    """A net.
+
+    Attributes:
+        takes_features: Whether it looks at no neighborhood of pixels, so that it can be a head on features.
+        batch_norm: Whether it has batch normalization, which a training can freeze.
+    """
 
     takes_features: bool = False
+    batch_norm: bool = False
 
 
 NETS = Catalog(
@@ -58,6 +65,7 @@ NETS = Catalog(
             summary="Four blocks of convolution, batch normalization and pooling, as in few-shot learning.",
             when_to_use="With episodes and the prototypical loss, as in the few-shot literature.",
             reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
+            batch_norm=True,
         ),
         NetSpec(
             name="resnet18",
@@ -65,6 +73,7 @@ NETS = Catalog(
             summary="Eighteen layers with shortcuts, for larger color images; slow without a GPU.",
             when_to_use="For images larger than digits, in color. Slow for little gain at 28 × 28.",
             reference="He, Zhang, Ren, Sun 2016",
+            batch_norm=True,
         ),
     ],
 )
@@ -73,3 +82,9 @@ NETS = Catalog(
 def nets_for(dataset: DatasetSpec) -> Sequence[str]:
     """Return the names of the nets that can be trained on a data set: on features of a backbone, heads only."""
     return [name for name, net in NETS.items() if dataset.features is None or net.takes_features]
+
+
+def has_batch_norm(dataset: DatasetSpec, net: str, unfrozen_blocks: int) -> bool:
+    """Return whether what is trained has batch normalization: the net, or unfrozen blocks of a backbone."""
+    backbone = BACKBONES[dataset.features.backbone] if dataset.features is not None and unfrozen_blocks else None
+    return NETS[net].batch_norm or (backbone is not None and backbone.batch_norm)

@@ -47,7 +47,7 @@ PANELS = {
         *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
         *("use_labels", "views", "augmentation"),
     ),
-    "Net": ("net", "embedding_dim", "normalize", "projection_dim", "unfrozen_blocks"),
+    "Net": ("net", "embedding_dim", "normalize", "projection_dim", "unfrozen_blocks", "frozen_batch_norm"),
     "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
     "Optimizer": (
         *("optimizer", "learning_rate", "loss_learning_rate", "backbone_rate", "schedule", "momentum", "weight_decay"),

@@ -11,7 +11,7 @@ from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS, nets_for
+from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import brief
 from dmlviz.config.base import Config
 from dmlviz.config.notes import views_note
@@ -94,6 +94,11 @@ class TrainConfig(Config):
     backbone_rate: float = Field(
         0.01, gt=0, le=10, description="learning rate of the unfrozen blocks, as a share of the head's"
     )
+    frozen_batch_norm: bool = Field(
+        False,
+        description="keep statistics and weights of the net's batch normalization as they are at the start; a net that "
+        "begins untrained has no normalization then",
+    )
     projection_dim: int = Field(
         0,
         ge=0,
@@ -161,7 +166,7 @@ class TrainConfig(Config):
     optional_settings: ClassVar[frozenset[str]] = frozenset(
         {
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
-            *("unfrozen_blocks", "backbone_rate", "mixed_precision"),
+            *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm"),
         }
     )
 
@@ -215,6 +220,11 @@ class TrainConfig(Config):
             fields.pop("miner_params", None)
         if changes.get("miner", self.miner) != self.miner:
             fields.pop("miner_params", None)
+        if self.frozen_batch_norm and "frozen_batch_norm" not in changes:
+            trained = {**fields, **changes}
+            net, blocks = trained.get("net", self.net), trained.get("unfrozen_blocks", self.unfrozen_blocks)
+            if not has_batch_norm(DATASETS[changes.get("dataset", self.dataset)], net, blocks):
+                fields.pop("frozen_batch_norm", None)
         if self.classes_per_batch == self._default_classes_per_batch:
             fields.pop("classes_per_batch", None)
         if (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.nets import nets_for
+from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 
@@ -56,6 +56,12 @@ def check_features(config: "TrainConfig") -> None:
         raise UserError(
             f"The backbone of {data.title} has {blocks} blocks; got unfrozen_blocks = {config.unfrozen_blocks}: use "
             f"{blocks} or fewer."
+        )
+    if config.frozen_batch_norm and not has_batch_norm(data, config.net, config.unfrozen_blocks):
+        nets = ", ".join(name for name in nets_for(data) if NETS[name].batch_norm)
+        raise UserError(
+            f"Batch normalization is frozen where there is some; {config.net} has none: use frozen_batch_norm = false"
+            + (f", or {nets}." if nets else ", or unfreeze blocks of a backbone that has some.")
         )
     if data.features is None or config.unfrozen_blocks:
         return

@@ -28,7 +28,7 @@ def loading(export: RunExport) -> str:
             "from dmlviz.nets.fine_tuned import fine_tuned\n"
             f'config = TrainConfig(dataset="{config.dataset}", net="{config.net}", '
             f"embedding_dim={config.embedding_dim}, normalize={config.normalize}, "
-            f"unfrozen_blocks={config.unfrozen_blocks})\n"
+            f"unfrozen_blocks={config.unfrozen_blocks}, frozen_batch_norm={config.frozen_batch_norm})\n"
             f'net = fine_tuned(config).load_trained(load_file("{export.file_name("weights")}"))\n'
             "embeddings = net(images)\n"
         )

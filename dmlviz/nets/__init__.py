@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SiameseNet,
         TripletNet,
         TwoChannelNet,
+        TwoStreams,
     )
 
 __all__ = [
@@ -29,14 +30,14 @@ __all__ = [
     "SiameseNet",
     "TripletNet",
     "TwoChannelNet",
+    "TwoStreams",
     "build",
     "mahalanobis_matrix",
     "templates",
 ]
 
-_HOMES = dict.fromkeys(
-    ("CentralSurroundNet", "DecisionNet", "PairNet", "SiameseNet", "TripletNet", "TwoChannelNet"), "pair_nets"
-) | dict.fromkeys(("mahalanobis_matrix", "templates"), "linear_map")
+_PAIR_NETS = ("CentralSurroundNet", "DecisionNet", "PairNet", "SiameseNet", "TripletNet", "TwoChannelNet", "TwoStreams")
+_HOMES = dict.fromkeys(_PAIR_NETS, "pair_nets") | dict.fromkeys(("mahalanobis_matrix", "templates"), "linear_map")
 
 MIN_SIZE = 8
 

@@ -13,7 +13,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.nets import build
 from dmlviz.nets.backbones import Backbone, as_pixels
 from dmlviz.nets.features import backbone_of
-from dmlviz.nets.models import EmbeddingNet
+from dmlviz.nets.models import EmbeddingNet, freeze_batch_norm
 
 CHUNK = 100  # images per forward pass of a small net: their feature maps fit into the processor's cache
 GPU_CHUNK = 2000
@@ -106,9 +106,10 @@ def fine_tuned(config: TrainConfig, seed: int | None = None) -> FineTunedNet:
         seed=seed,
     )
     backbone = backbone_of(config.dataset, "A net with unfrozen blocks")
-    return FineTunedNet(
-        backbone, head, unfrozen_blocks=config.unfrozen_blocks, mean=features.mean, std=features.std
-    ).eval()
+    net = FineTunedNet(backbone, head, unfrozen_blocks=config.unfrozen_blocks, mean=features.mean, std=features.std)
+    if config.frozen_batch_norm:
+        freeze_batch_norm(net)
+    return net.eval()
 
 
 def trained_state(net: nn.Module) -> dict[str, Tensor]:

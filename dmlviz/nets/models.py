@@ -151,6 +151,22 @@ def _num_features(features: nn.Module, channels: int, size: int) -> int:
         return int(features(torch.zeros(1, channels, size, size)).shape[1])
 
 
+def freeze_batch_norm(net: nn.Module) -> list[nn.Module]:
+    """Stop the training of batch normalization: its weights need no gradient any more.
+
+    Args:
+        net: The net.
+
+    Returns:
+        Its layers of batch normalization. In evaluation mode they keep their statistics, so put them there whenever
+        the net goes into training mode.
+    """
+    layers = [layer for layer in net.modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
+    for layer in layers:
+        layer.requires_grad_(False)
+    return [*layers]
+
+
 def projection_head(embedding_dim: int, projection_dim: int, seed: int) -> nn.Module:
     """Return a hidden layer and a linear one, from embeddings (n × embedding_dim) to n × projection_dim.
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, interpolate
 
 from dmlviz.errors import UserError
+from dmlviz.ops.pairwise import l2_normalize
 
 Shared = Literal["all", "first", "last", "none"]
 
@@ -131,8 +132,31 @@ class TwoChannelNet(nn.Module):
         return score.squeeze(1)
 
 
+class TwoStreams(nn.Module):
+    """Features of the middle of an image at full resolution, and of the whole at half the resolution, joined.
+
+    Args:
+        central: Body of the middle: channels × size/2 × size/2 to features.
+        surround: Body of the whole, seen at the same size.
+        normalize: L2-normalize the joined features.
+
+    Reference: Zagoruyko, Komodakis 2015 ("central-surround two-stream")
+    """
+
+    def __init__(self, central: nn.Module, surround: nn.Module, normalize: bool = False) -> None:
+        super().__init__()
+        self.central = central
+        self.surround = surround
+        self.normalize = normalize
+
+    def forward(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
+        """Return the features of both streams."""
+        features = torch.cat([self.central(central_half(images)), self.surround(half_resolution(images))], dim=1)
+        return l2_normalize(features) if self.normalize else features
+
+
 class CentralSurroundNet(nn.Module):
-    """Two streams: one sees the middle of the patches, one the whole at half the resolution; both two-channel.
+    """Two streams that see both images as two channels each, and a small net that decides ("2ch-2stream").
 
     Args:
         central: Body of the middle: 2 · channels × size/2 × size/2 to features.
@@ -140,20 +164,17 @@ class CentralSurroundNet(nn.Module):
         num_features: Features of both bodies together.
         hidden: Units of the hidden layer.
 
-    Reference: Zagoruyko, Komodakis 2015 ("2ch-2stream")
+    Reference: Zagoruyko, Komodakis 2015
     """
 
     def __init__(self, central: nn.Module, surround: nn.Module, num_features: int, hidden: int = 64) -> None:
         super().__init__()
-        self.central = central
-        self.surround = surround
+        self.streams = TwoStreams(central, surround)
         self.decision = nn.Sequential(nn.Linear(num_features, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
     def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
         """Return a score for each pair; higher for two patches that match."""
-        both = torch.cat([first, second], dim=1)
-        features = torch.cat([self.central(central_half(both)), self.surround(half_resolution(both))], dim=1)
-        score: Tensor = self.decision(features)
+        score: Tensor = self.decision(self.streams(torch.cat([first, second], dim=1)))
         return score.squeeze(1)
 
 

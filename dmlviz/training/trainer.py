@@ -21,7 +21,7 @@ from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
-from dmlviz.nets.models import projection_head
+from dmlviz.nets.models import freeze_batch_norm, projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
 from dmlviz.ops.squared_distances import granted_threads
@@ -72,6 +72,7 @@ class Trainer:
         self.precision = Precision(device, config.mixed_precision)
         net = self._untrained_net(config, data)
         self.net = net.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.frozen = freeze_batch_norm(self.net) if config.frozen_batch_norm else []
         # The trained module: the net, with a projection head the loss's way to the embeddings.
         self.trained: nn.Module = self.net
         if config.projection_dim:
@@ -139,6 +140,8 @@ class Trainer:
             rows = self.miner.extend_batch(rows)
         indices = torch.from_numpy(rows).to(self.device).repeat(self.config.views)
         self.trained.train()
+        for layer in self.frozen:
+            layer.eval()
         pixels = None
         if self.augmentation is None:
             inputs = self.train_images[indices]

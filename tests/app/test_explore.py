@@ -232,6 +232,13 @@ def test_widgets_follow_the_state(here, run):
     page.number_input(key="set.steps").set_value(78)
     page.run()
     assert page.ui.config("digits").steps == 78
+    assert not [widget for widget in page.test.selectbox if widget.key == "set.frozen_batch_norm"]
+    page.ui.set("net", "protonet")
+    page.run()
+    page.selectbox(key="set.frozen_batch_norm").select(True)
+    page.run()
+    assert page.ui.config("digits").frozen_batch_norm
+    assert Page(**page.ui.to_query()).ui.config("digits") == page.ui.config("digits")
 
 
 def test_each_loss_of_a_sum_has_its_own_parameters(here):

@@ -19,6 +19,7 @@ from dmlviz.labs.metric.measure import label_notions, slant, stroke_thickness
 from dmlviz.labs.metric.spec import signed_picture
 from dmlviz.labs.patches import measure as patches
 from dmlviz.labs.patches.nets import build_patch_net
+from dmlviz.labs.patches.spec import NETS
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.terrapattern import measure as terrapattern
 from dmlviz.labs.tracking import measure as tracking
@@ -139,7 +140,7 @@ def test_pairs_match_where_they_say_so() -> None:
 def test_a_click_by_known_descriptors_gives_the_scores_of_all_pairs() -> None:
     generator = torch.Generator().manual_seed(0)
     patch, places = (torch.randn(n, 1, 32, 32, generator=generator) for n in (1, 7))
-    for kind in ("siam", "pseudo-siam", "siam-l2", "2ch", "2ch-2stream", "pixels"):
+    for kind in NETS:
         net = build_patch_net(kind, 32, seed=0).eval()
         with torch.inference_mode():
             one_by_one = torch.cat([net(patch, places[i : i + 1]) for i in range(7)])

@@ -182,7 +182,8 @@ def test_the_tiles_of_a_picture_are_embedded_row_after_row(tmp_path: Path) -> No
 def test_the_drawing_of_a_net_is_that_net(name: str) -> None:
     drawing, net = DRAWINGS[name], build_patch_net(name, 32, 0)
     towers = getattr(net, "towers", None)
-    streams = [towers.a, towers.b] if towers else [net.central, net.surround] if name == "2ch-2stream" else [net.net]
+    pair = getattr(net, "streams", towers.a if towers and "2stream" in name else None)
+    streams = [pair.central, pair.surround] if pair else [towers.a, towers.b] if towers else [net.net]
     assert len(drawing.inputs) == len(streams)
     assert drawing.shared == (len({id(stream) for stream in streams}) < len(streams))
     for stream in streams:

@@ -152,6 +152,20 @@ def test_only_the_unfrozen_blocks_and_the_head_move(folder, dataset):
     assert rates[1] == pytest.approx(0.01 * rates[0])
 
 
+def test_frozen_batch_norm_stays_in_the_unfrozen_blocks_and_is_not_kept(folder, dataset):
+    _, name = folder
+    config = TrainConfig(dataset=name, steps=3, unfrozen_blocks=1, frozen_batch_norm=True, **SETTINGS)
+    trainer = Trainer(config, dataset, torch.device("cpu"))
+    before = {key: value.clone() for key, value in trainer.net.state_dict().items()}
+    for step in range(1, 4):
+        trainer.train_step(step)
+    moved = {key for key, value in trainer.net.state_dict().items() if not torch.equal(before[key], value)}
+    assert "backbone.body.layer4.0.conv1.weight" in moved
+    assert not any(".bn" in key for key in moved)
+    kept = {key: torch.from_numpy(value) for key, value in trainer.weights().items()}
+    assert kept.keys() == {key for key in fine_tuned(config).load_trained(kept).trained_state() if ".bn" not in key}
+
+
 def test_gradients_stop_at_the_first_unfrozen_block(folder):
     _, name = folder
     net = fine_tuned(TrainConfig(dataset=name, unfrozen_blocks=1, **SETTINGS), seed=0)

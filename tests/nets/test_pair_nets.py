@@ -17,6 +17,7 @@ from dmlviz.nets import (
     SiameseNet,
     TripletNet,
     TwoChannelNet,
+    TwoStreams,
     build,
     mahalanobis_matrix,
     templates,
@@ -76,6 +77,12 @@ def test_the_streams_see_the_middle_and_the_whole() -> None:
     assert half_resolution(ramp)[0, 0, 0, 0] == ramp[0, 0, :2, :2].mean()
     stream = nn.Sequential(nn.Flatten(), nn.Linear(2 * 64, 3))
     assert CentralSurroundNet(stream, stream, 6)(IMAGES, IMAGES).shape == (4,)
+    middle, whole = nn.Flatten(), nn.Sequential(nn.Flatten(), nn.Linear(64, 2))
+    joined = TwoStreams(middle, whole)(IMAGES)
+    assert torch.equal(joined[:, :64], IMAGES[:, :, 4:12, 4:12].flatten(1))
+    assert torch.equal(joined[:, 64:], whole(half_resolution(IMAGES)))
+    descriptors = TwoStreams(middle, whole, normalize=True)(IMAGES)
+    assert torch.allclose(descriptors, joined / joined.norm(dim=1, keepdim=True), atol=1e-6)
 
 
 def test_a_decision_net_scores_pairs_and_not_images() -> None:

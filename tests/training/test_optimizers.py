@@ -8,6 +8,7 @@ from torch import nn
 
 from dmlviz.config import TrainConfig
 from dmlviz.training.optimizers import build_optimizer, build_schedule, eager
+from dmlviz.training.trainer import StepStats, Trainer
 
 STEPS = 30
 RATES = {
@@ -44,6 +45,25 @@ def test_loss_parameters_have_their_own_learning_rate_and_no_weight_decay(name, 
     assert (net["lr"], net["weight_decay"]) == (0.1, 0.01)
     assert (loss["lr"], loss["weight_decay"]) == (0.3, 0.0)
     assert net.get("momentum", 0) == (0.8 if name == "sgd" else 0)
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_frozen_batch_norm_stays_bit_for_bit_while_all_else_learns(digits, frozen):
+    settings = config(net="protonet", frozen_batch_norm=frozen, classes_per_batch=4, images_per_class=4)
+    trainer = Trainer(settings, digits, torch.device("cpu"))
+    before = {name: value.clone() for name, value in trainer.net.state_dict().items()}
+    for step in range(1, 4):
+        trainer.train_step(step, record=True)
+        assert trainer.record_batch(step, StepStats(0, 0, 0, 0, 1, 1)) is not None
+    of_batch_norm = {
+        f"{layer}.{name}"
+        for layer, module in trainer.net.named_modules()
+        if isinstance(module, nn.BatchNorm2d)
+        for name in module.state_dict()
+    }
+    moved = {name for name, value in trainer.net.state_dict().items() if not torch.equal(before[name], value)}
+    assert len(of_batch_norm) == 4 * 5
+    assert moved == set(before) - of_batch_norm if frozen else moved == set(before)
 
 
 @pytest.mark.parametrize("name", ["adam", "sgd", "rmsprop"])

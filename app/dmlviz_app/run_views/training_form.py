@@ -11,7 +11,7 @@ from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS, nets_for
+from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.config.notes import cost_note
@@ -59,6 +59,7 @@ def training_form(
             form.label_noise()
             form.number("validation_fraction", "Validation share", min_value=0.0, max_value=0.5, step=0.05, format="%g")
             form._optimizer()
+            form.batch_norm()
 
 
 def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], names: Sequence[str]) -> None:
@@ -90,6 +91,10 @@ _BLOCKS_HELP = (
 _PRECISION_HELP = (
     "Mixed: the net computes with 16-bit numbers, weights and losses keep 32. Faster on a GPU and on processors with "
     "instructions for bfloat16; slower on others."
+)
+_NORM_HELP = (
+    "Frozen: statistics and weights of batch normalization stay as they are at the start. Meant for a pretrained "
+    "backbone; a net that begins untrained has no normalization then."
 )
 _SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
 
@@ -167,6 +172,12 @@ class _Form:
                 )
         if config.unfrozen_blocks:
             st.caption(cost_note(config))
+
+    def batch_norm(self) -> None:
+        """Render whether batch normalization is trained, where there is some."""
+        if has_batch_norm(DATASETS[self.config.dataset], self.config.net, self.config.unfrozen_blocks):
+            options = {False: "Trained", True: "Frozen"}
+            self.pick("frozen_batch_norm", "Batch norm", list(options), options.__getitem__, help=_NORM_HELP)
 
     def batches(self) -> None:
         """Render the batch sampler."""
