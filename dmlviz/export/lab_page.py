@@ -57,7 +57,7 @@ def lab_page(name: str, site: str) -> str:
         guess=html.escape(lab.guess.question),
         choices="".join(f"<li>{html.escape(choice)}</li>" for choice in lab.guess.options),
         answer=MarkdownIt("commonmark", {"html": False}).render(lab.guess.answer(results)),
-        figures="\n".join(FIGURE for _ in lab.figures),
+        figures="\n".join(FIGURE for _ in lab.all_figures),
         name=name,
         literature=MarkdownIt("commonmark", {"html": False}).render(lab.literature_note),
         measured=html.escape(measured),
@@ -70,7 +70,7 @@ def lab_figures(name: str) -> bytes:
 
     lab = LABS[name]
     rows = [*study_rows(_study(name)), *lab.literature]
-    figures = [[draw(spec, rows, is_dark).to_json() for is_dark in (False, True)] for spec in lab.figures]
+    figures = [[draw(spec, rows, is_dark).to_json() for is_dark in (False, True)] for spec in lab.all_figures]
     pairs = ",".join(f'{{"light":{light},"dark":{dark}}}' for light, dark in figures)
     return gzip.compress(f"[{pairs}]".encode(), mtime=0)
 

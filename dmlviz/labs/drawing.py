@@ -153,6 +153,8 @@ def _cells_to_click(spec: FigureSpec, series: dict[str, list[FigureRow]]) -> Any
 
 
 def _label(spec: FigureSpec, cell: FigureRow) -> str:
-    """Return what stands in a cell: three digits, and a star where the figure has them."""
+    """Return what stands in a cell: three digits, of a printed value four, and a star where the figure has them."""
+    if isinstance(cell, PrintedRow):
+        return f"{cell.y:.4g}"
     is_starred = spec.star_below is not None and cell.y < spec.star_below
     return (f"{cell.y:.3g}" if abs(cell.y) >= 0.01 else f"{cell.y:.3f}") + "*" * is_starred

@@ -180,6 +180,7 @@ class Lab(Spec):
         figures: The figures, the most important first.
         guess: Question to the visitor before the answer.
         literature: Printed values to show beside ours.
+        printed_figure: The form of a figure of printed values only, rows of `literature`; None for no such figure.
         literature_note: Findings of the literature, and reasons why small data may differ.
         estimate: Number of trials in the end, and their processor seconds on one core; None where the plan
             names all of them before there is a result.
@@ -205,6 +206,7 @@ class Lab(Spec):
     figures: tuple[FigureSpec, ...]
     guess: Guess
     literature: tuple[PrintedRow, ...] = ()
+    printed_figure: FigureSpec | None = None
     literature_note: str = ""
     estimate: Callable[[Size, str], tuple[int, float]] | None = None
     live: bool = False
@@ -223,6 +225,11 @@ class Lab(Spec):
             return [row.within(bounds[row.figure]) if row.figure in bounds else row for row in given(results)]
 
         object.__setattr__(self, "rows", bounded)
+
+    @property
+    def all_figures(self) -> tuple[FigureSpec, ...]:
+        """The figures, and that of printed values only."""
+        return (*self.figures, *([self.printed_figure] if self.printed_figure is not None else []))
 
     def total(self, size: Size, dataset: str) -> tuple[int, float]:
         """Return how many trials there will be in the end, and their processor seconds on one core."""

@@ -110,22 +110,24 @@ class RunRecorder:
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
         self._update_info(device=event.device, threads=event.threads, precision=event.precision)
-        self.writer.event(
-            StartedEvent(
-                event="started",
-                steps=event.steps,
-                train_images=event.train_images,
-                validation_images=event.validation_images,
-                test_images=event.test_images,
-                scored_images=len(event.scored_indices) if event.validation_images else len(event.tracked_indices),
-                device=event.device,
-                precision=event.precision,
-                view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
-                dims=display_dims(config.embedding_dim),
-                tracked=len(event.tracked_indices),
-                unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
-            )
+        started = StartedEvent(
+            event="started",
+            steps=event.steps,
+            train_images=event.train_images,
+            validation_images=event.validation_images,
+            test_images=event.test_images,
+            scored_images=len(event.scored_indices) if event.validation_images else len(event.tracked_indices),
+            device=event.device,
+            precision=event.precision,
+            view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
+            dims=display_dims(config.embedding_dim),
+            tracked=len(event.tracked_indices),
+            unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
         )
+        if event.validation_tuples:
+            started["validation_tuples"] = event.validation_tuples
+            started["tuple_kind"] = event.tuple_kind
+        self.writer.event(started)
 
     def _write_batch(self, event: BatchRecord) -> None:
         with atomic_write(self.run.path / "batches" / f"{event.step}.npz") as file:
@@ -152,6 +154,8 @@ class RunRecorder:
         )
         if event.train_metrics:
             snapshot["train_metrics"] = {**event.train_metrics}
+        if event.validation_loss is not None:
+            snapshot["validation_loss"] = _mean([event.validation_loss])
         self.writer.event(snapshot)
 
     def _ended(self, event: Finished) -> None:
@@ -163,21 +167,22 @@ class RunRecorder:
         scores = metrics | {VALIDATION + name: value for name, value in validation.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in scores.items()})
         self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
-        self.writer.event(
-            EndedEvent(
-                event="stopped" if isinstance(event, Stopped) else "finished",
-                step=event.step,
-                metrics={**metrics},
-                validation_metrics={**validation},
-                train_metrics={**event.train_metrics},
-                test_images=len(event.embeddings),
-                usual_distance=_distance_p99(event.embeddings),
-                faithfulness=self._faithfulness(event),
-                seconds=event.seconds,
-                cpu_seconds=event.cpu_seconds,
-                reason=event.reason,
-            )
+        end = EndedEvent(
+            event="stopped" if isinstance(event, Stopped) else "finished",
+            step=event.step,
+            metrics={**metrics},
+            validation_metrics={**validation},
+            train_metrics={**event.train_metrics},
+            test_images=len(event.embeddings),
+            usual_distance=_distance_p99(event.embeddings),
+            faithfulness=self._faithfulness(event),
+            seconds=event.seconds,
+            cpu_seconds=event.cpu_seconds,
+            reason=event.reason,
         )
+        if event.validation_loss is not None:
+            end["validation_loss"] = _mean([event.validation_loss])
+        self.writer.event(end)
 
     def _faithfulness(self, event: Finished) -> Scores | None:
         """Measure the final map; None where the training is stopped only now, with all scores there."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dmlviz.storage.run_schema.fields import Precision
+from dmlviz.storage.run_schema.fields import Precision, TupleKind
 from dmlviz.training.batch_record import BatchRecord
 
 
@@ -22,6 +22,8 @@ class Started:
         precision: "float32", or in mixed precision what the net computes with: "bfloat16" or "float16".
         validation_images: Number of training images held out to be scored; with 0 snapshots score test images.
         scored_indices: Those that every snapshot scores, as indices into the data set's training images.
+        validation_tuples: Number of comparisons of the validation loss; 0 for none.
+        tuple_kind: Kind of these comparisons.
     """
 
     steps: int | None
@@ -33,6 +35,8 @@ class Started:
     precision: Precision = "float32"
     validation_images: int = 0
     scored_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    validation_tuples: int = 0
+    tuple_kind: TupleKind = "triplets"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +70,7 @@ class Snapshot:
         net_weights: The net's weights by name, in a few evenly spread snapshots of a net that is not large; of a
             backbone those that are trained.
         centers: Centers that the loss learns (k × d; of class weights the directions), if any.
+        validation_loss: The loss on the comparisons of validation images that were drawn at the start, if any.
     """
 
     step: int
@@ -74,6 +79,7 @@ class Snapshot:
     net_weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
     centers: np.ndarray | None = None
     train_metrics: dict[str, float] = field(default_factory=dict)
+    validation_loss: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +113,7 @@ class Finished(Embedded):
     """The end: what `Embedded` has, and the scores of all test images.
 
     `validation_metrics` are the scores of all validation images, to choose by; `train_metrics` are those of training
-    images, as in snapshots. Both are empty without validation images.
+    images, as in snapshots. Both are empty without validation images. `validation_loss` is as in snapshots.
     """
 
     metrics: dict[str, float]
@@ -116,6 +122,7 @@ class Finished(Embedded):
     reason: str = ""
     validation_metrics: dict[str, float] = field(default_factory=dict)
     train_metrics: dict[str, float] = field(default_factory=dict)
+    validation_loss: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -94,6 +95,8 @@ def _events(
         device=str(trainer.device),
         precision=trainer.precision.name,
         threads=torch.get_num_threads(),
+        validation_tuples=0 if trainer.fixed_tuples is None else trainer.fixed_tuples.count,
+        tuple_kind="triplets" if trainer.fixed_tuples is None else trainer.fixed_tuples.kind,
     )
     step, reason = 0, ""
     while True:
@@ -183,7 +186,11 @@ def _snapshot(
     embeddings = trainer.embed(trainer.test_images, tracked)
     if not np.isfinite(embeddings).all():
         return Failed(step=step, reason=_divergence_message(trainer.config, step, "NaN or infinite embeddings"))
-    scores = _scores_of(trainer, trainer.validation_images, trainer.scored)
+    scores, validation_loss = {}, None
+    if len(trainer.scored):
+        validation = trainer.embed(trainer.validation_images, trainer.scored)
+        scores = trainer.scores(validation, trainer.validation_images.labels[trainer.scored], **QUICK)
+        validation_loss = trainer.validation_loss(validation)
     train = (trainer.train_images, trainer.train_scored)
     return Snapshot(
         step=step,
@@ -192,10 +199,11 @@ def _snapshot(
         train_metrics=_scores_of(trainer, *train) if with_train_scores else {},
         centers=trainer.centers(),
         net_weights=trainer.weights() if with_weights else None,
+        validation_loss=validation_loss,
     )
 
 
-def _final_scores(trainer: Trainer, embeddings: np.ndarray, rows: np.ndarray | None) -> dict[str, dict[str, float]]:
+def _final_scores(trainer: Trainer, embeddings: np.ndarray, rows: np.ndarray | None) -> dict[str, Any]:
     """Score the test images, validation images and training images at the end.
 
     After Stop a user waits: only the test images at `rows` search all others then, no more validation images are scored
@@ -208,6 +216,7 @@ def _final_scores(trainer: Trainer, embeddings: np.ndarray, rows: np.ndarray | N
         scores |= trainer.probe_scores(embeddings, labels) if in_full else dict.fromkeys(PROBES, math.nan)
     return {
         "metrics": scores,
+        "validation_loss": trainer.validation_loss(),
         "validation_metrics": _scores_of(trainer, trainer.validation_images, None if in_full else trainer.scored),
         "train_metrics": _scores_of(trainer, trainer.train_images, trainer.train_scored),
     }

@@ -36,6 +36,7 @@ from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 from dmlviz.training.precision import Precision
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
+from dmlviz.training.validation_loss import fixed_tuples
 from dmlviz.training.validation_split import split_training_images
 
 
@@ -63,6 +64,7 @@ class Trainer:
         self.train_images, self.validation_images = given.select(split.train), given.select(split.validation)
         self.scored = np.searchsorted(split.validation, split.scored)  # of the validation images, at each snapshot
         self.train_scored = np.searchsorted(split.train, split.train_scored)  # of the training images, now and then
+        self.fixed_tuples = fixed_tuples(config, self.validation_images.labels[self.scored])
         self.test_images = LabeledImages(data.test, data, device, as_bytes)
         self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.
@@ -248,6 +250,24 @@ class Trainer:
             if self.config.held_out_classes:
                 scores[f"seen/{HEAD_ACCURACY}"] = accuracy
         return scores
+
+    @torch.no_grad()
+    def validation_loss(self, embeddings: np.ndarray | None = None) -> float | None:
+        """Return the loss on the fixed tuples; None where there are none, or where it is not finite.
+
+        Args:
+            embeddings: Embeddings of the validation images that snapshots score (n × d), if they are known.
+        """
+        fixed = self.fixed_tuples
+        if fixed is None:
+            return None
+        embeddings = self.embed(self.validation_images, self.scored) if embeddings is None else embeddings
+        seen = torch.from_numpy(embeddings[fixed.rows]).to(self.device)
+        if isinstance(self.trained, nn.Sequential):  # with a projection head
+            seen = self.trained.eval()[1](seen)
+        tuples = None if fixed.tuples is None else type(fixed.tuples)(*(part.to(self.device) for part in fixed.tuples))
+        value = float(self.loss.compute(LabeledBatch(seen, fixed.labels.to(self.device)), tuples))
+        return value if math.isfinite(value) else None
 
     def probe_scores(self, embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         """Return what kNN and a linear probe make of embedded images, by embeddings of training images.

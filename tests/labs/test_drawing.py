@@ -106,6 +106,15 @@ def test_what_is_kept_can_be_read_and_run_again():
 
 @pytest.mark.parametrize("lab", LABS)
 def test_every_figure_of_every_lab_is_drawn_before_anything_is_measured(lab):
-    for figure in LABS[lab].figures:
+    for figure in LABS[lab].all_figures:
         draw(figure, LABS[lab].rows([]), dark=True)
         draw(figure, LABS[lab].literature)
+
+
+def test_printed_accuracies_keep_their_digits_and_a_benchmark_that_a_table_lacks_is_empty():
+    lab = LABS["verification"]
+    cells = draw(lab.printed_figure, lab.literature).data[0]
+    table = {name: dict(zip(cells.x, row, strict=True)) for name, row in zip(cells.y, cells.text, strict=True)}
+    assert table["ArcFace 0.5 (Deng 2019)"] == {"LFW": "99.53", "YTF": "", "CFP-FP": "95.56"}
+    assert table["softmax + center (Liu 2017)"] == {"LFW": "99.05", "YTF": "94.4", "CFP-FP": ""}
+    assert len(table) == 14

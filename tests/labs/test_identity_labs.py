@@ -81,7 +81,7 @@ def test_every_trial_of_a_plan_is_a_training_that_can_be_done(name: str) -> None
             if trial.settings["fields"]:
                 TrainConfig(dataset=trial.dataset, **trial.settings["fields"])
     assert lab.total("quick", lab.datasets[0])[1] < 240, "two minutes on two cores"
-    assert {row.figure for row in lab.literature} <= {figure.name for figure in lab.figures}
+    assert {row.figure for row in lab.literature} <= {figure.name for figure in lab.all_figures}
     with pytest.raises(UserError, match="uses"):
         check_dataset(lab, "mnist")
 

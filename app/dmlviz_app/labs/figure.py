@@ -68,13 +68,15 @@ def literature(lab: Lab) -> None:
         sources = dict.fromkeys(row.source for row in lab.literature)
         st.caption(f"Printed in: {'; '.join(sources)}.")
     with charts:
-        specs = {figure.name: figure for figure in lab.figures}
+        specs = {figure.name: figure for figure in lab.all_figures}
         for name in dict.fromkeys(row.figure for row in lab.literature):
             rows = [row for row in lab.literature if row.figure == name]
             if len(rows) <= MAX_NUMBERS:
                 _numbers(rows)
                 continue
             _show(_draw(specs[name], rows), f"lab.literature.{name}", f"Printed values: {specs[name].title}")
+            if lab.printed_figure is not None and name == lab.printed_figure.name:
+                st.caption(lab.printed_figure.caption)
 
 
 def _numbers(rows: Sequence[FigureRow]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dmlviz.labs.identity_nets import NETS, compared_trials
 from dmlviz.labs.identity_rows import by_net, having, seed_rows
-from dmlviz.labs.lab import SHARE, FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
+from dmlviz.labs.lab import PERCENT, SHARE, FigureRow, FigureSpec, Guess, Lab, PicturePair, PrintedRow
 from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import caveat, compare, named_best
 from dmlviz.studies.trial import Size, Trial, TrialResult
@@ -37,6 +37,41 @@ PRINTED = {
     "cosface": (99.33, COSFACE),
     "arcface": (99.53, f"{ARCFACE}; m = 0.5"),
 }
+
+# Accuracy in percent on LFW, YTF and CFP-FP, by paper; None where it prints none.
+BENCHMARKS = ("LFW", "YTF", "CFP-FP")
+FACES: dict[tuple[str, str], dict[str, tuple[float | None, ...]]] = {
+    ("Liu 2017", "Liu et al.: SphereFace, CVPR 2017; one model, WebFace"): {
+        "softmax": (97.88, 93.1, None),
+        "softmax + contrastive": (98.78, 93.5, None),
+        "triplet": (98.70, 93.4, None),
+        "L-softmax": (99.10, 94.0, None),
+        "softmax + center": (99.05, 94.4, None),
+        "SphereFace": (99.42, 95.0, None),
+    },
+    ("Wang 2018", COSFACE): {
+        "A-softmax, features normalized": (99.32, 95.4, None),
+        "CosFace": (99.33, 96.1, None),
+    },
+    ("Deng 2019", ARCFACE): {
+        "ArcFace 0.4": (99.53, None, 95.41),
+        "ArcFace 0.45": (99.46, None, 95.47),
+        "ArcFace 0.5": (99.53, None, 95.56),
+        "ArcFace 0.55": (99.41, None, 95.32),
+        "SphereFace 1.35": (99.11, None, 94.38),
+        "CosFace 0.35": (99.51, None, 95.44),
+    },
+}
+
+
+def _face_rows() -> list[PrintedRow]:
+    return [
+        PrintedRow(figure="faces", series=f"{loss} ({paper})", x=benchmark, y=percent, source=source)
+        for (paper, source), table in FACES.items()
+        for loss, row in table.items()
+        for benchmark, percent in zip(BENCHMARKS, row, strict=True)
+        if percent is not None
+    ]
 
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
@@ -194,11 +229,28 @@ LAB = Lab(
         options=("Also two of three", "About three of four", "About 95 of 100", "All of them"),
         answer=_answer,
     ),
-    literature=tuple(
-        PrintedRow(
-            figure="accuracy", series="LFW, printed", x=NETS[net][0], y=percent / 100, source=f"{source}; faces of LFW"
-        )
-        for net, (percent, source) in PRINTED.items()
+    literature=(
+        *(
+            PrintedRow(
+                figure="accuracy",
+                series="LFW, printed",
+                x=NETS[net][0],
+                y=percent / 100,
+                source=f"{source}; faces of LFW",
+            )
+            for net, (percent, source) in PRINTED.items()
+        ),
+        *_face_rows(),
+    ),
+    printed_figure=FigureSpec(
+        name="faces",
+        title="Verification of faces, printed",
+        caption="Accuracy in percent as the papers print it, with the margin beside a loss: LFW, YouTube Faces (YTF), "
+        "frontal against profile (CFP-FP). Training data and nets differ between the papers. Empty: not in that table.",
+        kind="cells",
+        x_title="benchmark",
+        y_title="accuracy, %",
+        bounds=PERCENT,
     ),
     literature_note="On faces the step from softmax to a loss on distances or angles is one to two points of 100, near "
     "the ceiling, with nets trained on half a million pictures or more. Here 750 identities with 8 views each are all "

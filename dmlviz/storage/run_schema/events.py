@@ -23,6 +23,7 @@ from dmlviz.storage.run_schema.fields import (
     StepNumber,
     Text,
     Time,
+    TupleKind,
     Word,
 )
 from dmlviz.storage.run_schema.validation import STRICT
@@ -84,6 +85,8 @@ class StartedEvent(Logged):
     dims: Dims
     tracked: Count
     unseen: NotRequired[Annotated[list[Text], Field(max_length=100_000)]]
+    validation_tuples: NotRequired[Count]  # of the validation loss, if there is one
+    tuple_kind: NotRequired[TupleKind]
 
 
 class StepEvent(Logged):
@@ -125,6 +128,7 @@ class SnapshotEvent(Logged, Centered):
     metrics: Scores
     scored_on: Literal["validation", "test"]
     train_metrics: NotRequired[Scores]
+    validation_loss: NotRequired[Number | None]
 
 
 class AlarmEvent(Logged):
@@ -180,6 +184,7 @@ class EndedEvent(Logged):
     metrics: NotRequired[Scores]
     validation_metrics: NotRequired[Scores]
     train_metrics: NotRequired[Scores]
+    validation_loss: NotRequired[Number | None]
     test_images: NotRequired[Count]
     usual_distance: NotRequired[Number | None]
     faithfulness: NotRequired[Faithfulness | None]

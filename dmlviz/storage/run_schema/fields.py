@@ -27,6 +27,7 @@ Word = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,40}$")]
 Timestamp = Annotated[str, Field(max_length=40), AfterValidator(_check_timestamp)]
 Device = Annotated[str, Field(pattern=r"^[a-z]{0,10}(:[0-9]{1,2})?$")]
 Precision = Literal["float32", "bfloat16", "float16"]
+TupleKind = Literal["triplets", "pairs", "images"]  # what a validation loss compares: images with class weights
 Count = Annotated[int, Field(ge=0, le=MAX_IMAGES)]
 StepNumber = Annotated[int, Field(ge=0, le=MAX_STEPS)]
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -1,5 +1,6 @@
 // The loss over the steps, thinned to what a line of a few hundred pixels can show. Pure: no DOM.
 
+import { counted } from "../lib/format.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 
 export interface LossPoint {
@@ -11,6 +12,10 @@ export interface LossSeries {
   /** Total number of steps. */
   total: number | null;
   points: LossPoint[];
+  /** The loss on the fixed tuples of validation images, at the snapshots; empty where there are none. */
+  validation: LossPoint[];
+  /** What these are, as in "600 triplets"; empty where there are none. */
+  compared: string;
   /** The steps that have a frame. */
   frames: number[];
   over: boolean;
@@ -23,6 +28,8 @@ export interface LossSeries {
 export const emptySeries = (): LossSeries => ({
   total: null,
   points: [],
+  validation: [],
+  compared: "",
   frames: [],
   over: false,
   steps: 0,
@@ -34,7 +41,12 @@ export const emptySeries = (): LossSeries => ({
 export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
   switch (event.event) {
     case "started":
-      Object.assign(losses, emptySeries(), { total: "steps" in event ? event.steps : null });
+      Object.assign(losses, emptySeries());
+      if (!("steps" in event)) return true;
+      losses.total = event.steps;
+      losses.compared = event.validation_tuples
+        ? counted(event.validation_tuples, (event.tuple_kind ?? "triplets").slice(0, -1))
+        : "";
       return true;
     case "step":
       if (event.loss === null) return false;
@@ -45,18 +57,27 @@ export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
       return true;
     case "snapshot":
       losses.frames.push(event.step);
+      addValidation(losses, event);
       return true;
     case "replay":
       losses.frames = event.frames.map(({ step }) => step);
       return true;
     case "finished":
     case "stopped":
+      if ("metrics" in event) addValidation(losses, event);
+      losses.over = true;
+      return true;
     case "failed":
       losses.over = true;
       return true;
     default:
       return false;
   }
+}
+
+function addValidation({ validation }: LossSeries, event: { step?: number | null; validation_loss?: number | null }) {
+  const { step, validation_loss: loss } = event;
+  if (typeof step === "number" && typeof loss === "number") validation.push({ step, loss });
 }
 
 /** Mean cost of an image over the run: the number of its loss terms, and the images trained a second. */
@@ -85,11 +106,11 @@ export function smoothed(points: LossPoint[], span = Math.max(1, points.length /
   });
 }
 
-/** Lowest and highest loss to draw: a few wild batches may leave the picture, the mean may not. */
-export function rangeOf(points: LossPoint[]): [number, number] {
+/** Lowest and highest loss to draw: a few wild batches may leave the picture, the mean and `validation` may not. */
+export function rangeOf(points: LossPoint[], validation: LossPoint[] = []): [number, number] {
   if (!points.length) return [0, 1];
   const sorted = points.map(({ loss }) => loss).sort((a, b) => a - b);
-  const mean = smoothed(points).map(({ loss }) => loss);
+  const mean = [...smoothed(points), ...validation].map(({ loss }) => loss);
   const low = Math.min(sorted[Math.floor(0.01 * (sorted.length - 1))], ...mean);
   const high = Math.max(sorted[Math.ceil(0.98 * (sorted.length - 1))], ...mean);
   return high > low ? [low, high] : [low - Math.abs(low || 1) * 0.1, high + Math.abs(high || 1) * 0.1];

@@ -27,6 +27,24 @@ test("the axis is as long as the run will be, and ends where a run ended", () =>
   assert.equal(lastStep(emptySeries()), 1);
 });
 
+test("a validation loss has a point for each snapshot and the end, and belongs to its own comparisons", () => {
+  const started = { event: "started", steps: 20, validation_tuples: 1200, tuple_kind: "pairs" };
+  const snapshot = (step, validation_loss) => ({ event: "snapshot", step, validation_loss });
+  const losses = run(started, snapshot(0, 2), step(1, 0.5), snapshot(10), {
+    event: "finished",
+    step: 20,
+    metrics: {},
+    validation_loss: 0.1,
+  });
+  assert.deepEqual(losses.validation, [
+    { step: 0, loss: 2 },
+    { step: 20, loss: 0.1 },
+  ]);
+  assert.equal(losses.compared, "1,200 pairs");
+  assert.deepEqual(rangeOf(losses.points, losses.validation), [0.1, 2], "no point of it leaves the picture");
+  assert.equal(run({ event: "started", steps: 20 }, snapshot(0)).compared, "");
+});
+
 test("a loss that is not a number is not drawn", () => {
   assert.equal(run(step(1, null), step(3, 2)).points.length, 1);
 });

@@ -39,6 +39,8 @@ class LossCurve {
   private clip = svg("rect");
   private raw = svg("path", { class: "raw" });
   private mean = svg("path", { class: "mean" });
+  private validation = svg("path", { class: "validation" });
+  private caption = h("p", "caption");
   private frames = svg("path", { class: "frames" });
   private ghost = svg("line", { class: "ghost" });
   private mark = svg("line", { class: "mark" });
@@ -68,12 +70,12 @@ class LossCurve {
       svg("defs", {}, svg("clipPath", { id: "inside" }, this.clip)),
       this.grid,
       this.frames,
-      svg("g", { "clip-path": "url(#inside)" }, this.raw, this.mean),
+      svg("g", { "clip-path": "url(#inside)" }, this.raw, this.mean, this.validation),
       this.ghost,
       this.mark,
       this.knob,
     );
-    this.root = h("section", "loss-curve", this.head, this.chart);
+    this.root = h("section", "loss-curve", this.head, this.chart, this.caption);
     parent.append(this.root);
     this.subscription = new RunSubscription(
       () => {
@@ -161,7 +163,7 @@ class LossCurve {
     this.root.hidden = losses.over && !losses.points.length; // no loss was recorded
     const width = Math.max(120, this.chart.clientWidth);
     const height = Math.max(60, this.chart.clientHeight);
-    const [low, high] = rangeOf(losses.points);
+    const [low, high] = rangeOf(losses.points, losses.validation);
     const smooth = smoothed(losses.points);
     const last = lastStep(losses);
     const x = scale(0, last, PADDING.left, width - PADDING.right);
@@ -176,6 +178,8 @@ class LossCurve {
     });
     setAttributes(this.raw, { d: pathOf(downsample(losses.points).map(place)) });
     setAttributes(this.mean, { d: pathOf(downsample(smooth).map(place)) });
+    setAttributes(this.validation, { d: pathOf(losses.validation.map(place)) });
+    this.drawCaption();
     this.grid.replaceChildren(
       ...(losses.points.length ? ticks(low, high) : []).flatMap((tick) => [
         svg("line", { x1: PADDING.left, x2: width - PADDING.right, y1: y(tick), y2: y(tick) }),
@@ -216,6 +220,20 @@ class LossCurve {
     if (!point) return;
     const value = Math.abs(point.loss) >= 1000 ? point.loss.toExponential(2) : point.loss.toPrecision(3);
     this.head.append(h("strong", null, value), ` at step ${grouped(point.step)}, smoothed`, this.costNode());
+  }
+
+  // The two lines are of other images and of other comparisons, so that their levels may differ.
+  private drawCaption(): void {
+    const { validation, compared } = this.losses;
+    const last = validation.at(-1);
+    this.caption.hidden = !last;
+    if (!last) return;
+    this.caption.replaceChildren(
+      "Dashed: ",
+      h("strong", null, last.loss.toPrecision(3)),
+      ` on ${compared}, validation`,
+    );
+    this.caption.title = `Validation loss: ${compared} of validation images, which are in no batch. Drawn at random once, the same at every snapshot and for every seed; no miner chooses among them, so compare the direction of the two lines rather than their height.`;
   }
 
   // What online selection gains: many terms from the embeddings of one batch, at nearly the same speed.

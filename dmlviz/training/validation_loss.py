@@ -1,0 +1,71 @@
+"""The loss on comparisons of validation images that are drawn once, beside the loss of the batches."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.config import TrainConfig
+from dmlviz.miners.tuples import Pairs, Triplets, as_pairs
+from dmlviz.storage.run_schema.fields import TupleKind
+from dmlviz.training.sampling import random_triplets
+
+
+@dataclass(frozen=True)
+class FixedTuples:
+    """Comparisons for the validation loss, the same at every snapshot and for every seed.
+
+    Attributes:
+        rows: The images, as indices into those that snapshots score.
+        labels: Their classes, numbered as the loss has them.
+        tuples: Triplets or pairs of `rows`; None where the loss compares images with classes.
+        kind: Kind of the comparisons.
+        count: Number of the comparisons.
+    """
+
+    rows: np.ndarray = field(repr=False)
+    labels: Tensor = field(repr=False)
+    tuples: Pairs | Triplets | None = field(repr=False)
+    kind: TupleKind
+    count: int
+
+
+def fixed_tuples(config: TrainConfig, labels: np.ndarray) -> FixedTuples | None:
+    """Draw a triplet for each image of a training class: the image, one of its class, one of another class.
+
+    A loss on pairs gets both pairs of each triplet.
+
+    Args:
+        config: The settings.
+        labels: Class IDs of the validation images that snapshots score (n).
+
+    Returns:
+        The comparisons; None for a loss that needs a whole batch or is a sum over its terms, or without labels.
+    """
+    kind = _kind(config)
+    rows = np.flatnonzero(np.isin(labels, config.train_classes))
+    classes, counts = np.unique(labels[rows], return_counts=True)
+    if kind is None or len(classes) < 2 or counts.min() < 2:
+        return None
+    numbered = torch.from_numpy(np.searchsorted(config.train_classes, labels[rows]))
+    if kind == "images":
+        return FixedTuples(rows, numbered, None, kind, len(rows))
+    drawn = next(random_triplets(labels[rows], len(rows), np.random.default_rng(0))).reshape(-1, 3)
+    triplets = Triplets(*torch.from_numpy(np.ascontiguousarray(drawn.T)))
+    if kind == "triplets":
+        return FixedTuples(rows, numbered, triplets, kind, len(drawn))
+    return FixedTuples(rows, numbered, as_pairs(triplets), kind, 2 * len(drawn))
+
+
+def _kind(config: TrainConfig) -> TupleKind | None:
+    if not config.use_labels or config.loss_params.get("reduction") == "sum":
+        return None
+    loss = LOSSES[config.loss]
+    parts = [LOSSES[name] for name, _ in loss.parts(config.loss_params).values()] or [loss]
+    of_images = [part for part in parts if part.compares != "classes"]
+    if not of_images:
+        return None if any(part.needs_pairs for part in parts) else "images"
+    kinds: tuple[TupleKind, ...] = ("triplets", "pairs")
+    return next((kind for kind in kinds if all(kind in part.tuple_kinds for part in of_images)), None)
