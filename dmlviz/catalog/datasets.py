@@ -217,6 +217,19 @@ SAMPLERS = Catalog(
             by_class=True,
         ),
         SamplerSpec(
+            name="anchor_neighbor",
+            aliases=("hierarchical triplet", "hard class mining"),
+            title="Anchor and neighbors",
+            summary="P classes with K images each, in groups of five: an anchor class drawn at random, and the four "
+            "classes that are nearest to it now.",
+            when_to_use="With many more classes than a batch holds, so that a batch is of classes that are easily "
+            "confused: the batches of the hierarchical triplet loss. The distances of the classes are measured anew "
+            "every epoch.",
+            reference="Ge, Huang, Dong, Scott: Deep metric learning with hierarchical triplet loss, ECCV 2018; "
+            "groups of five are our choice",
+            by_class=True,
+        ),
+        SamplerSpec(
             name="random_pairs",
             aliases=("bielski", "siamese net"),
             title="Random pairs",

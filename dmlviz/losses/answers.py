@@ -72,3 +72,14 @@ class LossGround(TypedDict):
 
 
 LossAnswer = LossCurve | LossForces | LossGround
+
+
+class TreeNode(TypedDict):
+    """A node of a class tree: a class, or classes that are merged at a threshold.
+
+    `label` is the class, −1 of several; `height` the threshold, of a class its spread; `children` are earlier nodes.
+    """
+
+    label: int
+    height: float
+    children: list[int]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
+from dmlviz.losses.answers import TreeNode
 from dmlviz.losses.batch import Batch
 from dmlviz.losses.terms import LossParts, SummedTerms, Terms
 from dmlviz.miners.tuples import Pairs, Triplets, as_pairs
@@ -33,6 +34,10 @@ class Loss(nn.Module):
     def class_centers(self) -> Tensor | None:
         """Return the points or directions that the loss pulls the classes to (k × d, one or several each), or None."""
         return None
+
+    def class_tree(self, batch: Batch) -> list[TreeNode]:
+        """Return the tree of classes that the margins follow from, each node after its children; empty if none does."""
+        return []
 
     @property
     def active(self) -> Tensor:

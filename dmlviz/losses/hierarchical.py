@@ -5,12 +5,27 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
+from dmlviz.losses.answers import TreeNode
 from dmlviz.losses.base import Loss
 from dmlviz.losses.batch import Batch
 from dmlviz.losses.registry import REGISTRY
 from dmlviz.losses.terms import Numbers, SummedTerms, Terms
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import l2_normalize
+
+
+def class_distances(embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> Float[Tensor, "c c"]:
+    """Return the mean squared distance of the images of two classes on the sphere, classes ascending.
+
+    On the diagonal an image's distance 0 to itself counts, too.
+    """
+    means = _class_means(l2_normalize(embeddings.detach()).nan_to_num(), *labels.unique(return_inverse=True))
+    return 2 - 2 * means @ means.T
+
+
+def _class_means(x: Float[Tensor, "n d"], names: Int[Tensor, " c"], index: Int[Tensor, " n"]) -> Float[Tensor, "c d"]:
+    size = torch.bincount(index, minlength=len(names)).to(x.dtype)
+    return x.new_zeros(len(names), x.shape[1]).index_add_(0, index, x) / size[:, None]
 
 
 class ClassTree:
@@ -25,7 +40,7 @@ class ClassTree:
         x = l2_normalize(embeddings.detach()).nan_to_num()
         self.names, index = labels.unique(return_inverse=True)
         size = torch.bincount(index, minlength=len(self.names)).to(x.dtype)
-        means = x.new_zeros(len(self.names), x.shape[1]).index_add_(0, index, x) / size[:, None]
+        means = _class_means(x, self.names, index)
         between = means @ means.T
         several = size > 1
         # Of n(n − 1) ordered pairs of unit vectors the mean squared distance is 2 (1 − ‖mean‖²) n / (n − 1).
@@ -43,6 +58,24 @@ class ClassTree:
         known = self.names[place] == labels
         extra = self.merged[place][:, place] - self.spread[place, None]
         return beta + torch.where(known[:, None] & known, extra, 0.0)
+
+    def nodes(self) -> list[TreeNode]:
+        """Return the tree, each node after its children: the classes, then what is merged, the root last."""
+        nodes = [
+            TreeNode(label=label, height=height, children=[])
+            for label, height in zip(self.names.tolist(), self.spread.tolist(), strict=True)
+        ]
+        own = torch.eye(len(nodes), dtype=torch.bool, device=self.merged.device)
+        top = list(range(len(nodes)))  # the node that each class is part of so far
+        for height in self.merged[~own].unique().tolist():
+            for row in ((self.merged <= height) | own).unique(dim=0):
+                members = row.nonzero().flatten().tolist()
+                children = list(dict.fromkeys(top[member] for member in members))
+                if len(children) > 1:
+                    for member in members:
+                        top[member] = len(nodes)
+                    nodes.append(TreeNode(label=-1, height=height, children=children))
+        return nodes
 
 
 def _linked(distances: Float[Tensor, "c c"]) -> Float[Tensor, "c c"]:
@@ -79,6 +112,10 @@ class HierarchicalTriplet(Loss):
     def refresh(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> None:
         """Build the class tree of the whole training set."""
         self.tree = ClassTree(embeddings, labels, self.levels) if len(labels) else None
+
+    def class_tree(self, batch: Batch) -> list[TreeNode]:
+        """Return the tree of the last refresh, or of the batch."""
+        return (self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)).nodes()
 
     def terms(self, batch: Batch) -> Terms | SummedTerms:
         """Return a term for each triplet: of a miner, or all of the batch, summed."""

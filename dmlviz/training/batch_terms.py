@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
+from dmlviz.losses.answers import TreeNode
 from dmlviz.losses.base import Loss
 from dmlviz.losses.batch import Batch
 from dmlviz.losses.terms import SummedTerms, Terms
@@ -31,6 +32,7 @@ class BatchTerms:
         formula, negative_formula, note: See `LossSpec.term`, `negative_term` and `term_note`.
         count: Terms of which the loss is the mean, as in "96 triplets"; empty if it is no such mean, or if some are
             unknown.
+        tree: Tree of the batch's classes, for a loss whose margins follow from one.
         arcs: Arcs of the circle on which each class wins, for a loss with angle margins in two dimensions.
         reason: Reason why there are no terms, in a sentence; empty where there are some.
     """
@@ -43,6 +45,7 @@ class BatchTerms:
     note: str = ""
     count: str = ""
     arcs: list[Arc] = field(default_factory=list)
+    tree: list[TreeNode] = field(default_factory=list)
     reason: str = ""
 
 
@@ -76,6 +79,7 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
             parts = loss.parts(whole)
         terms = _terms([part for part in parts if isinstance(part, Terms)], whole, seer, seen)
         arcs = class_arcs(loss, x)
+        tree = _class_tree(loss, whole, config)
     if seer.spec.compares_dimensions:
         return BatchTerms(terms=[[] for _ in seen.indices], reason=NO_TERMS)
     return BatchTerms(
@@ -85,7 +89,14 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
         note=seer.spec.term_note,
         count=count,
         arcs=arcs,
+        tree=tree,
     )
+
+
+def _class_tree(loss: Loss, whole: Batch, config: TrainConfig) -> list[TreeNode]:
+    """Return the tree with class IDs of the data set; empty for a loss without one."""
+    nodes = loss.class_tree(whole) if config.use_labels else []
+    return [{**node, "label": config.train_classes[node["label"]] if node["label"] >= 0 else -1} for node in nodes]
 
 
 def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss | None:

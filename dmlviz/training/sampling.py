@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.catalog.registry import Registry
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.losses.hierarchical import class_distances
 
 registry = Registry(SAMPLERS)
+GROUP = 5  # classes of an anchor-neighbor group: the anchor and the four nearest to it
 
 
 def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.ndarray]:
@@ -62,6 +65,11 @@ def _shuffled(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator)
 @registry.register("episodes")
 def _episodes(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     return episodes(labels, config.classes_per_batch, config.images_per_class, rng)
+
+
+@registry.register("anchor_neighbor")
+def _anchor_neighbor(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    return AnchorNeighbor(labels, config.classes_per_batch, config.images_per_class, rng)
 
 
 @registry.register("random_pairs")
@@ -118,6 +126,40 @@ def episodes(
         return np.concatenate([rng.choice(members[label], images_per_class, replace=False) for label in classes])
 
     return _repeat(lambda: episode()[None])
+
+
+class AnchorNeighbor(Iterator[np.ndarray]):
+    """Batches of classes that are near each other: random anchor classes, each with its nearest (Ge et al. 2018).
+
+    Groups of `GROUP` classes (the last of fewer) fill a batch of P classes with K random images each, ordered by class.
+    Until `refresh` has told how far the classes are apart, neighbors are random.
+    """
+
+    every = 1
+
+    def __init__(
+        self, labels: np.ndarray, classes_per_batch: int, images_per_class: int, rng: np.random.Generator
+    ) -> None:
+        self.members = _indices_by_class(labels, classes_per_batch, images_per_class)
+        self.classes_per_batch, self.images_per_class, self.rng = classes_per_batch, images_per_class, rng
+        self.distances: np.ndarray | None = None
+
+    def refresh(self, embeddings: Tensor, labels: Tensor) -> None:
+        """Measure the distances of the classes in the space of now."""
+        self.distances = class_distances(embeddings, labels).cpu().numpy()
+
+    def __next__(self) -> np.ndarray:
+        left = self.rng.permutation(len(self.members)).tolist()
+        chosen: list[int] = []
+        while len(chosen) < self.classes_per_batch:
+            anchor = left[0]
+            if self.distances is not None:
+                left.sort(key=lambda label: -1 if label == anchor else self.distances[anchor, label])
+            size = min(GROUP, self.classes_per_batch - len(chosen))
+            chosen += left[:size]
+            left = self.rng.permutation(left[size:]).tolist()
+        images = [self.rng.choice(self.members[label], self.images_per_class, replace=False) for label in chosen]
+        return np.concatenate(images)
 
 
 def random_pairs(labels: np.ndarray, pairs: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

@@ -93,10 +93,11 @@ class Trainer:
         self.optimizer = build_optimizer(config, self.trained, self.loss, unfrozen)
         self.schedule = build_schedule(config, self.optimizer)
         self.steps_per_epoch = max(1, len(self.train_images) // config.effective_batch_size)
-        parts: list[object] = [*self.loss.modules(), self.miner]
+        parts: list[object] = [*self.loss.modules(), self.miner, self.batches]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
         if self.refreshable and (config.views > 1 or config.projection_dim):
-            name = config.miner if isinstance(self.miner, NeedsTrainEmbeddings) else config.loss
+            names = [(config.miner, self.miner), (config.sampler, self.batches)]
+            name = next((name for name, part in names if isinstance(part, NeedsTrainEmbeddings)), config.loss)
             raise UserError(
                 f"{name} looks at all training images by their class, not at views or behind a projection head: train "
                 "with labels, 1 view and no projection head, or choose another."

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from dmlviz import losses, miners
 from dmlviz.errors import UserError
+from dmlviz.losses.hierarchical import ClassTree
 from dmlviz.miners.tuples import Triplets
 from dmlviz.training.refresh import NeedsTrainEmbeddings
 
@@ -152,3 +154,23 @@ def test_classes_far_apart_are_asked_for_more_distance_than_similar_ones():
     merged = loss.tree.merged
     assert merged[0, 1] < merged[0, 2]
     assert merged[0, 2] == merged[1, 2] == merged[2, 0]
+
+
+def test_two_classes_meet_in_the_drawn_tree_where_the_loss_merges_them():
+    random = torch.Generator().manual_seed(3)
+    labels = torch.arange(40) % 8 + 5
+    x = torch.randn(8, 4, generator=random)[labels - 5] + 0.5 * torch.randn(40, 4, generator=random)
+    loss = losses.build("hierarchical_triplet", levels=9)
+    nodes = loss.class_tree(loss.batch(x, labels))
+    tree = ClassTree(x, labels, 9)
+    assert [(node["label"], node["children"]) for node in nodes[:8]] == [(label, []) for label in range(5, 13)]
+    assert [node["height"] for node in nodes[:8]] == tree.spread.tolist()
+    below = []
+    for node in nodes:
+        assert node["label"] == -1 or not node["children"]
+        below.append({node["label"]} if not node["children"] else set().union(*(below[c] for c in node["children"])))
+    assert below[-1] == set(range(5, 13))
+    for i, j in permutations(range(8), 2):
+        meeting = next(node for node, classes in zip(nodes, below, strict=True) if {i + 5, j + 5} <= classes)
+        assert meeting["height"] == tree.merged[i, j].item()
+    assert losses.build("triplet").class_tree(loss.batch(x, labels)) == []

@@ -157,3 +157,11 @@ def test_classes_on_a_circle_keep_gaps_as_wide_as_the_angle_of_the_margin() -> N
             assert width == pytest.approx(math.pi / 2 - margin, abs=0.02)
     assert class_arcs(losses.build("softmax", embedding_dim=2, num_classes=4), weight) == []
     assert class_arcs(losses.build("triplet"), weight) == []
+
+
+def test_the_tree_of_a_batch_names_classes_of_the_data_set():
+    config = TrainConfig(dataset="digits", loss="hierarchical_triplet", held_out_classes=(0, 3))
+    tree = batch_terms(config, recorded(config)).tree
+    assert [node["label"] for node in tree[:5]] == [1, 2, 4, 5, 6]
+    assert tree[-1]["label"] == -1
+    assert batch_terms(TrainConfig(dataset="digits"), recorded(TrainConfig(dataset="digits"))).tree == []

@@ -1,17 +1,21 @@
 """Batches: their composition, that an epoch visits every image, and that a seed decides all."""
 
+import itertools
 from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
+from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.training import sampling
+from dmlviz.training.trainer import Trainer
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -93,6 +97,47 @@ def test_episodes_are_independent_draws_of_p_classes_with_k_images() -> None:
     times = np.bincount(drawn.ravel(), minlength=200)
     assert times.min() > 10
     assert times.std() > 2, "no bookkeeping of who had its turn"
+
+
+def test_anchor_neighbor_batches_are_groups_of_an_anchor_and_the_classes_nearest_to_it() -> None:
+    labels = rng(2).permutation(np.arange(96) % 12)
+    x = rng(3).normal(size=(12, 6))[labels] + 0.3 * rng(4).normal(size=(96, 6))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    apart = np.zeros((12, 12))
+    for p in range(12):
+        for q in range(12):
+            rows = itertools.product(np.flatnonzero(labels == p), np.flatnonzero(labels == q))
+            apart[p, q] = np.mean([((x[i] - x[j]) ** 2).sum() for i, j in rows])
+    sampler = sampling.AnchorNeighbor(labels, 7, 3, rng(5))
+    assert len(next(sampler)) == 21, "neighbors are random until the distances are known"
+    sampler.refresh(torch.tensor(x), torch.tensor(labels))
+    assert np.allclose(sampler.distances, apart)
+    anchors = set()
+    for batch in take(sampler, 50):
+        classes = labels[batch].reshape(7, 3)
+        assert (classes == classes[:, :1]).all(), "class after class"
+        assert len(set(batch)) == 21
+        left = set(range(12))
+        for group in (classes[:5, 0].tolist(), classes[5:, 0].tolist()):
+            anchor, *neighbors = group
+            nearest = sorted(left - {anchor}, key=lambda label: apart[anchor, label])
+            assert neighbors == nearest[: len(neighbors)]
+            left -= set(group)
+            anchors.add(anchor)
+    assert anchors == set(range(12)), "each class is an anchor in turn"
+
+
+def test_the_distances_of_the_classes_are_measured_again_every_epoch() -> None:
+    config = TrainConfig(dataset="digits", loss="hierarchical_triplet", sampler="anchor_neighbor", classes_per_batch=5)
+    trainer = Trainer(config.replace(images_per_class=64), load("digits"), torch.device("cpu"))
+    seen = []
+    for step in range(1, 2 * trainer.steps_per_epoch + 3):
+        trainer.train_step(step)
+        seen.append(trainer.batches.distances.copy())
+    different = {distances.tobytes() for distances in seen}
+    assert len(different) == 3
+    with pytest.raises(UserError, match="anchor_neighbor looks at all training images by their class"):
+        Trainer(config.replace(loss="contrastive", projection_dim=4), load("digits"), torch.device("cpu"))
 
 
 def test_half_of_the_random_pairs_are_positive_and_no_image_is_paired_with_itself() -> None:

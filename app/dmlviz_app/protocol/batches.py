@@ -5,6 +5,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from dmlviz.catalog.pair_thresholds import Distance, PairThresholds
+from dmlviz.losses.answers import TreeNode
 from dmlviz_app.protocol.common import SpriteSheets
 
 
@@ -27,6 +28,7 @@ class BatchTerms(TypedDict):
     note: str
     count: str
     arcs: list[ClassArc]
+    tree: list[TreeNode]
     reason: str
 
 

@@ -9,6 +9,7 @@ import type { LoadedBatch } from "./batch.ts";
 import { BatchCanvas } from "./batchCanvas.ts";
 import { BatchLoader } from "./batchLoader.ts";
 import { BatchTooltip } from "./batchTooltip.ts";
+import { drawTree } from "./classTree.ts";
 import { ComparisonChoice } from "./comparisonChoice.ts";
 import { DifficultyLegend } from "./difficultyLegend.ts";
 import { DistanceMatrix, shades, type Pair } from "./distanceMatrix.ts";
@@ -26,6 +27,11 @@ import { StepSlider } from "./stepSlider.ts";
 import { termDetail } from "./termDetail.ts";
 
 const MEASURES = { euclidean: "Euclidean distance", sqeuclidean: "squared distance", cosine: "(1 − cosine)" };
+
+const TREE_CAPTION =
+  "The class tree of this batch, in squared distances. A dot is the spread of a class, the mean distance within it. Where " +
+  "two lines meet is d_H: the margin of their triplets is β + d_H − spread. In training the tree is that of all training " +
+  "images, built anew every epoch.";
 
 export class BatchView {
   private draw = onAnimationFrame(() => this.render());
@@ -52,6 +58,7 @@ export class BatchView {
   private ramp = h("i");
   private most = h("span"); // the greatest distance
   private term = h("div", "term");
+  private tree = h("div", "tree");
   private message = h("p", "message");
   private body: HTMLElement;
   readonly node: HTMLElement;
@@ -74,7 +81,14 @@ export class BatchView {
       h("div", { class: "box" }, this.matrix.canvas, scale),
     );
     const side = h("div", { class: "words" }, ...this.player.nodes, this.words, this.legend.node);
-    this.body = h("div", { class: "body" }, h("div", { class: "top" }, pictures, side), this.term, this.tooltip.node);
+    this.body = h(
+      "div",
+      { class: "body" },
+      h("div", { class: "top" }, pictures, side),
+      this.term,
+      this.tree,
+      this.tooltip.node,
+    );
     this.node = h("div", { class: "batch" }, this.slider.node, this.message, this.body);
     this.watcher.observe(this.node);
   }
@@ -190,6 +204,16 @@ export class BatchView {
     if (key === this.shownTerm) return;
     this.shownTerm = key;
     this.term.replaceChildren(...(chosen === null ? [] : termDetail(batch, chosen, positive, negative)));
+    this.drawTree(batch, theme);
+  }
+
+  private drawTree(batch: LoadedBatch, theme: Theme): void {
+    const { chosen } = this.choice;
+    const row = chosen === null || batch.tuples.kind !== "triplets" ? [] : batch.rows[chosen];
+    const classes = row.length ? [batch.labels[row[0]], batch.labels[row[2]]] : [];
+    const colors = classColors(batch.classes.length, theme.dark);
+    const picture = batch.terms && drawTree(batch.terms.tree, batch.classes, colors, classes);
+    this.tree.replaceChildren(...(picture ? [h("p", "note", TREE_CAPTION), picture] : []));
   }
 
   private hoverImage(image: number | null, event?: PointerEvent): void {

@@ -19,6 +19,7 @@ import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_ex
 import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
 import { meaningsOf } from "../../src/batch_explorer/difficultyLegend.ts";
 import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
+import { leavesOf } from "../../src/batch_explorer/classTree.ts";
 import { termsOf, termValues } from "../../src/batch_explorer/lossTerms.ts";
 import { figure, formulasOf, sentenceOf } from "../../src/batch_explorer/termFormula.ts";
 import { close } from "../helpers.js";
@@ -124,6 +125,7 @@ const TERMS = {
   note: "One of <negatives> negatives.",
   count: "2 triplets",
   arcs: [],
+  tree: [],
   reason: "",
 };
 
@@ -332,4 +334,11 @@ test("of questions asked while one is open only the last is asked, each once", a
       ["a", "c"],
     ],
   );
+});
+
+test("a class tree draws its classes in the order in which they are merged", () => {
+  const leaf = (label) => ({ label, height: 0.1, children: [] });
+  const tree = [leaf(4), leaf(7), leaf(9), { label: -1, height: 1, children: [0, 2] }];
+  tree.push({ label: -1, height: 2, children: [3, 1] });
+  assert.deepEqual(leavesOf(tree), [[4], [7], [9], [4, 9], [4, 9, 7]]);
 });
