@@ -71,8 +71,8 @@ def test_every_field_changes_the_id() -> None:
         "backbone_rate": 0.5,
         "mixed_precision": True,
     }
-    # Of a data set of features, see tests/nets/test_fine_tuning.py; of a net with batch normalization, see below.
-    elsewhere = {"unfrozen_blocks", "frozen_batch_norm"}
+    # Tested where there is what they need: tests/nets/test_fine_tuning.py, below, tests/training/test_second_labels.py.
+    elsewhere = {"unfrozen_blocks", "frozen_batch_norm", "second_labels"}
     assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"} - elsewhere
     ids = [config.replace(**{name: value}).id for name, value in changes.items()]
     assert len({config.id, *ids}) == len(ids) + 1

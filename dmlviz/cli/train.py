@@ -48,7 +48,7 @@ PANELS = {
         *("use_labels", "views", "augmentation"),
     ),
     "Net": ("net", "embedding_dim", "normalize", "projection_dim", "unfrozen_blocks", "frozen_batch_norm"),
-    "Loss and miner": ("loss", "loss_params", "miner", "miner_params"),
+    "Loss and miner": ("loss", "loss_params", "second_labels", "miner", "miner_params"),
     "Optimizer": (
         *("optimizer", "learning_rate", "loss_learning_rate", "backbone_rate", "schedule", "momentum", "weight_decay"),
         "mixed_precision",

@@ -1,6 +1,7 @@
 """The settings of a training."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
@@ -12,7 +13,7 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
-from dmlviz.catalog.parameters import brief
+from dmlviz.catalog.parameters import LossSpec, brief
 from dmlviz.config.base import Config
 from dmlviz.config.notes import views_note
 from dmlviz.config.training_checks import (
@@ -20,6 +21,7 @@ from dmlviz.config.training_checks import (
     check_classes,
     check_features,
     check_sampler,
+    check_second_labels,
     check_space,
     check_views,
 )
@@ -118,6 +120,11 @@ class TrainConfig(Config):
 
     loss: str = Field("nt_xent", description="loss function")
     loss_params: dict[str, Any] = Field(default_factory=dict, description="loss parameters")
+    second_labels: str = Field(
+        "",
+        pattern="^[a-z_]{0,40}$",
+        description="labels that the second loss of a sum sees, e.g. model of identities (default: the classes)",
+    )
     miner: str | None = Field(None, description="miner (default: all pairs or triplets of the batch)")
     miner_params: dict[str, Any] = Field(default_factory=dict, description="miner parameters")
 
@@ -166,7 +173,7 @@ class TrainConfig(Config):
     optional_settings: ClassVar[frozenset[str]] = frozenset(
         {
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
-            *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm"),
+            *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm", "second_labels"),
         }
     )
 
@@ -174,6 +181,20 @@ class TrainConfig(Config):
     def loss_dim(self) -> int:
         """Dimensions of what the loss sees: the embedding, or the projection head's output."""
         return self.projection_dim or self.embedding_dim
+
+    @property
+    def loss_spec(self) -> LossSpec:
+        """The spec of the loss with its parameters; a sum's second loss takes no tuples where it sees other labels."""
+        spec = LOSSES[self.loss].for_params(self.loss_params)
+        if not self.second_labels or not spec.parts(self.loss_params):
+            return spec
+        return replace(spec, tuple_kinds=LOSSES[self.class_losses["a"][0]].tuple_kinds)
+
+    @property
+    def class_losses(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Name and parameters of the losses of a sum that see the classes, by side; empty for a loss that is no sum."""
+        parts = LOSSES[self.loss].parts(self.loss_params)
+        return {side: part for side, part in parts.items() if side == "a" or not self.second_labels}
 
     @property
     def effective_batch_size(self) -> int:
@@ -220,6 +241,8 @@ class TrainConfig(Config):
             fields.pop("miner_params", None)
         if changes.get("miner", self.miner) != self.miner:
             fields.pop("miner_params", None)
+        if {"loss", "dataset"} & changes.keys():
+            fields.pop("second_labels", None)
         if self.frozen_batch_norm and "frozen_batch_norm" not in changes:
             trained = {**fields, **changes}
             net, blocks = trained.get("net", self.net), trained.get("unfrozen_blocks", self.unfrozen_blocks)
@@ -287,16 +310,14 @@ class TrainConfig(Config):
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
-        loss, miner = (
-            LOSSES[self.loss].for_params(self.loss_params),
-            MINERS[self.miner] if self.miner is not None else None,
-        )
+        loss, miner = self.loss_spec, MINERS[self.miner] if self.miner is not None else None
         for catalog, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
             _ = catalog[name]
         check_classes(self)
         check_features(self)
         if "classes_per_batch" not in self.model_fields_set:
             object.__setattr__(self, "classes_per_batch", self._default_classes_per_batch)
+        check_second_labels(self, loss)
         check_sampler(self, loss)
         check_views(self, loss)
         if miner is None and self.miner_params:

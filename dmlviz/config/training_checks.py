@@ -77,6 +77,26 @@ def check_features(config: "TrainConfig") -> None:
         )
 
 
+def check_second_labels(config: "TrainConfig", loss: LossSpec) -> None:
+    """Refuse second labels without a second loss, that the data set does not have, or beside unused labels."""
+    if not config.second_labels:
+        return
+    roles = DATASETS[config.dataset].roles
+    if not loss.parts(config.loss_params):
+        raise UserError(
+            f"Second labels are for the second loss of a sum; got {config.second_labels} for {loss.name}: use "
+            "weighted_sum, or no second_labels."
+        )
+    if config.second_labels not in roles:
+        known = f"one of {', '.join(roles)}" if roles else "none, or another data set"
+        raise UserError(
+            f"{config.dataset} has {'the labels ' + ', '.join(roles) if roles else 'no second labels'}; got "
+            f"{config.second_labels}: use {known}."
+        )
+    if not config.use_labels:
+        raise UserError("Second labels are labels; got use_labels = false: use no second_labels, or labels.")
+
+
 def check_sampler(config: "TrainConfig", loss: LossSpec) -> None:
     """Refuse a sampler that makes tuples the loss does not take, or a miner beside it."""
     sampler = SAMPLERS[config.sampler]

@@ -13,11 +13,18 @@ __all__ = ["LOSSES", "build"]
 
 
 def build(
-    name: str, *, embedding_dim: int | None = None, num_classes: int | None = None, seed: int = 0, **params: Any
+    name: str,
+    *,
+    embedding_dim: int | None = None,
+    num_classes: int | None = None,
+    num_second_classes: int | None = None,
+    seed: int = 0,
+    **params: Any,
 ) -> "Loss":
     """Return the loss `name` as a module: `loss(embeddings, labels, tuples=None) -> scalar`, its `.active` beside it.
 
     `embedding_dim` and `num_classes` are for losses with weights of their own, which `seed` draws.
+    `num_second_classes` is for a sum whose second loss sees labels of its own (`LabeledBatch.add_labels`).
     `reduction="none"` gives a vector of the loss's terms instead of a scalar; it is for study, so no declaration
     offers it. Raises UserError.
     """
@@ -32,6 +39,8 @@ def build(
     for needed, given in (("num_classes", num_classes), ("embedding_dim", embedding_dim)):
         if declaration.needs_classes and given is None:
             raise UserError(f"{name} owns weights for each class; got no {needed}: pass {needed} to build.")
+    if num_second_classes is not None:
+        values["num_second_classes"] = num_second_classes
     loss: Loss = _implementations()[name](embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, **values)
     loss.declaration = declaration
     return loss

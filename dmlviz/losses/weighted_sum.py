@@ -14,17 +14,22 @@ from dmlviz.ops.labeled_batch import LabeledBatch
 
 @REGISTRY.register("weighted_sum")
 class WeightedSum(Loss):
-    """w₁ L_a + w₂ L_b. A miner's tuples go to whichever of the two takes them."""
+    """w₁ L_a + w₂ L_b. A miner's tuples go to whichever of the two takes them, but to no loss with second labels."""
 
-    def __init__(self, *, a: Any, b: Any, weights: list[float], **sizes: Any) -> None:
+    def __init__(
+        self, *, a: Any, b: Any, weights: list[float], num_second_classes: int | None = None, **sizes: Any
+    ) -> None:
         super().__init__()
-        self.a, self.b = (build(name, **sizes, **params) for name, params in map(LossChoice.split, (a, b)))
+        (first, own), (second, others) = map(LossChoice.split, (a, b))
+        self.a = build(first, **sizes, **own)
+        self.has_own_labels = num_second_classes is not None
+        self.b = build(second, **{**sizes, "num_classes": num_second_classes or sizes["num_classes"]}, **others)
         self.weights = weights
 
     def class_centers(self) -> Tensor | None:
-        """Return those of the first of the two that has any."""
+        """Return those of the first of the two that has any; second labels are no classes."""
         first = self.a.class_centers()
-        return self.b.class_centers() if first is None else first
+        return self.b.class_centers() if first is None and not self.has_own_labels else first
 
     @property
     def active(self) -> Tensor:
@@ -40,7 +45,11 @@ class WeightedSum(Loss):
         """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
         self._accepted(tuples)
         kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
+        batches = [
+            (self.a, shared, tuples),
+            (self.b, shared.second or shared, tuples if shared.second is None else None),
+        ]
         first, second = (
-            loss.compute(shared, tuples if kind in loss.declaration.tuple_kinds else None) for loss in (self.a, self.b)
+            loss.compute(batch, own if kind in loss.declaration.tuple_kinds else None) for loss, batch, own in batches
         )
         return self.weights[0] * first + self.weights[1] * second

@@ -34,6 +34,12 @@ class LabeledBatch:
     def __init__(self, embeddings: Any, labels: Any) -> None:
         self.embeddings, self.labels = _check(embeddings, labels)
         self._matrices: dict[str, Tensor] = {}
+        self.second: LabeledBatch | None = None
+
+    def add_labels(self, labels: Any) -> None:
+        """Add second labels: `second` is the batch with these, and the same matrices."""
+        self.second = LabeledBatch(self.embeddings, labels)
+        self.second._matrices = self._matrices
 
     def __len__(self) -> int:
         return len(self.labels)

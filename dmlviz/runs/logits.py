@@ -48,17 +48,16 @@ def _class_weights(run: Run) -> ClassWeights:
     from safetensors.torch import load_file
 
     config = run.config
+    side = "a." if config.second_labels else ""  # the other loss scores no classes
+    kind, params = config.class_losses["a"] if side else (config.loss, config.loss_params)
     loss = losses.build(
-        config.loss,
-        embedding_dim=config.embedding_dim,
-        num_classes=len(config.train_classes),
-        seed=config.seed,
-        **config.loss_params,
+        kind, embedding_dim=config.embedding_dim, num_classes=len(config.train_classes), seed=config.seed, **params
     )
     path = run.path / LOSS_WEIGHTS
     try:
         with regular_path(path) as name:
-            loss.load_state_dict(load_file(name))
+            stored = load_file(name)
+        loss.load_state_dict({key.removeprefix(side): value for key, value in stored.items() if key.startswith(side)})
     except (SafetensorError, RuntimeError, OSError):
         raise DamagedFileError(path, "it does not hold the weights of this run's loss") from None
     for part in loss.modules():

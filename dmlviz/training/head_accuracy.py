@@ -38,8 +38,8 @@ def head_accuracy(
 
 
 def _losses(config: TrainConfig) -> list[tuple[str, str, Mapping[str, object]]]:
-    """Return the config's loss, or those that it sums, each with the prefix of its weights."""
-    parts = LOSSES[config.loss].parts(config.loss_params)
+    """Return the config's loss, or those of its sum that see the classes, each with the prefix of its weights."""
+    parts = config.class_losses
     if not parts:
         return [("", config.loss, config.loss_params)]
     return [(f"{side}.", name, params) for side, (name, params) in parts.items()]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from dmlviz import losses, metrics, miners, nets
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, stratified_subset
+from dmlviz.data import Dataset, Split, stratified_subset
 from dmlviz.errors import UserError
 from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
@@ -69,6 +69,7 @@ class Trainer:
         self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.
         self.labels = torch.from_numpy(np.searchsorted(config.train_classes, self.train_images.labels)).to(device)
+        self.second_labels = self._second_labels(config, data.train, split.train)
         self.augmentation = self._augmentation(config, data)
         self.classes = np.array(config.train_classes)
         self.precision = Precision(device, config.mixed_precision)
@@ -84,6 +85,7 @@ class Trainer:
             config.loss,
             embedding_dim=config.loss_dim,
             num_classes=len(config.train_classes),
+            num_second_classes=None if self.second_labels is None else int(self.second_labels.max()) + 1,
             seed=config.seed,
             **config.loss_params,
         )
@@ -121,6 +123,17 @@ class Trainer:
             seed=config.seed,
         )
 
+    def _second_labels(self, config: TrainConfig, train: Split, rows: np.ndarray) -> Tensor | None:
+        """Return the second labels of the training images, numbered from 0, if the config wants some."""
+        if not config.second_labels:
+            return None
+        if config.second_labels not in train.roles:
+            raise UserError(
+                f"The images of {config.dataset} came without {config.second_labels}: use no second_labels."
+            )
+        _, numbers = np.unique(train.roles[config.second_labels][rows], return_inverse=True)
+        return torch.from_numpy(numbers).to(self.device)
+
     @staticmethod
     def _augmentation(config: TrainConfig, data: Dataset) -> Augmentation | None:
         if not config.augmentation:
@@ -155,6 +168,8 @@ class Trainer:
         with self.precision.autocast():
             embeddings = self.trained(inputs)
         batch = LabeledBatch(embeddings.float(), labels)
+        if self.second_labels is not None:
+            batch.add_labels(self.second_labels[indices])
         tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(batch, tuples)
         with torch.no_grad():

@@ -51,7 +51,7 @@ class ComparingLoss:
     @classmethod
     def from_config(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
         """Return the loss of a config; of a weighted sum the part that takes the batch's tuples."""
-        parts = LOSSES[config.loss].parts(config.loss_params)
+        parts = config.class_losses
         if not parts:
             return cls(config.loss, config.loss_params, batch.loss_weights)
         kind = "pairs" if batch.pairs is not None else "triplets" if batch.triplets is not None else None

@@ -40,7 +40,7 @@ def templates(run: Run) -> Templates | None:
     if not path.exists():
         return None
     stamp = of_loss.stat().st_mtime_ns if of_loss.exists() else 0
-    return _templates(run.path, run.config.dataset, path.stat().st_mtime_ns, stamp)
+    return _templates(run.path, run.config.dataset, path.stat().st_mtime_ns, 0 if run.config.second_labels else stamp)
 
 
 @lru_cache(maxsize=16)

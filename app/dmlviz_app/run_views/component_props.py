@@ -116,7 +116,7 @@ def inspector_data(run_view: RunView) -> InspectorProps:
 def _has_class_scores(run_view: RunView) -> bool:
     """Return whether the loss has class weights that the run keeps."""
     config = run_view.run.config
-    specs = [LOSSES[name] for name, _ in LOSSES[config.loss].parts(config.loss_params).values()]
+    specs = [LOSSES[name] for name, _ in config.class_losses.values()]
     has_weights = any(spec.needs_classes for spec in specs or [LOSSES[config.loss]])
     return has_weights and run_view.complete and (run_view.run.path / LOSS_WEIGHTS).exists()
 

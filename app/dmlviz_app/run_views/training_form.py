@@ -92,6 +92,10 @@ _PRECISION_HELP = (
     "Mixed: the net computes with 16-bit numbers, weights and losses keep 32. Faster on a GPU and on processors with "
     "instructions for bfloat16; slower on others."
 )
+_SECOND_HELP = (
+    "Two branches on one embedding, as for vehicles: loss a sees the identity, loss b a second label, say "
+    "the model. The miner chooses for loss a alone."
+)
 _NORM_HELP = (
     "Frozen: statistics and weights of batch normalization stay as they are at the start. Meant for a pretrained "
     "backbone; a net that begins untrained has no normalization then."
@@ -136,10 +140,14 @@ class _Form:
         self.pick("loss", "Loss", list(LOSSES), lambda name: f"{LOSSES[name].title} · {LOSSES[name].family}")
         _explanation(spec)
         parameters(self.ui, "loss", spec, self.config.loss_params)
+        roles = [role for role in DATASETS[self.config.dataset].roles if role != "query"]
+        if roles and spec.parts({}):
+            titles = {"": "The classes", **{role: role.capitalize() for role in roles}}
+            self.pick("second_labels", "Labels of loss b", list(titles), titles.__getitem__, help=_SECOND_HELP)
 
     def miner(self) -> None:
         """Render the miner, if the loss takes tuples."""
-        accepts = LOSSES[self.config.loss].for_params(self.config.loss_params).tuple_kinds
+        accepts = self.config.loss_spec.tuple_kinds
         miners = [name for name, miner in MINERS.items() if miner.tuple_kind in accepts]
         if not miners:
             return

@@ -10,7 +10,7 @@ from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import nets_for
+from dmlviz.catalog.nets import has_batch_norm, nets_for
 from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
@@ -136,6 +136,12 @@ class TrainingDraft:
                 or (unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
             ),
             "net": lambda name: name not in nets_for(dataset),
+            "second_labels": lambda role: role not in dataset.roles or not self._loss().parts({}),
+            "frozen_batch_norm": lambda _: (
+                not has_batch_norm(
+                    dataset, self.settings.get("net", nets_for(dataset)[0]), self.settings.get("unfrozen_blocks", 0)
+                )
+            ),
             "unfrozen_blocks": lambda count: count > blocks_of(dataset),
             "backbone_rate": lambda _: not blocks_of(dataset),
             "views": lambda count: count < 2 if unlabeled else count > 1 and takes_features(),

@@ -219,6 +219,7 @@ def setting_badges(run: Run) -> list[str]:
         *(["augmented"] if config.augmentation else []),
         *([f"{config.projection_dim}-d head"] if config.projection_dim else []),
         *([f"unfrozen blocks: {config.unfrozen_blocks}"] if config.unfrozen_blocks else []),
+        *([f"second labels: {config.second_labels}"] if config.second_labels else []),
         *(["batch norm frozen"] if config.frozen_batch_norm else []),
         *(["mixed precision"] if config.mixed_precision else []),
         *([f"seed {config.seed}"] if config.seed else []),

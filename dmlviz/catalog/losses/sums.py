@@ -72,10 +72,11 @@ def sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
         summary="Two losses at once, weighted: distances from one, class borders from the other.",
         when_to_use="When distances should be shaped by one loss while another keeps the classes apart, as in face "
         "verification with known people. Choose the weights so that both still fall: the larger one silences"
-        " the other.",
+        " the other. The second loss may see labels of its own: on Identities the model, beside the identity.",
         formula=r"w_1\,L_a + w_2\,L_b",
         reference="Sun, Chen, Wang, Tang: Deep learning face representation by joint identification-verification "
-        "(DeepID2), NeurIPS 2014; Bell, Bala: Learning visual similarity for product design, SIGGRAPH 2015",
+        "(DeepID2), NeurIPS 2014; Bell, Bala: Learning visual similarity for product design, SIGGRAPH 2015; "
+        "with labels for each of the two: Liu, Tian, Yang, Pang, Huang: Deep relative distance learning, CVPR 2016",
         losses=catalog,
         parameters=(
             side("a", "contrastive", "the first loss; training follows its recommendations"),
