@@ -50,7 +50,7 @@ FACES: dict[tuple[str, str], dict[str, tuple[float | None, ...]]] = {
         "SphereFace": (99.42, 95.0, None),
     },
     ("Wang 2018", COSFACE): {
-        "A-softmax, features normalized": (99.32, 95.4, None),
+        "normalized A-softmax": (99.32, 95.4, None),
         "CosFace": (99.33, 96.1, None),
     },
     ("Deng 2019", ARCFACE): {

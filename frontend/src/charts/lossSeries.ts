@@ -14,7 +14,7 @@ export interface LossSeries {
   points: LossPoint[];
   /** The loss on the fixed tuples of validation images, at the snapshots; empty where there are none. */
   validation: LossPoint[];
-  /** What these are, as in "600 triplets"; empty where there are none. */
+  /** What these are, as in "600 fixed triplets"; empty where there are none. */
   compared: string;
   /** The steps that have a frame. */
   frames: number[];
@@ -45,7 +45,7 @@ export function addLoss(losses: LossSeries, event: StreamEvent): boolean {
       if (!("steps" in event)) return true;
       losses.total = event.steps;
       losses.compared = event.validation_tuples
-        ? counted(event.validation_tuples, (event.tuple_kind ?? "triplets").slice(0, -1))
+        ? counted(event.validation_tuples, `fixed ${(event.tuple_kind ?? "triplets").slice(0, -1)}`)
         : "";
       return true;
     case "step":

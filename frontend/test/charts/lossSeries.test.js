@@ -40,7 +40,7 @@ test("a validation loss has a point for each snapshot and the end, and belongs t
     { step: 0, loss: 2 },
     { step: 20, loss: 0.1 },
   ]);
-  assert.equal(losses.compared, "1,200 pairs");
+  assert.equal(losses.compared, "1,200 fixed pairs");
   assert.deepEqual(rangeOf(losses.points, losses.validation), [0.1, 2], "no point of it leaves the picture");
   assert.equal(run({ event: "started", steps: 20 }, snapshot(0)).compared, "");
 });

@@ -179,7 +179,6 @@ class LossCurve {
     setAttributes(this.raw, { d: pathOf(downsample(losses.points).map(place)) });
     setAttributes(this.mean, { d: pathOf(downsample(smooth).map(place)) });
     setAttributes(this.validation, { d: pathOf(losses.validation.map(place)) });
-    this.drawCaption();
     this.grid.replaceChildren(
       ...(losses.points.length ? ticks(low, high) : []).flatMap((tick) => [
         svg("line", { x1: PADDING.left, x2: width - PADDING.right, y1: y(tick), y2: y(tick) }),
@@ -205,6 +204,7 @@ class LossCurve {
     });
     setAttributes(this.chart, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": Math.round(here) });
     this.drawReadout(this.dragged ?? this.hover ?? here, smooth);
+    this.drawCaption(this.dragged ?? this.hover ?? here);
     setData(this.root, {
       ready: true,
       run: this.run,
@@ -223,17 +223,17 @@ class LossCurve {
   }
 
   // The two lines are of other images and of other comparisons, so that their levels may differ.
-  private drawCaption(): void {
+  private drawCaption(step: number): void {
     const { validation, compared } = this.losses;
-    const last = validation.at(-1);
-    this.caption.hidden = !last;
-    if (!last) return;
+    const point = pointAt(validation, step);
+    this.caption.hidden = !point;
+    if (!point) return;
     this.caption.replaceChildren(
-      "Dashed: ",
-      h("strong", null, last.loss.toPrecision(3)),
-      ` on ${compared}, validation`,
+      "Dashed: validation loss ",
+      h("strong", null, point.loss.toPrecision(3)),
+      ` of ${compared}`,
     );
-    this.caption.title = `Validation loss: ${compared} of validation images, which are in no batch. Drawn at random once, the same at every snapshot and for every seed; no miner chooses among them, so compare the direction of the two lines rather than their height.`;
+    this.caption.title = `The loss of ${compared} of validation images, which are in no batch: drawn at random once, the same at every snapshot and for every seed. No miner chooses among them, so compare the direction of the two lines rather than their height.`;
   }
 
   // What online selection gains: many terms from the embeddings of one batch, at nearly the same speed.
