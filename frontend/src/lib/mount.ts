@@ -1,5 +1,6 @@
 // A component lives in its parent element from its first drawing until it is taken away.
 import { h } from "./dom.ts";
+import shared from "./panel.css";
 
 /** Arguments of Streamlit's call of a component. */
 export interface ComponentArguments<Data> {
@@ -29,7 +30,7 @@ export function mount<C extends Component>(
 ): () => void {
   let here = mounted.get(parent);
   if (!here) {
-    const sheet = h("style", null, style);
+    const sheet = h("style", null, shared + style);
     parent.append(sheet);
     here = { component: make(parent), sheet };
     mounted.set(parent, here);
