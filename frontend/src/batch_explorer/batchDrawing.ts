@@ -1,4 +1,5 @@
 // Draws a batch: its margins, comparisons, forces, images and class vectors, each onto the same canvas.
+import { circle, line } from "../lib/canvas.ts";
 import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
 import type { BatchStage } from "./batchStage.ts";
 import { type Line, pickLines, type Shown, STROKES } from "./difficultyStyles.ts";
@@ -70,8 +71,7 @@ export function drawBackground(context: Context, stage: BatchStage, { theme, col
   const radius = stage.scale * Math.hypot(centers.places[0] - origin[0], centers.places[1] - origin[1]);
   context.strokeStyle = css(theme.text, 0.12);
   context.lineWidth = 1;
-  context.beginPath();
-  context.arc(x, y, radius, 0, 2 * Math.PI);
+  circle(context, x, y, radius);
   context.stroke();
   for (const { row, start, end } of terms.arcs) {
     context.strokeStyle = css(colors[centers.labels[row]], 0.35);
@@ -109,10 +109,7 @@ export function drawComparisons(context: Context, stage: BatchStage, view: Canva
       context.strokeStyle = css(together ? view.positive : view.negative, own ? 1 : stroke.alpha * faint * left);
       context.lineWidth = own ? stroke.width + 1.4 : stroke.width;
       context.setLineDash(stroke.dash);
-      context.beginPath();
-      context.moveTo(...from);
-      context.lineTo(...to);
-      context.stroke();
+      line(context, from, to);
       lines.push([index, ...from, ...to]);
     }
   }
@@ -128,8 +125,7 @@ export function drawMargin(context: Context, stage: BatchStage, chosen: number, 
     context.strokeStyle = what === "margin" ? css(negative, 0.8) : css(theme.text, 0.35);
     context.setLineDash(what === "margin" ? [4, 3] : []);
     context.lineWidth = 1;
-    context.beginPath();
-    context.arc(x, y, radius * stage.scale, 0, 2 * Math.PI);
+    circle(context, x, y, radius * stage.scale);
     context.stroke();
   }
   context.setLineDash([]);
@@ -162,8 +158,7 @@ export function drawPoints(
     const quiet = of.length && !of.includes(i) && !involved.includes(i);
     context.globalAlpha = quiet ? 0.4 : 1;
     context.fillStyle = css(colors[stage.b.labels[i]]);
-    context.beginPath();
-    context.arc(x, y, involved.includes(i) ? 5.5 : 3.6, 0, 2 * Math.PI);
+    circle(context, x, y, involved.includes(i) ? 5.5 : 3.6);
     context.fill();
     context.lineWidth = involved.includes(i) || i === hover ? 1.8 : 0.8;
     context.strokeStyle = involved.includes(i) || i === hover ? css(theme.text) : css(theme.background, 0.8);
@@ -208,10 +203,7 @@ function arrow(context: Context, x: number, y: number, dx: number, dy: number): 
   const length = Math.hypot(dx, dy);
   const [ux, uy] = [dx / length, dy / length];
   const head = Math.min(5, length * 0.5);
-  context.beginPath();
-  context.moveTo(x, y);
-  context.lineTo(x + dx - ux * head, y + dy - uy * head);
-  context.stroke();
+  line(context, [x, y], [x + dx - ux * head, y + dy - uy * head]);
   context.beginPath();
   context.moveTo(x + dx, y + dy);
   context.lineTo(x + dx - ux * head - uy * head * 0.6, y + dy - uy * head + ux * head * 0.6);

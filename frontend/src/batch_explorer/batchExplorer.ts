@@ -4,20 +4,11 @@ import type { Source } from "../protocol.ts";
 import { RunSubscription } from "../charts/runSubscription.ts";
 import { h, setData } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
-import { mount, type ComponentArguments } from "../lib/mount.ts";
+import { component } from "../lib/mount.ts";
 import { readTheme } from "../lib/theme.ts";
 import style from "./batchExplorer.css";
 import { BatchView } from "./batchView.ts";
 import { DistanceHistogram } from "./distanceHistogram.ts";
-
-export default function ({ parentElement, data }: ComponentArguments<Source>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new Accordion(parent, data),
-    (drawers) => drawers.update(data),
-  );
-}
 
 /** A drawer. */
 interface DrawerView {
@@ -59,6 +50,8 @@ class Accordion {
   }
 }
 
+export default component(style, Accordion);
+
 /** A button and the panel that it opens, with a view in it from the first time on. */
 class AccordionSection {
   readonly button: HTMLElement;
@@ -74,7 +67,7 @@ class AccordionSection {
     private source: Source,
     private make: () => DrawerView,
   ) {
-    this.button = h("button", { type: "button", "aria-expanded": "false", click: () => this.toggle() }, title);
+    this.button = h("button", { "aria-expanded": "false", click: () => this.toggle() }, title);
   }
 
   update(source: Source): void {

@@ -17,13 +17,13 @@ export class BatchTooltip {
   /** Show one image, or two with their distance; `marks` are those of the distance matrix. */
   show(b: LoadedBatch, images: number[], marks: Uint8Array, event: PointerEvent, within: HTMLElement): void {
     const tiles = images.map((image) => {
-      const tile = h("span", { class: "tile" });
+      const tile = h("span", "tile");
       Object.assign(tile.style, tileStyle(b.sheet, image, TILE_PX));
       return tile;
     });
     this.node.hidden = false;
     this.node.replaceChildren(
-      h("div", { class: "tiles" }, ...tiles),
+      h("div", "tiles", ...tiles),
       h("span", {}, images.length === 1 ? aboutImage(b, images[0]) : aboutPair(b, images[0], images[1], marks)),
     );
     const box = within.getBoundingClientRect();

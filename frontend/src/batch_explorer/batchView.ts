@@ -73,23 +73,16 @@ export class BatchView {
   private shownTerm = "";
 
   constructor() {
-    const scale = h("p", { class: "scale" }, "0", this.ramp, this.most);
+    const scale = h("p", "scale", "0", this.ramp, this.most);
     const pictures = h(
       "div",
-      { class: "pictures" },
-      h("div", { class: "box" }, this.canvas.canvas),
-      h("div", { class: "box" }, this.matrix.canvas, scale),
+      "pictures",
+      h("div", "box", this.canvas.canvas),
+      h("div", "box", this.matrix.canvas, scale),
     );
-    const side = h("div", { class: "words" }, ...this.player.nodes, this.words, this.legend.node);
-    this.body = h(
-      "div",
-      { class: "body" },
-      h("div", { class: "top" }, pictures, side),
-      this.term,
-      this.tree,
-      this.tooltip.node,
-    );
-    this.node = h("div", { class: "batch" }, this.slider.node, this.message, this.body);
+    const side = h("div", "words", ...this.player.nodes, this.words, this.legend.node);
+    this.body = h("div", "body", h("div", "top", pictures, side), this.term, this.tree, this.tooltip.node);
+    this.node = h("div", "batch", this.slider.node, this.message, this.body);
     this.watcher.observe(this.node);
   }
 

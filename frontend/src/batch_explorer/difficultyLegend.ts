@@ -44,7 +44,6 @@ export class DifficultyLegend {
       h(
         "button",
         {
-          type: "button",
           "aria-pressed": "true",
           click: () => {
             this.shown = this.shown.map((on, i) => (i === k ? !on : on));
@@ -57,7 +56,7 @@ export class DifficultyLegend {
         this.means[k],
       ),
     );
-    this.node = h("div", { class: "strokes" }, ...this.rows.toReversed(), this.sides);
+    this.node = h("div", "strokes", ...this.rows.toReversed(), this.sides);
   }
 
   show(b: LoadedBatch): void {

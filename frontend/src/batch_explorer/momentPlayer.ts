@@ -8,12 +8,10 @@ export class MomentPlayer {
   /** Start of the moment; null: it is over. */
   private since: number | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private buttons = MOMENTS.map((name, moment) =>
-    h("button", { type: "button", click: () => this.choose(moment) }, name),
-  );
-  private play = h("button", { type: "button", class: "play", click: () => this.toggle() }, "Slow motion");
+  private buttons = MOMENTS.map((name, moment) => h("button", { click: () => this.choose(moment) }, name));
+  private play = h("button", { class: "play", click: () => this.toggle() }, "Slow motion");
   readonly nodes = [
-    h("div", { class: "player" }, this.play),
+    h("div", "player", this.play),
     h("div", { class: "moments", role: "group", "aria-label": "Moments of one step" }, ...this.buttons),
   ];
 

@@ -1,7 +1,7 @@
 // The share of active terms over the steps, with a mark for each batch that was kept: a small chart to choose from.
 import { grouped } from "../lib/format.ts";
 import { pathOf, scale, setAttributes, svg } from "../charts/svg.ts";
-import { h } from "../lib/dom.ts";
+import { h, pointerPlace } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { downsample, smoothed, type LossPoint } from "../charts/lossSeries.ts";
 
@@ -29,8 +29,8 @@ export class StepSlider {
 
   constructor(onchoose: (step: number) => void) {
     this.chart.addEventListener("click", (event) => {
-      const box = this.chart.getBoundingClientRect();
-      const step = this.stepAt((event.clientX - box.left - PADDING) / (box.width - 2 * PADDING));
+      const width = this.chart.clientWidth;
+      const step = this.stepAt((pointerPlace(event, this.chart)[0] * width - PADDING) / (width - 2 * PADDING));
       if (step !== null) onchoose(step);
     });
     this.chart.addEventListener("keydown", (event) => {

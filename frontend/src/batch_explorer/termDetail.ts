@@ -21,8 +21,8 @@ export function termDetail(b: LoadedBatch, index: number, positive: Rgb, negativ
     const near = k > 0 && b.groups[row[k]] === b.groups[row[0]];
     return portrait(b, row[k], role, k === 0 ? null : near ? positive : negative);
   });
-  const formulas = h("div", { class: "formulas" }, ...formulaNodes(b, index));
-  return [h("div", { class: "who" }, ...pictures), h("div", { class: "said" }, heading(b, index), formulas)];
+  const formulas = h("div", "formulas", ...formulaNodes(b, index));
+  return [h("div", "who", ...pictures), h("div", "said", heading(b, index), formulas)];
 }
 
 /** Each term with its numbers; the formula of the loss and the values where no formula of a term is declared. */
@@ -66,7 +66,7 @@ function heading(b: LoadedBatch, index: number): HTMLElement {
 }
 
 function portrait(b: LoadedBatch, image: number, role: string, color: Rgb | null): HTMLElement {
-  const tile = h("span", { class: "tile" });
+  const tile = h("span", "tile");
   Object.assign(tile.style, tileStyle(b.sheet, image, TILE_PX));
   if (color) tile.style.outlineColor = `rgb(${color.join(",")})`;
   const caption = h("figcaption", {}, role, h("b", {}, nameOf(b, image)));
@@ -75,7 +75,7 @@ function portrait(b: LoadedBatch, image: number, role: string, color: Rgb | null
 
 /** A formula; a plug-in's LaTeX that is beyond this page is shown as it is written. */
 function formula(latex: string, tag: "div" | "span" = "div"): HTMLElement {
-  const node = h(tag, { class: "formula" });
+  const node = h(tag, "formula");
   try {
     node.innerHTML = mathml(latex); // everything in it is escaped
   } catch {
@@ -84,4 +84,4 @@ function formula(latex: string, tag: "div" | "span" = "div"): HTMLElement {
   return node;
 }
 
-const words = (text: string) => h("p", { class: "note" }, text);
+const words = (text: string) => h("p", "note", text);

@@ -3,22 +3,12 @@ import type { ClassroomBarProps, ClassroomEvent } from "../protocol.ts";
 import { onAddressChange } from "../lib/router.ts";
 import { h, setData } from "../lib/dom.ts";
 import { counted, messageOf } from "../lib/format.ts";
-import { mount, type ComponentArguments } from "../lib/mount.ts";
+import { component, type ComponentArguments } from "../lib/mount.ts";
 import { act, followClassroom, type Action } from "./feed.ts";
 import { Presence } from "./presence.ts";
 import style from "./bar.css";
 
 type Host = Pick<ComponentArguments<ClassroomBarProps>, "setTriggerValue">;
-
-export default function (component: ComponentArguments<ClassroomBarProps>) {
-  const { parentElement, data } = component;
-  return mount(
-    parentElement,
-    style,
-    (parent) => new Bar(parent, data, component),
-    (bar) => bar.update(data, component),
-  );
-}
 
 class Bar {
   private title = h("strong");
@@ -31,11 +21,11 @@ class Bar {
   private refreshed: string | null = null; // the state for which Python was asked to refresh
   private drawn = "";
   private trouble = "";
+  private host: Host | null = null;
 
   constructor(
     parent: ParentNode,
     private data: ClassroomBarProps,
-    private host: Host,
   ) {
     parent.append(this.root);
     this.presence = new Presence(data);
@@ -63,7 +53,7 @@ class Bar {
   private refresh(state: string): void {
     if (this.refreshed === state) return;
     this.refreshed = state;
-    setTimeout(() => this.host.setTriggerValue("refresh", true), 0);
+    setTimeout(() => this.host?.setTriggerValue("refresh", true), 0);
   }
 
   private press(action: Action): void {
@@ -117,7 +107,9 @@ class Bar {
   }
 }
 
-const button = (text: string, click: () => void): HTMLButtonElement => h("button", { type: "button", click }, text);
+export default component(style, Bar);
+
+const button = (text: string, click: () => void): HTMLButtonElement => h("button", { click }, text);
 
 const answered = ({ guessed, present }: ClassroomEvent) => `${guessed} of ${present} answered`;
 

@@ -1,9 +1,10 @@
 // The teacher's board, made for a projector: how to join, the task for all, the guesses; names only when asked for.
 import type { ClassroomBoardProps, ClassroomEvent, ClassroomStudent } from "../protocol.ts";
+import { svg } from "../charts/svg.ts";
 import { h, setData } from "../lib/dom.ts";
 import { counted, messageOf } from "../lib/format.ts";
 import { serverUrl } from "../lib/server.ts";
-import { type ComponentArguments, mount } from "../lib/mount.ts";
+import { component } from "../lib/mount.ts";
 import { act, type Action, followClassroom } from "./feed.ts";
 import style from "./board.css";
 
@@ -22,15 +23,6 @@ function histogram(guesses: string[], counts: number[], answer: number | null): 
     );
   });
   return h("ol", "histogram", ...rows);
-}
-
-export default function ({ parentElement, data }: ComponentArguments<ClassroomBoardProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new Board(parent, data),
-    (board) => board.update(data),
-  );
 }
 
 class Board {
@@ -200,21 +192,14 @@ class Board {
   }
 }
 
-function button(text: string, click: () => void, kind = ""): HTMLButtonElement {
-  return h("button", { type: "button", class: kind, click }, text);
-}
+export default component(style, Board);
 
-const SVG = "http://www.w3.org/2000/svg";
+const button = (text: string, click: () => void, kind = "") => h("button", { class: kind, click }, text);
 
 /** The QR code, dark on white in both themes: many cameras read nothing else. */
-function qrCode(path: string, size: number): SVGSVGElement {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
-  svg.setAttribute("class", "qr");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", "QR code of the link");
-  const modules = document.createElementNS(SVG, "path");
-  modules.setAttribute("d", path);
-  svg.append(modules);
-  return svg;
-}
+const qrCode = (path: string, size: number): SVGSVGElement =>
+  svg(
+    "svg",
+    { viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img", "aria-label": "QR code of the link" },
+    svg("path", { d: path }),
+  );

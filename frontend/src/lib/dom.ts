@@ -47,6 +47,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const node = document.createElement(tag);
+  if (tag === "button") node.setAttribute("type", "button"); // else it would send a form
   if (typeof attributes === "string") {
     if (attributes) node.className = attributes;
   } else {
@@ -97,7 +98,29 @@ export function context2d(
 
 /** A button that reads as text. */
 export const textButton = (text: string, click: (event: MouseEvent) => void, title = ""): HTMLButtonElement =>
-  h("button", { type: "button", class: "link", title, click }, text);
+  h("button", { class: "link", title, click }, text);
+
+/** The place of a pointer in an element: shares of its width and its height. */
+export function pointerPlace(event: MouseEvent, node: Element): [number, number] {
+  const box = node.getBoundingClientRect();
+  return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+}
+
+/** Put text on the clipboard; on a page that is neither https nor localhost only the old way is open. */
+export async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = h("textarea", { style: "position: fixed; opacity: 0" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
 
 /** Hand a text over as a file. */
 export function download(name: string, text: string, type = "text/csv"): void {

@@ -1,5 +1,6 @@
 // A component lives in its parent element from its first drawing until it is taken away.
 import { h } from "./dom.ts";
+import shared from "./panel.css";
 
 /** Arguments of Streamlit's call of a component. */
 export interface ComponentArguments<Data> {
@@ -29,7 +30,7 @@ export function mount<C extends Component>(
 ): () => void {
   let here = mounted.get(parent);
   if (!here) {
-    const sheet = h("style", null, style);
+    const sheet = h("style", null, shared + style);
     parent.append(sheet);
     here = { component: make(parent), sheet };
     mounted.set(parent, here);
@@ -43,6 +44,23 @@ export function mount<C extends Component>(
   });
 }
 
+/** What a component's file hands Streamlit: the first call makes a `View` in its place, each updates it. */
+export const component =
+  <Data>(
+    style: string,
+    View: new (
+      parent: HTMLElement | ShadowRoot,
+      data: Data,
+    ) => Component & { update(data: Data, host: ComponentArguments<Data>): unknown },
+  ) =>
+  (host: ComponentArguments<Data>) =>
+    mount(
+      host.parentElement,
+      style,
+      (parent) => new View(parent, host.data),
+      (view) => void view.update(host.data, host),
+    );
+
 /**
  * The cleanup function that a component gives Streamlit: it destroys the component once its place has left the page. Streamlit
  * 1.67 also calls the cleanup function of a call that a newer one has overtaken: then the component stays, with the focus and all
@@ -55,20 +73,25 @@ export function whenGone(parent: Node, destroy: () => void): () => void {
 }
 
 /** A component that is drawn anew, by `draw(root, data)`, when its data change. */
-export function mountStatic<Data>(
-  parent: HTMLElement | ShadowRoot,
-  name: string,
-  draw: (root: HTMLElement, data: Data) => void,
-) {
-  const root = h("section", name);
-  parent.append(root);
-  let before: string | null = null;
-  return {
-    update(data: Data) {
-      const now = JSON.stringify(data);
-      if (now !== before) draw(root, data);
-      before = now;
+export const staticComponent = <Data>(style: string, name: string, draw: (root: HTMLElement, data: Data) => void) =>
+  component<Data>(
+    style,
+    class {
+      private root = h("section", name);
+      private before: string | null = null;
+
+      constructor(parent: HTMLElement | ShadowRoot) {
+        parent.append(this.root);
+      }
+
+      update(data: Data): void {
+        const now = JSON.stringify(data);
+        if (now !== this.before) draw(this.root, data);
+        this.before = now;
+      }
+
+      destroy(): void {
+        this.root.remove();
+      }
     },
-    destroy: () => root.remove(),
-  };
-}
+  );

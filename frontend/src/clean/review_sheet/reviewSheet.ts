@@ -2,7 +2,7 @@
 import type { Decision, NumberedAction, ReviewAction, ReviewAnswer, ReviewProps, ReviewRow } from "../../protocol.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { component, type ComponentArguments } from "../../lib/mount.ts";
 import { fetchServer } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import { applied, buttonsOf, decisionOf, decisionText, KINDS, looked, nextRow, type Kind } from "./rows.ts";
@@ -12,43 +12,30 @@ const POLL_MS = 500;
 const ANSWER_MS = 5000; // time until a request to start or stop shows
 const UNDER_WAY = ["queued", "starting", "running", "stopping"];
 const TILE_PX = 56;
+const KEYS = {
+  "↑ ↓": "move",
+  c: "keep the label",
+  r: "change to the suggestion",
+  "0–9": "another label",
+  x: "exclude",
+  t: "tag",
+  u: "undo",
+};
 
-export default function ({ parentElement, data, setTriggerValue }: ComponentArguments<ReviewProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new ReviewSheet(parent),
-    (sheet) => sheet.update(data, setTriggerValue),
-  );
-}
+type Host = Pick<ComponentArguments<ReviewProps>, "setTriggerValue">;
 
 class ReviewSheet {
   private tabs = h("div", { class: "kinds", role: "tablist", "aria-label": "What may be wrong" });
   private words = h("span", { role: "status" });
   private bar = h("progress", { max: 1, "aria-label": "Search through the training images" });
-  private button = h("button", { type: "button", click: () => this.ask() });
+  private button = h("button", { click: () => this.ask() });
   private search = h("p", "search", this.words, this.bar, this.button);
   private note = h("p", "note");
   private list = h("ol", { class: "rows", tabindex: 0, "aria-label": "Images to review" });
   private keys = h(
     "p",
     "keys",
-    ...[
-      "↑ ↓ move",
-      "c keep the label",
-      "r change to the suggestion",
-      "0–9 another label",
-      "x exclude",
-      "t tag",
-      "u undo",
-    ].map((text) =>
-      h(
-        "span",
-        {},
-        h("kbd", {}, text.slice(0, text.indexOf(" ", text.startsWith("↑") ? 2 : 0))),
-        text.slice(text.indexOf(" ", text.startsWith("↑") ? 2 : 0)),
-      ),
-    ),
+    ...Object.entries(KEYS).map(([key, does]) => h("span", {}, h("kbd", {}, key), ` ${does}`)),
   );
   private root = h(
     "section",
@@ -65,7 +52,7 @@ class ReviewSheet {
   private kind: Kind = "suspect";
   private at = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private send: ComponentArguments<ReviewProps>["setTriggerValue"] = () => {};
+  private send: Host["setTriggerValue"] = () => {};
   private asked = 0; // when the server was last asked to start or stop
   private pending: NumberedAction[] = []; // that the server has not confirmed
   private number = 0;
@@ -75,7 +62,7 @@ class ReviewSheet {
     this.list.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  update(props: ReviewProps, send: ComponentArguments<ReviewProps>["setTriggerValue"]): void {
+  update(props: ReviewProps, { setTriggerValue: send }: Host): void {
     const isNew = props.run !== this.props?.run;
     this.props = props;
     this.send = send;
@@ -293,3 +280,5 @@ class ReviewSheet {
     this.root.remove();
   }
 }
+
+export default component(style, ReviewSheet);

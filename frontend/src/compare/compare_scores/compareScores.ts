@@ -5,7 +5,7 @@ import { unpackBits } from "../../lib/bitmask.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { grouped, signed } from "../../lib/format.ts";
-import { type ComponentArguments, mount } from "../../lib/mount.ts";
+import { component } from "../../lib/mount.ts";
 import { captionAt, emptyScores, reduceScores, scoresAt, type ScoreState } from "../../workbench/scores/scoreState.ts";
 import style from "./compareScores.css";
 import { fetchServer } from "../../lib/server.ts";
@@ -64,15 +64,6 @@ function agreementReason(cell: AgreementName, [a, b]: Both<string>): string {
 }
 
 const ALIKE = 5e-4; // a difference that three digits do not show
-
-export default function ({ parentElement, data }: ComponentArguments<CompareProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new CompareScores(parent),
-    (scores) => scores.update(data),
-  );
-}
 
 class CompareScores {
   private root = h("section", { class: "compare-scores", "aria-label": "Scores of both runs" });
@@ -172,7 +163,6 @@ class CompareScores {
         h(
           "button",
           {
-            type: "button",
             "data-cell": name,
             disabled: count === 0,
             title: "Select these images on both maps",
@@ -219,6 +209,8 @@ class CompareScores {
     this.root.remove();
   }
 }
+
+export default component(style, CompareScores);
 
 /** What the maps keep of the distances, side by side. */
 function qualityTable({ titles, rows, note }: MapQuality): HTMLElement[] {

@@ -1,53 +1,48 @@
 // Downloads of the run on the screen: the script that reproduces it, and files.
 import type { ExportFile, ExportProps, Script } from "../../protocol.ts";
-import { h, setData } from "../../lib/dom.ts";
-import { mount, mountStatic, type ComponentArguments } from "../../lib/mount.ts";
+import { copied, h, setData } from "../../lib/dom.ts";
+import { staticComponent } from "../../lib/mount.ts";
 import style from "./export.css";
 import { serverUrl } from "../../lib/server.ts";
 
 const COPIED_MS = 1600; // that "Copied" stands on the button
 
-export default function ({ parentElement, data }: ComponentArguments<ExportProps>) {
-  return mount(parentElement, style, renderExport, (panel) => panel.update(data));
+let open = 0; // which script is shown
+
+function show(root: HTMLElement, { scripts, files, note, loading }: ExportProps): void {
+  root.replaceChildren();
+  if (scripts.length) showScripts(root, scripts);
+  root.append(h("h3", null, "Files"));
+  if (note) root.append(h("p", "quiet", note));
+  root.append(h("ul", null, ...files.map(fileRow)));
+  if (loading && files.length) root.append(loadingSnippet(loading));
+  setData(root, { ready: true, files: files.length });
 }
 
-function renderExport(parent: HTMLElement | ShadowRoot) {
-  let open = 0; // which script is shown
-  return mountStatic(parent, "export", show);
+function showScripts(root: HTMLElement, scripts: Script[]): void {
+  const code = h("pre", { tabindex: 0 });
+  const buttons = scripts.map(({ title }, i) => h("button", { click: () => choose(i) }, title));
+  const copy = copyButton(
+    () => scripts[open].text,
+    () => `Copy as ${scripts[open].title}`,
+  );
+  root.append(
+    h("h3", null, "Reproduce"),
+    h("div", { class: "tabs", role: "group", "aria-label": "Language" }, ...buttons, copy.node),
+    code,
+    h("p", "quiet", "Bit-identical on the same hardware."),
+  );
 
-  function show(root: HTMLElement, { scripts, files, note, loading }: ExportProps): void {
-    root.replaceChildren();
-    if (scripts.length) showScripts(root, scripts);
-    root.append(h("h3", null, "Files"));
-    if (note) root.append(h("p", "quiet", note));
-    root.append(h("ul", null, ...files.map(fileRow)));
-    if (loading && files.length) root.append(loadingSnippet(loading));
-    setData(root, { ready: true, files: files.length });
+  function choose(i: number): void {
+    open = i;
+    code.textContent = scripts[i].text;
+    buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(i === j)));
+    copy.reset();
   }
-
-  function showScripts(root: HTMLElement, scripts: Script[]): void {
-    const code = h("pre", { tabindex: 0 });
-    const buttons = scripts.map(({ title }, i) => h("button", { type: "button", click: () => choose(i) }, title));
-    const copy = copyButton(
-      () => scripts[open].text,
-      () => `Copy as ${scripts[open].title}`,
-    );
-    root.append(
-      h("h3", null, "Reproduce"),
-      h("div", { class: "tabs", role: "group", "aria-label": "Language" }, ...buttons, copy.node),
-      code,
-      h("p", "quiet", "Bit-identical on the same hardware."),
-    );
-
-    function choose(i: number): void {
-      open = i;
-      code.textContent = scripts[i].text;
-      buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(i === j)));
-      copy.reset();
-    }
-    choose(Math.min(open, scripts.length - 1));
-  }
+  choose(Math.min(open, scripts.length - 1));
 }
+
+export default staticComponent(style, "export", show);
 
 const fileRow = ({ title, summary, url, name }: ExportFile): HTMLElement =>
   h(
@@ -74,7 +69,7 @@ function loadingSnippet(text: string): HTMLElement {
 /** A button that copies `text()` and says so; `label()` is what it says otherwise. */
 function copyButton(text: () => string, label: () => string): { node: HTMLElement; reset: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const node = h("button", { class: "copy", type: "button", "aria-live": "polite", click: () => void click() });
+  const node = h("button", { class: "copy", "aria-live": "polite", click: () => void click() });
   const reset = () => {
     clearTimeout(timer);
     node.textContent = label();
@@ -85,20 +80,4 @@ function copyButton(text: () => string, label: () => string): { node: HTMLElemen
     timer = setTimeout(reset, COPIED_MS);
   };
   return { node, reset };
-}
-
-/** Put text on the clipboard; on a page that is neither https nor localhost only the old way is open. */
-async function copied(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = h("textarea", { style: "position: fixed; opacity: 0" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
 }

@@ -2,19 +2,10 @@
 import type { ImportedClass, ImportedTiles, ImportPreviewProps, SkippedFiles } from "../../protocol.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { counted, grouped } from "../../lib/format.ts";
-import { mount, mountStatic, type ComponentArguments } from "../../lib/mount.ts";
+import { staticComponent } from "../../lib/mount.ts";
 import style from "./importPreview.css";
 
 const TILE_PX = 32;
-
-export default function ({ parentElement, data }: ComponentArguments<ImportPreviewProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => mountStatic(parent, "import-preview", renderPreview),
-    (preview) => preview.update(data),
-  );
-}
 
 function renderPreview(
   root: HTMLElement,
@@ -28,6 +19,8 @@ function renderPreview(
   if (left_out.length) root.append(skippedList(left_out));
   setData(root, { ready: true, classes: classes.length });
 }
+
+export default staticComponent(style, "import-preview", renderPreview);
 
 function tableOf(classes: ImportedClass[], tiles: ImportedTiles | null): HTMLElement {
   const trains = classes.some(({ train }) => train !== undefined);

@@ -1,9 +1,10 @@
 // A picture of a lab: click a place, and see which places are alike: in the same picture, or in a second view of it.
-import { context2d, h, setData } from "../../lib/dom.ts";
+import { circle, loadImage } from "../../lib/canvas.ts";
+import { context2d, h, pointerPlace, setData } from "../../lib/dom.ts";
 import { decodeBase64 } from "../../lib/base64.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { fetchServer, refused } from "../../lib/server.ts";
-import { grouped } from "../../lib/format.ts";
+import { component } from "../../lib/mount.ts";
+import { fetchJson } from "../../lib/server.ts";
+import { grouped, messageOf } from "../../lib/format.ts";
 import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
 import { highest, middleOf, moved, placeAt, similarities } from "./alike.ts";
 import { MiniMap } from "./miniMap.ts";
@@ -14,15 +15,6 @@ import style from "./labPicture.css";
 const STRIP = 56; // pixels of a tile in the strip
 const LINE = 1 / 180; // width of an outline, as a share of the picture
 const HEAT = 0.55; // opacity of the best place
-
-export default function ({ parentElement, data }: ComponentArguments<LabPictureProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new LabPictureView(parent),
-    (view) => void view.update(data),
-  );
-}
 
 class LabPictureView {
   private props: LabPictureProps | null = null;
@@ -60,12 +52,8 @@ class LabPictureView {
     "aria-label": "A picture of your own",
     change: () => void this.readOwn(),
   });
-  private own = h("label", { class: "own", hidden: true }, "A picture of your own", this.file);
-  private back = h(
-    "button",
-    { type: "button", class: "own", hidden: true, click: () => this.goBack() },
-    "Back to the town",
-  );
+  private own = h("label", { class: "own button", hidden: true }, "A picture of your own", this.file);
+  private back = h("button", { class: "own", hidden: true, click: () => this.goBack() }, "Back to the town");
   private root: HTMLElement;
 
   constructor(parent: ParentNode) {
@@ -91,14 +79,12 @@ class LabPictureView {
     this.shown = wanted;
     this.reading.textContent = "Loading…";
     try {
-      const response = await fetchServer(url);
-      if (!response.ok) throw await refused(response, "The picture");
-      const picture = (await response.json()) as LabPicture;
+      const picture = await fetchJson<LabPicture>(url, "The picture");
       const sources = picture.right ? [picture.left, picture.right] : [picture.left];
       const images = await Promise.all(sources.map(loadImage));
       if (wanted === this.shown) this.show(picture, images);
     } catch (error) {
-      this.reading.textContent = error instanceof Error ? error.message : String(error);
+      this.reading.textContent = messageOf(error);
     }
   }
 
@@ -117,9 +103,7 @@ class LabPictureView {
       const { columns, side, pixels, url } = await readPicture(file, props);
       const image = await loadImage(url);
       this.preview(image, side, columns);
-      const response = await fetchServer(props.ask, { method: "POST", body: JSON.stringify({ columns, pixels }) });
-      if (!response.ok) throw await refused(response, "Your picture");
-      const tiles = (await response.json()) as EmbeddedTiles;
+      const tiles = await fetchJson<EmbeddedTiles>(props.ask, "Your picture", { columns, pixels });
       const method = { title: "trained", scores: null, net: null, ...tiles };
       const { cell } = props;
       const picture = { left: url, right: null, side, columns, first: cell / 2, step: cell, cell, most: 50 };
@@ -128,7 +112,7 @@ class LabPictureView {
       setData(this.root, { own: columns });
     } catch (error) {
       if (this.picture) this.show(this.picture, this.images); // what was shown before
-      this.reading.textContent = error instanceof Error ? error.message : String(error);
+      this.reading.textContent = messageOf(error);
     }
     this.file.value = ""; // so that the same file can be chosen again
   }
@@ -166,9 +150,8 @@ class LabPictureView {
 
   private onPointer(event: PointerEvent): void {
     if (!this.picture) return;
-    const box = this.left.getBoundingClientRect();
-    const ratio = this.picture.side / box.width;
-    this.place = placeAt(this.picture, (event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio);
+    const [x, y] = pointerPlace(event, this.left);
+    this.place = placeAt(this.picture, x * this.picture.side, y * this.picture.side);
     this.paint();
   }
 
@@ -270,8 +253,7 @@ class LabPictureView {
     const [x, y] = truth;
     context.strokeStyle = "#2f9ee4";
     context.lineWidth = picture.side * LINE;
-    context.beginPath();
-    context.arc(x, y, picture.cell / 3, 0, 2 * Math.PI);
+    circle(context, x, y, picture.cell / 3);
     context.stroke();
     const [bx, by] = middleOf(picture, best);
     const away = Math.hypot(bx - x, by - y);
@@ -282,6 +264,8 @@ class LabPictureView {
     setData(this.root, { away: away.toFixed(1) });
   }
 }
+
+export default component(style, LabPictureView);
 
 function canvas(label: string): HTMLCanvasElement {
   return h("canvas", { role: "img", "aria-label": label });
@@ -298,10 +282,4 @@ function outline(view: HTMLCanvasElement, picture: LabPicture, place: number, co
   context.strokeStyle = color;
   context.lineWidth = picture.side * LINE;
   context.strokeRect(x, y, picture.cell, picture.cell);
-}
-
-function loadImage(source: string): Promise<HTMLImageElement> {
-  const image = new Image();
-  image.src = source;
-  return image.decode().then(() => image);
 }

@@ -1,5 +1,6 @@
 // A picture's tiles in the embedding: its first two principal axes. Click a point to choose its tile.
-import { context2d, h } from "../../lib/dom.ts";
+import { circle } from "../../lib/canvas.ts";
+import { context2d, h, pointerPlace } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import { fitOf, nearest, placed, type Points } from "../lab_planes/planeGeometry.ts";
@@ -66,9 +67,7 @@ export class MiniMap {
       height: 520,
     });
     this.node.addEventListener("pointerdown", (event) => {
-      const box = this.node.getBoundingClientRect();
-      const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
-      const place = nearest(this.places, x, y, REACH / box.width, () => true);
+      const place = nearest(this.places, ...pointerPlace(event, this.node), REACH / this.node.clientWidth, () => true);
       if (place >= 0) choose(place);
     });
   }
@@ -87,8 +86,7 @@ export class MiniMap {
     context.clearRect(0, 0, side, side);
     const dot = (place: number, radius: number, color: string) => {
       context.fillStyle = color;
-      context.beginPath();
-      context.arc(this.places[2 * place] * side, this.places[2 * place + 1] * side, radius, 0, 2 * Math.PI);
+      circle(context, this.places[2 * place] * side, this.places[2 * place + 1] * side, radius);
       context.fill();
     };
     for (let place = 0; 2 * place < this.places.length; place++)

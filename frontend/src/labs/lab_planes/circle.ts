@@ -1,4 +1,5 @@
 // Drawing under the directions of a plane: wedges of the templates, the circle, the templates, a histogram outside.
+import { circle, line } from "../../lib/canvas.ts";
 import { css, type Rgb, type Theme } from "../../lib/theme.ts";
 import { histogram, wedges } from "./planeGeometry.ts";
 
@@ -25,8 +26,7 @@ export function drawCircle(context: CanvasRenderingContext2D, theme: Theme, abou
   });
   context.strokeStyle = css(theme.muted, 0.6);
   context.lineWidth = 0.004;
-  context.beginPath();
-  context.arc(0.5, 0.5, RADIUS, 0, 2 * Math.PI);
+  circle(context, 0.5, 0.5, RADIUS);
   context.stroke();
   drawTemplates(context, colors, centers, RADIUS);
   drawHistogram(context, about);
@@ -44,10 +44,7 @@ export function drawTemplates(
     context.strokeStyle = css(colors[label]);
     context.lineWidth = 0.012;
     context.lineCap = "round";
-    context.beginPath();
-    context.moveTo(0.5, 0.5);
-    context.lineTo(0.5 + (length * x) / size, 0.5 - (length * y) / size);
-    context.stroke();
+    line(context, [0.5, 0.5], [0.5 + (length * x) / size, 0.5 - (length * y) / size]);
   });
 }
 

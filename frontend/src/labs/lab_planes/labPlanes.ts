@@ -1,9 +1,10 @@
 // Maps of the same images side by side: who points at an image in one of them sees it in all.
 import { decodeBase64 } from "../../lib/base64.ts";
 import { h, setData, updateAttribute } from "../../lib/dom.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { messageOf } from "../../lib/format.ts";
+import { component } from "../../lib/mount.ts";
 import { classColors } from "../../lib/palette.ts";
-import { fetchServer, refused, serverUrl } from "../../lib/server.ts";
+import { fetchJson, serverUrl } from "../../lib/server.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import type { LabPlanes, LabPlanesProps, PlanePoints } from "../../protocol.ts";
 import { drawCircle, drawTemplates, RADIUS } from "./circle.ts";
@@ -13,15 +14,6 @@ import style from "./labPlanes.css";
 
 const TILE = 56; // pixels of the picture beside the pointer
 const PARTS = ["Test images", "Training images", "Both"];
-
-export default function ({ parentElement, data }: ComponentArguments<LabPlanesProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new LabPlanesView(parent),
-    (view) => void view.update(data),
-  );
-}
 
 /** A map of one net, or two: where the images are, and where they point. */
 interface Shown {
@@ -70,12 +62,10 @@ class LabPlanesView {
     }
     this.shown = wanted;
     try {
-      const response = await fetchServer(props.url);
-      if (!response.ok) throw await refused(response, "The maps");
-      const data = (await response.json()) as LabPlanes;
+      const data = await fetchJson<LabPlanes>(props.url, "The maps");
       if (wanted === this.shown) this.show(data);
     } catch (error) {
-      this.reading.textContent = error instanceof Error ? error.message : String(error);
+      this.reading.textContent = messageOf(error);
     }
   }
 
@@ -101,15 +91,13 @@ class LabPlanesView {
     this.part = Math.min(this.part, hasBoth ? 2 : 0);
     this.parts.hidden = !hasBoth;
     this.parts.replaceChildren(
-      ...PARTS.map((title, part) =>
-        h("button", { type: "button", role: "radio", click: () => this.choosePart(part) }, title),
-      ),
+      ...PARTS.map((title, part) => h("button", { role: "radio", click: () => this.choosePart(part) }, title)),
     );
     this.legend.replaceChildren(
       ...data.names.map((name, label) =>
         h(
           "button",
-          { type: "button", "aria-pressed": "false", title: `Only ${name}`, click: () => this.chooseClass(label) },
+          { "aria-pressed": "false", title: `Only ${name}`, click: () => this.chooseClass(label) },
           h("i"),
           name,
         ),
@@ -244,3 +232,5 @@ class LabPlanesView {
     this.tile.style.backgroundPosition = `${-(item % columns) * TILE}px ${-Math.floor(item / columns) * TILE}px`;
   }
 }
+
+export default component(style, LabPlanesView);

@@ -1,5 +1,6 @@
 // One canvas of points with a mark that follows what is pointed at, here or in another canvas.
-import { context2d, h } from "../../lib/dom.ts";
+import { circle, line } from "../../lib/canvas.ts";
+import { context2d, h, pointerPlace } from "../../lib/dom.ts";
 import { css, type Rgb, type Theme } from "../../lib/theme.ts";
 import { nearest, type Points } from "./planeGeometry.ts";
 
@@ -31,12 +32,11 @@ export class PlaneCanvas {
   constructor(label: string, point: (item: number, event: PointerEvent) => void, leave: () => void) {
     this.node = h("canvas", { role: "img", "aria-label": label });
     const find = (event: PointerEvent) => {
-      const box = this.node.getBoundingClientRect();
       const { scene } = this;
-      if (!scene || !box.width) return;
-      const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+      const width = this.node.clientWidth;
+      if (!scene || !width) return;
       const seen = (item: number) => scene.shows(item) && !scene.dims(item);
-      point(nearest(scene.places, x, y, REACH / box.width, seen), event);
+      point(nearest(scene.places, ...pointerPlace(event, this.node), REACH / width, seen), event);
     };
     this.node.addEventListener("pointermove", find);
     this.node.addEventListener("pointerdown", find);
@@ -77,8 +77,7 @@ export class PlaneCanvas {
       for (let item = 0; item < scene.labels.length; item++) {
         if (!scene.shows(item) || scene.dims(item) !== dim) continue;
         const color = css(scene.colors[scene.labels[item]], dim ? 0.06 : scene.opacity);
-        context.beginPath();
-        context.arc(scene.places[2 * item] * side, scene.places[2 * item + 1] * side, radius, 0, 2 * Math.PI);
+        circle(context, scene.places[2 * item] * side, scene.places[2 * item + 1] * side, radius);
         if (scene.hollow(item)) {
           context.strokeStyle = color;
           context.lineWidth = devicePixelRatio;
@@ -104,13 +103,9 @@ export class PlaneCanvas {
     context.lineWidth = 2 * devicePixelRatio;
     context.strokeStyle = css(theme.text);
     if (scene.spoke) {
-      context.beginPath();
-      context.moveTo(node.width / 2, node.width / 2);
-      context.lineTo(x, y);
-      context.stroke();
+      line(context, [node.width / 2, node.width / 2], [x, y]);
     }
-    context.beginPath();
-    context.arc(x, y, ring, 0, 2 * Math.PI);
+    circle(context, x, y, ring);
     context.fillStyle = css(scene.colors[scene.labels[marked]]);
     context.fill();
     context.strokeStyle = css(theme.background);

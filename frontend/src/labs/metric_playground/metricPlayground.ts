@@ -1,11 +1,10 @@
 // Two tilted groups of points and a query in the plane: who is nearer, by Euclid, by Mahalanobis, by a learned metric?
 import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { svg } from "../../charts/svg.ts";
-import { h, setData } from "../../lib/dom.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { h, pointerPlace, setData } from "../../lib/dom.ts";
+import { component } from "../../lib/mount.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
-import type { MetricPlaygroundProps } from "../../protocol.ts";
 import {
   covariance,
   descend,
@@ -33,15 +32,6 @@ const TITLES: Record<Learner, string> = { xing: "Xing et al.", nca: "NCA", lmnn:
 const STEPS = 150;
 const RATE = 0.1;
 
-export default function ({ parentElement }: ComponentArguments<MetricPlaygroundProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new MetricPlayground(parent),
-    () => undefined,
-  );
-}
-
 class MetricPlayground {
   private groups: Group[] = [
     { middle: [-1, 0.4], long: 1.5, wide: 0.35, tilt: 0.75 },
@@ -64,7 +54,7 @@ class MetricPlayground {
     { "aria-label": "Learned by", change: () => this.restart() },
     ...LEARNERS.map((name) => h("option", { value: name }, TITLES[name])),
   );
-  private button = h("button", { type: "button", click: () => this.learn() }, "Learn");
+  private button = h("button", { click: () => this.learn() }, "Learn");
   private root: HTMLElement;
   private draw = onAnimationFrame(() => this.paint());
   private next = onAnimationFrame(() => this.oneStep());
@@ -95,6 +85,8 @@ class MetricPlayground {
       this.chart.addEventListener(name, () => (this.dragged = null));
     this.draw();
   }
+
+  update(): void {} // its data are all its own
 
   destroy(): void {
     this.draw.cancel();
@@ -220,13 +212,12 @@ class MetricPlayground {
   }
 
   private placeOf(event: PointerEvent): Point {
-    const box = this.chart.getBoundingClientRect();
-    return [
-      (((event.clientX - box.left) / box.width) * 2 - 1) * EXTENT,
-      (1 - ((event.clientY - box.top) / box.height) * 2) * EXTENT,
-    ];
+    const [x, y] = pointerPlace(event, this.chart);
+    return [(2 * x - 1) * EXTENT, (1 - 2 * y) * EXTENT];
   }
 }
+
+export default component(style, MetricPlayground);
 
 /** All points at distance 1 from `middle`, scaled so that every metric's outline has the same area. */
 function ellipse(matrix: Matrix, [x, y]: Point, name: string): SVGElement {

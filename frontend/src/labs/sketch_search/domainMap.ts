@@ -1,5 +1,6 @@
 // The map of both domains on a canvas.
-import { context2d, h } from "../../lib/dom.ts";
+import { circle, line } from "../../lib/canvas.ts";
+import { context2d, h, pointerPlace } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme, type Rgb } from "../../lib/theme.ts";
 import type { TwoDomains } from "../../protocol.ts";
@@ -18,10 +19,9 @@ export class DomainMap {
   constructor(private point: (pair: number) => void) {
     this.node = h("canvas", { role: "img", "aria-label": "Photographs and sketches on one map" });
     const find = (event: PointerEvent) => {
-      const box = this.node.getBoundingClientRect();
-      const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
       const pairs = this.data?.garments.length ?? 0;
-      const item = nearest(this.places, x, y, REACH / box.width, (one) => one < 2 * pairs);
+      const reach = REACH / this.node.clientWidth;
+      const item = nearest(this.places, ...pointerPlace(event, this.node), reach, (one) => one < 2 * pairs);
       this.mark(item < 0 ? -1 : item % pairs);
     };
     this.node.addEventListener("pointermove", find);
@@ -57,15 +57,14 @@ export class DomainMap {
     for (let pair = 0; pair < pairs; pair++) {
       context.strokeStyle = css(colors[data.garments[pair]], pair === marked ? 1 : 0.28);
       context.lineWidth = (pair === marked ? 2.5 : 1) * devicePixelRatio;
-      context.beginPath();
-      context.moveTo(...at(pair));
-      context.lineTo(...at(pairs + pair));
-      context.stroke();
+      line(context, at(pair), at(pairs + pair));
     }
     for (let pair = 0; pair < pairs; pair++) {
       const color = colors[data.garments[pair]];
       const size = (pair === marked ? 2 : 1) * MARK * devicePixelRatio;
-      circle(context, ...at(pair), size * 0.85, color);
+      context.fillStyle = css(color, 0.85);
+      circle(context, ...at(pair), size * 0.85);
+      context.fill();
       cross(context, ...at(pairs + pair), size, color);
     }
     if (data.answer) this.paintOwn(context, at(2 * pairs), css(theme.text), css(theme.background), at);
@@ -84,10 +83,7 @@ export class DomainMap {
     context.lineWidth = 2 * devicePixelRatio;
     if (first) {
       context.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
-      context.beginPath();
-      context.moveTo(x, y);
-      context.lineTo(...at(first.item));
-      context.stroke();
+      line(context, [x, y], at(first.item));
       context.setLineDash([]);
     }
     const size = 7 * devicePixelRatio;
@@ -105,20 +101,9 @@ export class DomainMap {
   }
 }
 
-function circle(context: CanvasRenderingContext2D, x: number, y: number, size: number, color: Rgb): void {
-  context.fillStyle = css(color, 0.85);
-  context.beginPath();
-  context.arc(x, y, size, 0, 2 * Math.PI);
-  context.fill();
-}
-
 function cross(context: CanvasRenderingContext2D, x: number, y: number, size: number, color: Rgb): void {
   context.strokeStyle = css(color);
   context.lineWidth = 2 * devicePixelRatio;
-  context.beginPath();
-  context.moveTo(x - size, y - size);
-  context.lineTo(x + size, y + size);
-  context.moveTo(x - size, y + size);
-  context.lineTo(x + size, y - size);
-  context.stroke();
+  line(context, [x - size, y - size], [x + size, y + size]);
+  line(context, [x - size, y + size], [x + size, y - size]);
 }

@@ -1,20 +1,12 @@
 // Photographs that a drawing finds, and one map of both domains: circles are photographs, crosses are sketches.
+import { loadImage } from "../../lib/canvas.ts";
 import { context2d, h, setData } from "../../lib/dom.ts";
-import { grouped } from "../../lib/format.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { fetchServer, refused } from "../../lib/server.ts";
+import { grouped, messageOf } from "../../lib/format.ts";
+import { component } from "../../lib/mount.ts";
+import { fetchJson } from "../../lib/server.ts";
 import type { SketchSearchProps, TwoDomains } from "../../protocol.ts";
 import { DomainMap } from "./domainMap.ts";
 import style from "./sketchSearch.css";
-
-export default function ({ parentElement, data }: ComponentArguments<SketchSearchProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new SketchSearch(parent),
-    (search) => void search.update(data),
-  );
-}
 
 class SketchSearch {
   private shown = "";
@@ -46,15 +38,13 @@ class SketchSearch {
   }
 
   async update({ url, version, trial, variant, drawing }: SketchSearchProps): Promise<void> {
-    const body = JSON.stringify({ trial, variant, drawing });
-    const wanted = `${url}?${version} ${body}`;
+    const question = { trial, variant, drawing };
+    const wanted = `${url}?${version} ${JSON.stringify(question)}`;
     if (wanted === this.shown) return this.map.paint();
     this.shown = wanted;
     setData(this.root, { ready: false });
     try {
-      const response = await fetchServer(url, { method: "POST", body });
-      if (!response.ok) throw await refused(response, "The search");
-      const data = (await response.json()) as TwoDomains;
+      const data = await fetchJson<TwoDomains>(url, "The search", question);
       const sources = [
         data.photographs,
         data.sketches,
@@ -63,7 +53,7 @@ class SketchSearch {
       const sheets = await Promise.all(sources.map(loadImage));
       if (wanted === this.shown) this.show(data, sheets, variant);
     } catch (error) {
-      if (wanted === this.shown) this.reading.textContent = error instanceof Error ? error.message : String(error);
+      if (wanted === this.shown) this.reading.textContent = messageOf(error);
     }
   }
 
@@ -123,8 +113,4 @@ class SketchSearch {
   }
 }
 
-function loadImage(source: string): Promise<HTMLImageElement> {
-  const image = new Image();
-  image.src = source;
-  return image.decode().then(() => image);
-}
+export default component(style, SketchSearch);

@@ -1,8 +1,8 @@
 // A threshold on the distance: its line on the histograms, its point on the ROC and the verdicts of pairs move together.
 import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { pathOf, scale, svg } from "../../charts/svg.ts";
-import { h, setData } from "../../lib/dom.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { h, pointerPlace, setData } from "../../lib/dom.ts";
+import { component } from "../../lib/mount.ts";
 import { readTheme } from "../../lib/theme.ts";
 import type { ThresholdNet, ThresholdProps } from "../../protocol.ts";
 import { accuracy, ratesAt, thresholdNear } from "./thresholds.ts";
@@ -12,15 +12,6 @@ const [WIDTH, HEIGHT] = [400, 250];
 const [LEFT, RIGHT, TOP, BOTTOM] = [40, 392, 12, 212];
 const STEPS = 200; // of the slider
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-
-export default function ({ parentElement, data }: ComponentArguments<ThresholdProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new Threshold(parent),
-    (component) => component.update(data),
-  );
-}
 
 class Threshold {
   private data: ThresholdProps | null = null;
@@ -96,8 +87,8 @@ class Threshold {
   private chart(label: string, drag: (x: number, y: number) => void): SVGSVGElement {
     const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
     const move = (event: PointerEvent) => {
-      const box = chart.getBoundingClientRect();
-      drag(((event.clientX - box.left) / box.width) * WIDTH, ((event.clientY - box.top) / box.height) * HEIGHT);
+      const [x, y] = pointerPlace(event, chart);
+      drag(x * WIDTH, y * HEIGHT);
     };
     chart.addEventListener("pointerdown", (event) => {
       event.preventDefault();
@@ -231,6 +222,8 @@ class Threshold {
     );
   }
 }
+
+export default component(style, Threshold);
 
 function axes(title: string, ticks: [number, string][]): SVGElement[] {
   return [

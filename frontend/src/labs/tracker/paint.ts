@@ -1,5 +1,6 @@
 // Drawing of the tracker's two canvases.
-import { context2d, h } from "../../lib/dom.ts";
+import { circle, line } from "../../lib/canvas.ts";
+import { context2d, h, pointerPlace } from "../../lib/dom.ts";
 import { type Box, heat, type Video } from "./videoState.ts";
 import { svg } from "../../charts/svg.ts";
 
@@ -39,8 +40,7 @@ export function paintMap(view: HTMLCanvasElement, video: Video, frame: number, c
   const [row, column] = follower.boxes[frame];
   context.lineWidth = 3;
   context.strokeStyle = TRUE;
-  context.beginPath();
-  context.arc(trueColumn * scale, trueRow * scale, 14, 0, 2 * Math.PI);
+  circle(context, trueColumn * scale, trueRow * scale, 14);
   context.stroke();
   context.strokeStyle = "#000000";
   context.lineWidth = 6;
@@ -51,12 +51,8 @@ export function paintMap(view: HTMLCanvasElement, video: Video, frame: number, c
 }
 
 function cross(context: CanvasRenderingContext2D, x: number, y: number): void {
-  context.beginPath();
-  context.moveTo(x - 10, y);
-  context.lineTo(x + 10, y);
-  context.moveTo(x, y - 10);
-  context.lineTo(x, y + 10);
-  context.stroke();
+  line(context, [x - 10, y], [x + 10, y]);
+  line(context, [x, y - 10], [x, y + 10]);
 }
 
 /** Square pixels, enlarged to the canvas. */
@@ -106,10 +102,9 @@ export class OverlapChart {
 
   constructor(seek: (frame: number) => void) {
     this.node = h("div", "overlaps", h("span", null, "IoU"), this.drawing);
-    this.drawing.addEventListener("pointerdown", (event) => {
-      const box = this.drawing.getBoundingClientRect();
-      seek(Math.round(((event.clientX - box.left) / box.width) * (this.count - 1)));
-    });
+    this.drawing.addEventListener("pointerdown", (event) =>
+      seek(Math.round(pointerPlace(event, this.drawing)[0] * (this.count - 1))),
+    );
   }
 
   draw(video: Video, frame: number, chosen: number): void {

@@ -1,10 +1,10 @@
 // A video that is followed: the true box and those that are found, the score map beside it, and what one may change.
-import { h, icon, setData, updateAttribute } from "../../lib/dom.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { fetchServer, refused } from "../../lib/server.ts";
+import { h, icon, pointerPlace, setData, updateAttribute } from "../../lib/dom.ts";
+import { messageOf } from "../../lib/format.ts";
+import { component } from "../../lib/mount.ts";
+import { fetchJson } from "../../lib/server.ts";
 import type { FollowedVideo, TrackerProps } from "../../protocol.ts";
-import { OverlapChart } from "./paint.ts";
-import { COLORS, paintFrame, paintMap } from "./paint.ts";
+import { COLORS, OverlapChart, paintFrame, paintMap } from "./paint.ts";
 import { decodeVideo, keyedBox, squareOf, summary, type Box, type Video } from "./videoState.ts";
 import style from "./tracker.css";
 
@@ -16,15 +16,6 @@ const FRAME_MS = 90;
 const WAIT_MS = 120; // after the last move of a slider
 const PIXELS = 448; // a side of a canvas
 const USUAL_SIDE = 20; // pixels of the box around a mere click
-
-export default function ({ parentElement, data }: ComponentArguments<TrackerProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new Tracker(parent, data),
-    (tracker) => tracker.update(data),
-  );
-}
 
 class Tracker {
   private props: TrackerProps;
@@ -59,11 +50,7 @@ class Tracker {
   private methods = h("div", { class: "methods", role: "radiogroup", "aria-label": "Whose box and score map" });
   private distractors = this.slider("Distractors", 1);
   private noise = this.slider("Noise, gray levels", 2);
-  private reset = h(
-    "button",
-    { type: "button", class: "plain", hidden: true, click: () => this.follow(null) },
-    "Back to the true first box",
-  );
+  private reset = h("button", { hidden: true, click: () => this.follow(null) }, "Back to the true first box");
   private mapTitle = h("figcaption");
   private reading = h("p", { class: "reading", "aria-live": "polite" }, "Loading…");
   private root: HTMLElement;
@@ -75,7 +62,7 @@ class Tracker {
     this.noise.input.max = String(props.most_noise);
     this.distractors.input.value = String(props.distractors);
     this.noise.input.value = String(props.noise);
-    const next = h("button", { type: "button", class: "plain", click: () => this.another() }, "Another video");
+    const next = h("button", { click: () => this.another() }, "Another video");
     this.root = h(
       "section",
       "tracker",
@@ -137,15 +124,12 @@ class Tracker {
     };
     setData(this.root, { ready: false });
     try {
-      const body = JSON.stringify(question);
-      const response = await fetchServer(this.props.url, { method: "POST", body });
-      if (!response.ok) throw await refused(response, "The video");
-      const video = decodeVideo((await response.json()) as FollowedVideo);
+      const video = decodeVideo(await fetchJson<FollowedVideo>(this.props.url, "The video", question));
       if (asked !== this.asked) return;
       this.show(video);
       if (play) this.start();
     } catch (error) {
-      if (asked === this.asked) this.reading.textContent = error instanceof Error ? error.message : String(error);
+      if (asked === this.asked) this.reading.textContent = messageOf(error);
     }
   }
 
@@ -159,7 +143,6 @@ class Tracker {
         h(
           "button",
           {
-            type: "button",
             role: "radio",
             "aria-checked": String(i === this.chosen),
             style: `--color: ${COLORS[i]}`,
@@ -303,9 +286,9 @@ class Tracker {
   }
 
   private pointOf(event: PointerEvent): [number, number] {
-    const box = this.picture.getBoundingClientRect();
-    const ratio = (this.video?.side ?? 1) / box.width;
-    return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
+    const side = this.video?.side ?? 1;
+    const [x, y] = pointerPlace(event, this.picture);
+    return [x * side, y * side];
   }
 
   // ---- painting
@@ -333,7 +316,7 @@ class Tracker {
   }
 
   private button(label: string, d: string, click: () => void, filled = false): HTMLButtonElement {
-    return h("button", { type: "button", title: label, "aria-label": label, click }, icon(d, filled));
+    return h("button", { title: label, "aria-label": label, click }, icon(d, filled));
   }
 
   private slider(label: string, step: number) {
@@ -342,6 +325,8 @@ class Tracker {
     return { input, value, node: h("label", null, `${label} `, value, input) };
   }
 }
+
+export default component(style, Tracker);
 
 function canvas(label: string): HTMLCanvasElement {
   return h("canvas", { role: "img", "aria-label": label, width: PIXELS, height: PIXELS });

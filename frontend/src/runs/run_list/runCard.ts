@@ -1,6 +1,6 @@
 // One run on the shelf.
 import { grouped } from "../../lib/format.ts";
-import { type Attributes, h, icon, setData } from "../../lib/dom.ts";
+import { type Attributes, copied, h, icon, setData } from "../../lib/dom.ts";
 import type { RunAction, RunCardProps, RunSharing } from "../../protocol.ts";
 import { isRunning, readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
 import { serverUrl } from "../../lib/server.ts";
@@ -23,7 +23,6 @@ function sharingForm(run: string, sharing: RunSharing, choose: (visibility: stri
     return h(
       "button",
       {
-        type: "button",
         class: "choice",
         "data-visibility": visibility,
         "aria-pressed": String(visibility === sharing.visibility),
@@ -40,18 +39,12 @@ function linkField(run: string, key: string): HTMLElement {
   const field = h("input", { type: "text", class: "field", "aria-label": "Link" });
   field.value = new URL(addressOf("", { run, share: key }, location, "runs"), location.href).href;
   field.readOnly = true;
-  const copy = h("button", { type: "button", class: "copy", click: () => void copyFrom(field, copy) }, "Copy");
+  const copy = h("button", { class: "copy", click: () => void copyLink() }, "Copy");
+  const copyLink = async () => {
+    copy.textContent = (await copied(field.value)) ? "Copied" : "Press Ctrl+C";
+    field.select();
+  };
   return h("div", "link", field, copy);
-}
-
-// Browsers give the clipboard to pages over https only; elsewhere the old command still copies what is selected.
-async function copyFrom(field: HTMLInputElement, button: HTMLElement): Promise<void> {
-  field.select();
-  const copied = await (navigator.clipboard?.writeText(field.value) ?? Promise.reject(new Error("no clipboard"))).then(
-    () => true,
-    () => document.execCommand("copy"),
-  );
-  button.textContent = copied ? "Copied" : "Press Ctrl+C";
 }
 
 const PENCIL = "M3 13l.6-2.6 7.5-7.5 2 2-7.5 7.5L3 13Zm6.8-8.8 2 2";
@@ -93,7 +86,7 @@ export class RunCard {
     const open = () => this.act("open", card.run);
     const opens = card.readable !== false;
     const picture = opens
-      ? h("button", { type: "button", class: "picture", "aria-label": `Open ${card.title}`, click: open })
+      ? h("button", { class: "picture", "aria-label": `Open ${card.title}`, click: open })
       : h("div", "picture broken", icon(BROKEN));
     if (card.portrait) {
       const src = serverUrl(card.portrait.replace("{theme}", this.theme));
@@ -106,15 +99,13 @@ export class RunCard {
     const state = statusLabel(card.state);
     const place = card.machine ? `on ${card.machine}` : "";
     const told = card.tested ? `On ${grouped(card.tested)} test images, each vs. all others` : null;
-    this.title = opens
-      ? h("button", { type: "button", class: "title", click: open }, card.title)
-      : h("span", "title", card.title);
+    this.title = opens ? h("button", { class: "title", click: open }, card.title) : h("span", "title", card.title);
     this.tags = h("p", { class: "tags", hidden: !card.tags.length }, ...card.tags.map((tag) => h("span", {}, tag)));
     this.node.replaceChildren(
       picture,
       h(
         "div",
-        { class: "about" },
+        "about",
         this.title,
         h("p", { class: "badges", hidden: !card.badges.length }, ...card.badges.map((badge) => h("span", {}, badge))),
         h("p", { class: "damage", hidden: !card.damage }, card.damage),
@@ -133,7 +124,7 @@ export class RunCard {
               )
             : null,
         ),
-        h("div", { class: "foot" }, h("span", { class: "facts" }, this.facts().join(" · ")), this.actions()),
+        h("div", "foot", h("span", "facts", this.facts().join(" · ")), this.actions()),
         this.sharing,
       ),
     );
@@ -152,11 +143,7 @@ export class RunCard {
   private actions(): HTMLElement {
     const { card } = this;
     const action = (name: string, label: string, d: string, click: () => void, more: Attributes = {}) =>
-      h(
-        "button",
-        { type: "button", class: name, title: label, "aria-label": `${label}: ${card.title}`, click, ...more },
-        icon(d),
-      );
+      h("button", { class: name, title: label, "aria-label": `${label}: ${card.title}`, click, ...more }, icon(d));
     const living = isRunning(card.state);
     const opens = card.readable !== false;
     const actions: HTMLElement[] = opens
@@ -203,7 +190,7 @@ export class RunCard {
       actions.push(
         action("delete", listed ? "Remove from my list" : "Delete", BIN, () => this.act("delete", card.run)),
       );
-    return h("span", { class: "actions" }, ...actions);
+    return h("span", "actions", ...actions);
   }
 
   private toggleSharing(): void {

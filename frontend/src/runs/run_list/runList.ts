@@ -1,6 +1,6 @@
 // The cards of all runs, with search and order; actions on a run are sent to Python.
 import { h, setData } from "../../lib/dom.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { component, type ComponentArguments } from "../../lib/mount.ts";
 import type { DeletedRun, DiskUse, RunCardProps, RunListOrder, RunListProps } from "../../protocol.ts";
 import { addressOf, compareQuery, exploreQuery, navigate, type Query } from "../../lib/router.ts";
 import { readTheme } from "../../lib/theme.ts";
@@ -11,20 +11,8 @@ import { fetchServer } from "../../lib/server.ts";
 
 type Host = Pick<ComponentArguments<RunListProps>, "setStateValue" | "setTriggerValue">;
 
-export default function (component: ComponentArguments<RunListProps>) {
-  const { parentElement, data } = component;
-  return mount(
-    parentElement,
-    style,
-    (parent) => new RunList(parent, component),
-    (list) => {
-      list.host = component;
-      list.update(data);
-    },
-  );
-}
-
 class RunList {
+  private host: Host | null = null;
   private order: RunListOrder = { sort: "newest", search: "", group: "all" };
   /** By run, so that one that is being renamed is left alone. */
   private cards = new Map<string, RunCard>();
@@ -47,10 +35,7 @@ class RunList {
   private list = h("ul", "list");
   private root: HTMLElement;
 
-  constructor(
-    parent: ParentNode,
-    public host: Host,
-  ) {
+  constructor(parent: ParentNode) {
     this.search = h("input", {
       type: "search",
       placeholder: "Search titles, settings, tags",
@@ -59,10 +44,10 @@ class RunList {
       change: () => this.sendOrder(),
     });
     this.sorts = Object.entries(SORTS).map(([name, label]) =>
-      h("button", { type: "button", "data-sort": name, click: () => this.setOrder({ sort: name }) }, label),
+      h("button", { "data-sort": name, click: () => this.setOrder({ sort: name }) }, label),
     );
     this.groups = Object.entries(GROUPS).map(([group, label]) =>
-      h("button", { type: "button", "data-group": group, click: () => this.setOrder({ group }) }, label),
+      h("button", { "data-group": group, click: () => this.setOrder({ group }) }, label),
     );
     this.groupBar = h("div", { class: "sorts groups", role: "group", "aria-label": "Whose", hidden: true });
     this.groupBar.append(...this.groups);
@@ -72,26 +57,18 @@ class RunList {
       hidden: true,
       change: () => void this.importFile(this.file.files?.[0]),
     });
-    this.import = h(
-      "button",
-      {
-        type: "button",
-        class: "import",
-        title: "Import a run (zip)",
-        click: () => this.file.click(),
-      },
-      "Import",
-    );
+    const choose = () => this.file.click();
+    this.import = h("button", { class: "import", title: "Import a run (zip)", click: choose }, "Import");
     this.root = h(
       "section",
       { class: "run-list", "aria-label": "Runs" },
       h(
         "div",
-        { class: "tools" },
+        "tools",
         this.groupBar,
         this.search,
         h("div", { class: "sorts", role: "group", "aria-label": "Sort by" }, ...this.sorts),
-        h("span", { class: "count" }, this.count, this.diskUse, this.import, this.file),
+        h("span", "count", this.count, this.diskUse, this.import, this.file),
       ),
       this.notice,
       this.list,
@@ -103,10 +80,12 @@ class RunList {
     if (what === "open" && run) navigate(addressOf("", exploreQuery(this.pages.explore, run), location, "runs"));
     else if (what === "compare" && run)
       navigate(addressOf("compare", compareQuery(this.pages.compare, run), location, "runs"));
-    else this.host.setTriggerValue("act", { what, run, value });
+    else this.host?.setTriggerValue("act", { what, run, value });
   };
 
-  update({ cards, sort, search, group, disk, deleted, note, import: url, explore, compare }: RunListProps): void {
+  update(props: RunListProps, host: Host): void {
+    const { cards, sort, search, group, disk, deleted, note, import: url, explore, compare } = props;
+    this.host = host;
     this.pages = { explore, compare };
     this.told = cards;
     this.url = url;
@@ -134,10 +113,7 @@ class RunList {
     this.notice.hidden = !note && !deleted;
     this.notice.replaceChildren(
       ...(deleted
-        ? [
-            `Deleted ${deleted.title}. `,
-            h("button", { type: "button", click: () => this.act("restore", deleted.run) }, "Undo"),
-          ]
+        ? [`Deleted ${deleted.title}. `, h("button", { click: () => this.act("restore", deleted.run) }, "Undo")]
         : [note]),
     );
   }
@@ -166,7 +142,7 @@ class RunList {
   }
 
   private sendOrder(): void {
-    this.host.setStateValue("arranged", { ...this.order });
+    this.host?.setStateValue("arranged", { ...this.order });
   }
 
   private show(): void {
@@ -201,3 +177,5 @@ class RunList {
     this.root.remove();
   }
 }
+
+export default component(style, RunList);
