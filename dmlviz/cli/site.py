@@ -74,7 +74,7 @@ def lesson_runs(
     runs = []
     for task in lesson.tasks:
         run = _run(task, dataset, store, data, say)
-        runs.append(RunExport.from_run(run, _drawing(task, run, store, say), data))
+        runs.append(RunExport.from_run(run, _projection(task, run, store, say), data))
     return LessonExport(lesson, tuple(runs))
 
 
@@ -96,16 +96,16 @@ def _run(task: Task, dataset: str, store: Runs, data: Path, say: Callable[[str],
     return store.get(config.id)
 
 
-def _drawing(task: Task, run: Run, store: Runs, say: Callable[[str], None]) -> ProjectionRun | None:
+def _projection(task: Task, run: Run, store: Runs, say: Callable[[str], None]) -> ProjectionRun | None:
     config = task.projection()
     if config is None:
         return None
-    drawing = next((one for one in run.projections() if one.id == config.id and one.state == "finished"), None)
-    if drawing is None:
+    projection = next((one for one in run.projections() if one.id == config.id and one.state == "finished"), None)
+    if projection is None:
         from dmlviz.runs.projection_run import run_projection
 
         limit_to_one_thread()
-        drawing = store.create_projection(run, config)
-        say(f"{task.title}: drawing its embeddings by {config.declared.title} …")
-        run_projection(drawing.path)
-    return drawing
+        projection = store.create_projection(run, config)
+        say(f"{task.title}: projecting its embeddings by {config.declared.title} …")
+        run_projection(projection.path)
+    return projection

@@ -69,23 +69,23 @@ def _event_loop() -> Any:
 
 def list_machines(client: "Client") -> list[MachineInfo]:
     """Return the machines that are connected to a scheduler now, by name."""
-    here = versions()
-    found = []
-    for address, told in client.scheduler_info()["workers"].items():
-        theirs = told.get("dmlviz")
-        found.append(
+    ours = versions()
+    machines = []
+    for address, info in client.scheduler_info()["workers"].items():
+        theirs = info.get("dmlviz")
+        machines.append(
             MachineInfo(
-                name=str(told["name"])[:60],
+                name=str(info["name"])[:60],
                 address=address,
-                slots=int(told["resources"].get(SLOT, 0)),
-                gpus=int(told["resources"].get(GPU, 0)),
-                datasets=tuple(told.get("datasets", ())),
+                slots=int(info["resources"].get(SLOT, 0)),
+                gpus=int(info["resources"].get(GPU, 0)),
+                datasets=tuple(info.get("datasets", ())),
                 versions=theirs if isinstance(theirs, dict) else {},
-                busy=int(told.get("metrics", {}).get("task_counts", {}).get("executing", 0)),
-                refused=refusal(theirs, here),
+                busy=int(info.get("metrics", {}).get("task_counts", {}).get("executing", 0)),
+                refused=refusal(theirs, ours),
             )
         )
-    return sorted(found, key=lambda machine: machine.name)
+    return sorted(machines, key=lambda machine: machine.name)
 
 
 def answer_within(seconds: float, ask: Callable[[], Any]) -> Any:

@@ -27,16 +27,16 @@ def versions() -> dict[str, str]:
     }
 
 
-def refusal(machine: Any, here: dict[str, str]) -> str:
+def refusal(machine: Any, ours: dict[str, str]) -> str:
     """Return in a sentence why a machine of these versions cannot work for this one; empty if it can."""
     if not isinstance(machine, dict):
         return "It is no machine of a dmlviz fleet."
     for name, title in MUST_MATCH.items():
-        got = str(machine.get(name, "unknown"))[:40]
-        if got != here[name] and name == "plugins":
+        theirs = str(machine.get(name, "unknown"))[:40]
+        if theirs != ours[name] and name == "plugins":
             return "It has other plug-ins than the server; start it with the same --plugin files."
-        if got != here[name]:
-            return f"It has {title} {got}, and the server has {here[name]}; install the same version."
+        if theirs != ours[name]:
+            return f"It has {title} {theirs}, and the server has {ours[name]}; install the same version."
     return ""
 
 

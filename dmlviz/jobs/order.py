@@ -113,14 +113,14 @@ def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool =
 
     def existing() -> ProjectionRun | None:
         with contextlib.suppress(RunNotFoundError):
-            record = source.drawing(config.id)
+            record = source.projection(config.id)
             return record if record.state in SHARED else None
         return None
 
     def create() -> ProjectionRun:
         with contextlib.suppress(RunNotFoundError):
-            if resume and (state := source.drawing(config.id).resume_state) is not None:
-                return _resumed(source.drawing(config.id), state[0])
+            if resume and (state := source.projection(config.id).resume_state) is not None:
+                return _resumed(source.projection(config.id), state[0])
         return runs.create_projection(source, config)
 
     return Order(

@@ -47,11 +47,11 @@ def pair_batches(groups: np.ndarray, size: int, seed: int) -> Iterator[tuple[np.
         order = rng.permutation(len(groups))
         for start in range(0, max(1, len(order) - half + 1), half):
             batch = groups[order[start : start + half]]
-            here = sign if len(batch) == half else np.repeat([1.0, -1.0], len(batch)).astype(np.float32)
+            target = sign if len(batch) == half else np.repeat([1.0, -1.0], len(batch)).astype(np.float32)
             first = rng.integers(views, size=len(batch))
             second = (first + rng.integers(1, views, size=len(batch))) % views
             a, b = batch[np.arange(len(batch)), first], batch[np.arange(len(batch)), second]
-            yield np.concatenate([a, a]), np.concatenate([b, np.roll(b, 1)]), here
+            yield np.concatenate([a, a]), np.concatenate([b, np.roll(b, 1)]), target
 
 
 def train_steps(

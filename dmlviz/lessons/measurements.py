@@ -60,7 +60,7 @@ def _value(run: Run, task: Task, name: str) -> float | None:
         return run.metrics.get(name)
     config = task.projection()
     try:
-        projection = None if config is None else run.drawing(config.id)
+        projection = None if config is None else run.projection(config.id)
     except RunNotFoundError:
         return None
     if projection is None or projection.state != "finished":

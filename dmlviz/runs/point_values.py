@@ -13,53 +13,55 @@ POINT_MEASURES = ("faithfulness", "center")
 NEIGHBORS = 10
 
 
-def has_point_values(run: Run, drawing: ProjectionRun | None) -> bool:
+def has_point_values(run: Run, projection: ProjectionRun | None) -> bool:
     """Return whether there are values: at the end of the run, or for one epoch once its map has finished."""
     try:
         if not run.embedded or run.linear_projection is None:
             return False
-        return drawing is None or (not drawing.config.all_epochs and drawing.coordinates is not None)
+        return projection is None or (not projection.config.all_epochs and projection.coordinates is not None)
     except DamagedFileError:
         return False
 
 
-def point_values(run: Run, drawing: ProjectionRun | None, measure: str) -> np.ndarray:
+def point_values(run: Run, projection: ProjectionRun | None, measure: str) -> np.ndarray:
     """Return a number for each test image, at the epoch that is drawn.
 
     Args:
         run: The run, of which `has_point_values` is true.
-        drawing: The projection on the map; None for the run's own view.
+        projection: The projection on the map; None for the run's own view.
         measure: "faithfulness", the share of an image's 10 nearest neighbors in the embedding that are among its 10
             nearest on the map; or "center", its distance to the mean of its class in the embedding.
 
     Returns:
         n float32, NaN for an image without a value.
     """
-    stamp = (run.info["created"], None if drawing is None else drawing.id)
-    return _values(str(run.path), None if drawing is None else str(drawing.path), measure, stamp)
+    stamp = (run.info["created"], None if projection is None else projection.id)
+    return _values(str(run.path), None if projection is None else str(projection.path), measure, stamp)
 
 
 @lru_cache(maxsize=32)
-def _values(run_path: str, drawing_path: str | None, measure: str, stamp: object) -> np.ndarray:
+def _values(run_path: str, projection_path: str | None, measure: str, stamp: object) -> np.ndarray:
     """Return the values; `stamp` distinguishes a run that was trained again from the one before."""
-    run, drawing = Run(Path(run_path)), None if drawing_path is None else ProjectionRun(Path(drawing_path))
-    step = None if drawing is None else drawing.config.step
-    embeddings, labels = run.embeddings_at(step) if drawing is None else projected_embeddings(run, drawing.config, step)
+    run, projection = Run(Path(run_path)), None if projection_path is None else ProjectionRun(Path(projection_path))
+    step = None if projection is None else projection.config.step
+    embeddings, labels = (
+        run.embeddings_at(step) if projection is None else projected_embeddings(run, projection.config, step)
+    )
     if measure == "center":
         values = distances_to_centers(embeddings, labels)
     else:
-        values = _knn_recall(run, embeddings) if drawing is None else _map_quality(drawing)
-    if drawing is None:
+        values = _knn_recall(run, embeddings) if projection is None else _map_quality(projection)
+    if projection is None:
         return values
     padded = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
-    padded[projected_items(run, drawing.config)] = values
+    padded[projected_items(run, projection.config)] = values
     return padded
 
 
-def _map_quality(drawing: ProjectionRun) -> np.ndarray:
-    values = drawing.quality.get("neighbors_kept")
+def _map_quality(projection: ProjectionRun) -> np.ndarray:
+    values = projection.quality.get("neighbors_kept")
     if values is None:
-        raise DamagedFileError(drawing.path / "faithfulness.npz", MISSING)
+        raise DamagedFileError(projection.path / "faithfulness.npz", MISSING)
     return values
 
 

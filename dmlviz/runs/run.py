@@ -335,8 +335,8 @@ class Run(NeighborSearch):
         """Return the run and its projections."""
         return [self, *self.projections()]
 
-    def drawing(self, projection: str) -> ProjectionRun:
+    def projection(self, id: str) -> ProjectionRun:
         """Return the projection with this ID; raise RunNotFoundError if there is none."""
-        if is_run_id(projection) and (self.path / "projections" / projection / "projection.json").is_file():
-            return ProjectionRun(self.path / "projections" / projection)
-        raise RunNotFoundError(f"Run {self.id} has no projection {str(projection)[:40]!r}.")
+        if is_run_id(id) and (self.path / "projections" / id / "projection.json").is_file():
+            return ProjectionRun(self.path / "projections" / id)
+        raise RunNotFoundError(f"Run {self.id} has no projection {str(id)[:40]!r}.")

@@ -159,7 +159,7 @@ def test_two_maps_of_one_run_are_an_address(here, two):
 def test_two_maps_of_one_run_share_pins_but_no_places(here, maps):
     ui = CompareState(a=maps.id, b=maps.id, view_a="tsne", view_b="umap")
     pair = resolve_pair(ui, here, None)
-    assert (pair.a.drawing.config.method, pair.b.drawing.config.method) == ("tsne", "umap")
+    assert (pair.a.projection.config.method, pair.b.projection.config.method) == ("tsne", "umap")
     assert (pair.same_run, pair.same_dataset, pair.same_view) == (True, True, False)
     props = map_data(pair.a, pair)
     assert (props["link"], props["links_views"]) == ("compare", False)
@@ -185,7 +185,7 @@ def test_the_page_compares_what_two_maps_of_one_run_keep(here, maps):
 def test_a_map_that_a_run_cannot_have_is_noted_and_given_up(here, two):
     ui = CompareState(a=two[0].id, b=two[1].id, view_a="pca")  # of two dimensions, which the run's own map shows whole
     pair = resolve_pair(ui, here, None)
-    assert (pair.a.drawing, ui.view_a) == (None, "live")
+    assert (pair.a.projection, ui.view_a) == (None, "live")
     assert len(ui.notes) == 1
 
 

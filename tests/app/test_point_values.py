@@ -30,9 +30,9 @@ def run(runs):
 
 
 def drawn(runs, run, **fields):
-    drawing = runs.create_projection(run, ProjectionConfig(**fields))
-    run_projection(drawing.path)
-    return run.drawing(drawing.id)
+    projection = runs.create_projection(run, ProjectionConfig(**fields))
+    run_projection(projection.path)
+    return run.projection(projection.id)
 
 
 def numbers(*asked):
@@ -51,14 +51,14 @@ def test_faithfulness_of_the_live_view_equals_the_librarys(runs, run):
 
     kept = projection_quality(run.embeddings, run.linear_projection.project(run.embeddings)).per_point["neighbors_kept"]
     np.testing.assert_allclose(numbers(run, None, "faithfulness"), kept)
-    drawing = drawn(runs, run)
-    np.testing.assert_allclose(numbers(run, drawing, "faithfulness"), drawing.quality["neighbors_kept"])
+    projection = drawn(runs, run)
+    np.testing.assert_allclose(numbers(run, projection, "faithfulness"), projection.quality["neighbors_kept"])
 
 
 def test_at_an_epoch_only_tracked_images_have_values(runs, run):
-    drawing = drawn(runs, run, step=run.embedded_steps[0])
+    projection = drawn(runs, run, step=run.embedded_steps[0])
     for measure in ("center", "faithfulness"):
-        known = np.isfinite(numbers(run, drawing, measure))
+        known = np.isfinite(numbers(run, projection, measure))
         assert (np.flatnonzero(known) == run.tracked_indices).all()
 
 

@@ -29,7 +29,7 @@ def test_every_component_that_streamlit_knows_has_props():
 def test_events_match_the_protocol(run):
     event = TypeAdapter(RunEvent)
     records = [run, *Runs(bundled_runs()).list()]
-    records += [drawing for known in records for drawing in known.projections()]
+    records += [projection for known in records for projection in known.projections()]
     kinds = set()
     for record in records:
         for said in record.events():

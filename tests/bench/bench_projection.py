@@ -112,8 +112,8 @@ def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: in
     try:
         time.sleep(60)
         began = time.monotonic()
-        drawing = jobs.submit(projection(runs, run.id, ProjectionConfig(method="umap")))
-        while jobs.status(drawing).phase != "finished":
+        record = jobs.submit(projection(runs, run.id, ProjectionConfig(method="umap")))
+        while jobs.status(record).phase != "finished":
             time.sleep(0.02)
         taken = time.monotonic() - began
     finally:
@@ -174,7 +174,7 @@ COSTS = Path(__file__).parents[2] / "docs" / "projections.md"
 HEAD = """# What a projection costs
 
 Written by `python tests/bench/bench_projection.py --cost`: random clusters in 64 dimensions, defaults, one thread, CPU
-seconds of the drawing and the largest memory of its whole process, torch included (about 300 MB). Faithfulness is
+seconds of the projection and the largest memory of its whole process, torch included (about 300 MB). Faithfulness is
 sampled above 10,000 points, and then says so. On a machine that is busy otherwise the seconds come out up to twice as
 high, as those of the table's last writing did.
 
@@ -221,7 +221,7 @@ def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> 
 
 
 def draw(name: str, source: str, target: str) -> dict[str, float]:
-    """Draw one map in this process: CPU and wall seconds of the drawing, of the whole process, frames, memory."""
+    """Draw one map in this process: CPU and wall seconds of the projection, of the whole process, frames, memory."""
     import resource
 
     points = np.load(source)

@@ -67,9 +67,9 @@ def train(jobs: JobScheduler, config: TrainConfig, event: str, step: int = 0, mo
 
 def project(jobs: JobScheduler, run: str, config: ProjectionConfig, event: str) -> tuple[float, float]:
     """Stop a projection when that event has come."""
-    drawing = jobs.submit(projection(jobs.runs, run, config))
-    until(lambda: has(drawing, event))
-    return stopped(jobs, drawing)
+    record = jobs.submit(projection(jobs.runs, run, config))
+    until(lambda: has(record, event))
+    return stopped(jobs, record)
 
 
 def try_out(jobs: JobScheduler, folder: Path) -> tuple[float, float]:

@@ -52,7 +52,7 @@ def test_the_commands_give_the_same_numbers_to_the_last_bit(kept_projection, tmp
     again = Runs(tmp_path).get(kept_projection.run.id)
     assert np.array_equal(again.embeddings, kept_projection.embeddings)
     assert again.metrics == kept_projection.run.metrics
-    assert np.array_equal(again.drawing(kept_projection.projection.id).coordinates, kept_projection.coordinates)
+    assert np.array_equal(again.projection(kept_projection.projection.id).coordinates, kept_projection.coordinates)
 
 
 def test_only_settings_that_differ_from_defaults_are_written():

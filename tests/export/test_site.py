@@ -105,7 +105,7 @@ def test_what_is_missing_is_trained_and_drawn_once(tmp_path, monkeypatch):
     monkeypatch.setitem(lessons.LESSONS, lesson.name, short)
     store, said = Runs(tmp_path), []
     export = lesson_runs(lesson.name, "digits", store, data_root(), said.append)
-    assert [line.partition(": ")[2].split()[0] for line in said] == ["training", "drawing"]
+    assert [line.partition(": ")[2].split()[0] for line in said] == ["training", "projecting"]
     (kept,) = export.runs
     assert (kept.run.config, kept.projection.config) == (task.training("digits"), task.projection())
     again = lesson_runs(lesson.name, "digits", store, data_root(), said.append)

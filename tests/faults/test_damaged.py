@@ -104,8 +104,8 @@ def test_a_route_says_which_file_is_damaged(run, probe):
 def test_a_run_that_is_whole_has_no_damage(run):
     found = Runs(run.parent).get(run.name)
     assert damage_summary(found, run_damage(found)) == ""
-    for drawing in found.projections():
-        assert drawing.events() == [json.loads(line) for line in drawing.log.lines()]
+    for projection in found.projections():
+        assert projection.events() == [json.loads(line) for line in projection.log.lines()]
 
 
 def test_damage_is_noticed_after_the_first_look(run):

@@ -48,47 +48,47 @@ def test_images_of_another_shape_are_refused_with_one_sentence(jobs, finished, l
 
 def test_a_projection_runs_as_a_job(jobs, finished, until):
     config = ProjectionConfig(method="pca")
-    drawing = draw(jobs, finished, config)
-    until(lambda: jobs.status(drawing).phase == "finished")
-    assert drawing.coordinates.shape == (len(finished.labels), 2)
-    end = drawing.end
-    assert len(drawing.frame(end["frame"]["id"])) == len(finished.labels) * 2 * 2
-    assert draw(jobs, finished, config).id == drawing.id
+    record = draw(jobs, finished, config)
+    until(lambda: jobs.status(record).phase == "finished")
+    assert record.coordinates.shape == (len(finished.labels), 2)
+    end = record.end
+    assert len(record.frame(end["frame"]["id"])) == len(finished.labels) * 2 * 2
+    assert draw(jobs, finished, config).id == record.id
     assert jobs.running_for() == []
-    assert drawing.quality["trustworthiness"].shape == (len(finished.labels),)
+    assert record.quality["trustworthiness"].shape == (len(finished.labels),)
     assert 0 < end["faithfulness"]["trustworthiness"] <= 1
     answer = embed(jobs, finished, load("digits").test.images[:2])
-    np.testing.assert_allclose(answer["places"][drawing.id], drawing.coordinates[:2], atol=1e-3)
+    np.testing.assert_allclose(answer["places"][record.id], record.coordinates[:2], atol=1e-3)
     assert list(embed(jobs, finished, load("digits").test.images[:2], views=[])["places"]) == ["live"]
 
 
 def test_a_subset_is_projected_and_measured_alone(jobs, finished, until):
     items = np.arange(3, 300, 2)
     config = ProjectionConfig(method="tsne", params={"iterations": 250}, subset=pack_items(items))
-    drawing = draw(jobs, finished, config)
-    until(lambda: jobs.status(drawing).phase == "finished")
+    record = draw(jobs, finished, config)
+    until(lambda: jobs.status(record).phase == "finished")
     alone = project(finished.embeddings[items], config)
-    np.testing.assert_array_equal(drawing.coordinates, alone.coordinates)
-    assert drawing.end["faithfulness"]["measured"] == len(items)
-    assert drawing.end["frame"]["items"] == "tracked"  # the map asks which
-    values = np.frombuffer(point_value_bytes(finished, drawing, "faithfulness"), "<f4")
+    np.testing.assert_array_equal(record.coordinates, alone.coordinates)
+    assert record.end["faithfulness"]["measured"] == len(items)
+    assert record.end["frame"]["items"] == "tracked"  # the map asks which
+    values = np.frombuffer(point_value_bytes(finished, record, "faithfulness"), "<f4")
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(values)), items)
-    export = RunExport(finished, drawing)
+    export = RunExport(finished, record)
     np.testing.assert_array_equal(export.items, items)
     np.testing.assert_array_equal(export.labels, finished.labels[items])
     assert page_contents(export)["tracked"] == items.tolist()
     images = load("digits").test.images[items[:2]]
-    places = embed(jobs, finished, images, views=[drawing.id])["places"][drawing.id]
-    np.testing.assert_allclose(places, drawing.coordinates[:2], atol=1)
+    places = embed(jobs, finished, images, views=[record.id])["places"][record.id]
+    np.testing.assert_allclose(places, record.coordinates[:2], atol=1)
 
 
 def test_a_subset_of_another_step_holds_the_tracked_images_only(jobs, finished, until):
     tracked = finished.tracked_indices
     step = finished.embedded_steps[0]
     subset = pack_items(np.arange(tracked[10] + 1))
-    drawing = draw(jobs, finished, ProjectionConfig(method="pca", step=step, subset=subset))
-    until(lambda: jobs.status(drawing).phase == "finished")
-    assert drawing.coordinates.shape == (11, 2)
+    record = draw(jobs, finished, ProjectionConfig(method="pca", step=step, subset=subset))
+    until(lambda: jobs.status(record).phase == "finished")
+    assert record.coordinates.shape == (11, 2)
     missing = np.setdiff1d(np.arange(len(finished.labels)), tracked)
     if len(missing):
         with pytest.raises(UserError, match="None of the selected images"):
@@ -128,52 +128,52 @@ def test_an_invalid_projection_is_refused_before_it_is_queued(jobs, finished):
 
 
 def test_a_projection_can_be_stopped(jobs, finished, until):
-    drawing = draw(jobs, finished, ProjectionConfig(method="tsne", params={"iterations": 5000}))
-    until(lambda: any(event["event"] == "frame" for event in drawing.events()))
-    jobs.stop(drawing)
-    until(lambda: jobs.status(drawing).phase == "stopped")
+    record = draw(jobs, finished, ProjectionConfig(method="tsne", params={"iterations": 5000}))
+    until(lambda: any(event["event"] == "frame" for event in record.events()))
+    jobs.stop(record)
+    until(lambda: jobs.status(record).phase == "stopped")
     assert jobs.status(finished).phase == "finished"
 
 
 def test_a_reference_projection_shows_its_phase_stops_at_once_and_restarts(jobs, finished, until):
     params = {"iterations": 5000, "method": "exact"}
     config = ProjectionConfig(method="tsne", engine="reference", params=params)
-    drawing = draw(jobs, finished, config)
-    until(lambda: any(event["event"] == "phase" for event in drawing.events()))
-    phase = next(event for event in drawing.events() if event["event"] == "phase")
+    record = draw(jobs, finished, config)
+    until(lambda: any(event["event"] == "phase" for event in record.events()))
+    phase = next(event for event in record.events() if event["event"] == "phase")
     assert phase["words"] == "scikit-learn lays out the points; it shows nothing before its end"
-    jobs.stop(drawing)
-    assert until(lambda: jobs.status(drawing).phase == "stopped") < 8
-    assert drawing.resume_state is None
-    assert draw(jobs, finished, config.replace(params=params | {"iterations": 250}), resume=True).id != drawing.id
+    jobs.stop(record)
+    assert until(lambda: jobs.status(record).phase == "stopped") < 8
+    assert record.resume_state is None
+    assert draw(jobs, finished, config.replace(params=params | {"iterations": 250}), resume=True).id != record.id
 
 
 def test_a_reference_projection_places_query_images(jobs, finished, until):
     config = ProjectionConfig(method="tsne", engine="reference", params={"iterations": 250, "metric": "manhattan"})
-    drawing = draw(jobs, finished, config)
-    until(lambda: jobs.status(drawing).phase == "finished")
-    assert 0.5 < drawing.end["faithfulness"]["trustworthiness"] <= 1
+    record = draw(jobs, finished, config)
+    until(lambda: jobs.status(record).phase == "finished")
+    assert 0.5 < record.end["faithfulness"]["trustworthiness"] <= 1
     answer = embed(jobs, finished, load("digits").test.images[:2])
-    np.testing.assert_allclose(answer["places"][drawing.id], drawing.coordinates[:2], atol=1e-2)
+    np.testing.assert_allclose(answer["places"][record.id], record.coordinates[:2], atol=1e-2)
 
 
 def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
     config = ProjectionConfig(method="tsne", params={"iterations": 2000}, seed=1)
-    drawing = draw(jobs, finished, config)
-    until(lambda: any(event.get("iteration") for event in drawing.events()))
-    jobs.stop(drawing)
-    until(lambda: jobs.status(drawing).phase == "stopped")
+    record = draw(jobs, finished, config)
+    until(lambda: any(event.get("iteration") for event in record.events()))
+    jobs.stop(record)
+    until(lambda: jobs.status(record).phase == "stopped")
     until(lambda: not jobs.running_for())
-    iteration, positions = drawing.resume_state
+    iteration, positions = record.resume_state
     assert 0 < iteration < 2000
-    assert draw(jobs, finished, config, resume=True).id == drawing.id
-    until(lambda: jobs.status(drawing).phase == "finished")
-    later = drawing.events()
+    assert draw(jobs, finished, config, resume=True).id == record.id
+    until(lambda: jobs.status(record).phase == "finished")
+    later = record.events()
     again = next(number for number, event in enumerate(later) if number and event["event"] == "started")
     assert later[again]["iteration"] == iteration
     assert all(event["iteration"] >= iteration for event in later[again:])
-    assert drawing.resume_state is None
-    assert drawing.coordinates.shape == positions.shape
+    assert record.resume_state is None
+    assert record.coordinates.shape == positions.shape
 
 
 def test_epochs_are_projected_one_by_one_and_all_together(jobs, finished, until):
@@ -201,10 +201,10 @@ def test_a_bundled_run_takes_queries_and_projections(tmp_path, until):
         answer = embed(jobs, run, images[:1])
         np.testing.assert_allclose(answer["embeddings"], run.embeddings[:1], atol=1e-4)
         np.testing.assert_allclose(answer["places"]["live"], run.embeddings[:1], atol=1e-4)
-        drawing = draw(jobs, run, ProjectionConfig(method="plane"))
-        until(lambda: jobs.status(drawing).phase == "finished")
+        record = draw(jobs, run, ProjectionConfig(method="plane"))
+        until(lambda: jobs.status(record).phase == "finished")
         copy = jobs.runs.get(run.id)
-        np.testing.assert_allclose(copy.drawing(drawing.id).coordinates, run.embeddings)
+        np.testing.assert_allclose(copy.projection(record.id).coordinates, run.embeddings)
         assert not (run.path / "projections").exists()
         assert jobs.submit(training(jobs.runs, run.config)).id == run.id
         assert jobs.status(run).phase == "finished"

@@ -25,7 +25,7 @@ def test_an_id_cannot_lead_out_of_the_folder(runs, name, write):
     with pytest.raises(RunNotFoundError):
         run.frame(name)
     with pytest.raises(RunNotFoundError):
-        run.drawing(name)
+        run.projection(name)
 
 
 def test_a_run_is_found_by_its_id_or_by_a_title_that_no_other_has(runs, small):
@@ -85,14 +85,14 @@ def test_runs_that_come_with_the_program_are_listed_last_and_only_read(runs, bun
 
 def test_a_projection_of_a_ready_made_run_goes_to_a_copy(runs, bundled):
     config = ProjectionConfig(method="tsne")
-    drawing = runs.create_projection(bundled, config)
-    assert drawing.config == config
-    assert drawing.path.is_relative_to(runs.folder)
+    projection = runs.create_projection(bundled, config)
+    assert projection.config == config
+    assert projection.path.is_relative_to(runs.folder)
     assert not (bundled.path / "projections").exists()
     copy = runs.get(bundled.id)
     assert not runs.is_bundled(copy)
     assert [one.id for one in copy.projections()] == [config.id]
-    assert copy.drawing(config.id).state == "interrupted"
+    assert copy.projection(config.id).state == "interrupted"
     np.testing.assert_array_equal(copy.embeddings, bundled.embeddings)
     assert [run.id for run in runs.list()] == [bundled.id]
 

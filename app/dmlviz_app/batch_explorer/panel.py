@@ -9,5 +9,5 @@ from dmlviz_app.widgets.components import mount
 
 def batch_explorer(run_view: RunView) -> None:
     """Render two drawers that ask the server themselves."""
-    data = component_props.run_source(replace(run_view, drawing=None))
+    data = component_props.run_source(replace(run_view, projection=None))
     mount("batch_explorer", key="batch_explorer", data=data)

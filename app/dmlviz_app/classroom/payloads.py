@@ -182,7 +182,7 @@ def _where(place: Place | None) -> str:
     return f"{page}: {lesson.title}" + (f", task {place.query.get('task', '1')[:1]}" if not place.page else "")
 
 
-def hand_in(here: Services, room: Classroom, person: str) -> HandIn:
+def hand_in(services: Services, room: Classroom, person: str) -> HandIn:
     """Return what a student has done in a class: guesses, answers and runs, as JSON."""
     member = room.members[person]
     return {
@@ -190,28 +190,28 @@ def hand_in(here: Services, room: Classroom, person: str) -> HandIn:
         "nickname": member.nickname,
         "joined": _iso(member.joined),
         "tasks": [_handed_in(room, key, member) for key in member.guesses],
-        "runs": [_run(here, run, entry) for run, entry in _runs_by_holder(here, room).get(person, [])],
+        "runs": [_run(services, run, entry) for run, entry in _runs_by_holder(services, room).get(person, [])],
     }
 
 
-def hand_ins_zip(here: Services, room: Classroom) -> bytes:
+def hand_ins_zip(services: Services, room: Classroom) -> bytes:
     """Return the hand-ins of all students as a zip: one JSON file each, and the table of the class."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("class.csv", class_csv(here, room))
+        archive.writestr("class.csv", class_csv(services, room))
         for number, (person, member) in enumerate(room.members.items(), 1):
             name = "".join(letter if letter.isalnum() else "-" for letter in member.nickname)
-            text = json.dumps(hand_in(here, room, person), indent=2, ensure_ascii=False)
+            text = json.dumps(hand_in(services, room, person), indent=2, ensure_ascii=False)
             archive.writestr(f"{number:03d}-{name}.json", text)
     return file.getvalue()
 
 
-def class_csv(here: Services, room: Classroom) -> str:
+def class_csv(services: Services, room: Classroom) -> str:
     """Return a class as CSV: a row for each guess, and one for each student without any."""
     text = io.StringIO()
     table = csv.DictWriter(text, CSV_COLUMNS, restval="")
     table.writeheader()
-    runs = _runs_by_holder(here, room)
+    runs = _runs_by_holder(services, room)
     for person, member in room.members.items():
         titles = [entry.title for _, entry in runs.get(person, [])]
         about: dict[str, object] = {
@@ -249,24 +249,24 @@ def _handed_in(room: Classroom, key: str, member: Member) -> HandedInTask:
     return entry
 
 
-def _runs_by_holder(here: Services, room: Classroom) -> dict[str, list[tuple[str, Entry]]]:
+def _runs_by_holder(services: Services, room: Classroom) -> dict[str, list[tuple[str, Entry]]]:
     """Return the runs that students got during a class, by student, the oldest first."""
     runs: dict[str, list[tuple[str, Entry]]] = {}
-    for run, entry in _entries(here):
+    for run, entry in _entries(services):
         member = room.members.get(entry.holder)
         if member is not None and member.joined <= entry.added <= (room.ended or room.expires):
             runs.setdefault(entry.holder, []).append((run, entry))
     return {holder: sorted(held, key=lambda pair: pair[1].added) for holder, held in runs.items()}
 
 
-def _entries(here: Services) -> Iterable[tuple[str, Entry]]:
-    return ((run, entry) for run in here.run_owners.items() for entry in here.run_owners.entries(run))
+def _entries(services: Services) -> Iterable[tuple[str, Entry]]:
+    return ((run, entry) for run in services.run_owners.items() for entry in services.run_owners.entries(run))
 
 
-def _run(here: Services, run: str, entry: Entry) -> HandedInRun:
+def _run(services: Services, run: str, entry: Entry) -> HandedInRun:
     about: HandedInRun = {"id": run, "title": entry.title, "trained": _iso(entry.added), "state": "unknown"}
     with suppress(UserError):  # it has been deleted since, or is damaged
-        record = here.store.get(run)
+        record = services.store.get(run)
         settings, scores = record.config.model_dump(mode="json"), record.metrics
         validation_scores = record.validation_metrics
         about.update({"settings": settings, "scores": scores, "validation_scores": validation_scores})

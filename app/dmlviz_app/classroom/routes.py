@@ -79,12 +79,12 @@ _ACTION: TypeAdapter[_Action] = TypeAdapter(Annotated[_Action, Field(discriminat
 @access(Rule.VISITOR)
 async def events(request: Request) -> Response:
     """Stream the state of the class, now and after every change, as server-sent events."""
-    here, room = _room(request)
-    return StreamingResponse(_blocks(here, room), media_type="text/event-stream", headers=STREAM)
+    services, room = _room(request)
+    return StreamingResponse(_blocks(services, room), media_type="text/event-stream", headers=STREAM)
 
 
-async def _blocks(here: Services, room: Classroom) -> AsyncIterator[str]:
-    rooms, person = here.classrooms, here.person.id
+async def _blocks(services: Services, room: Classroom) -> AsyncIterator[str]:
+    rooms, person = services.classrooms, services.person.id
     with rooms.watched(room, person) as changes:
         async for block in event_hub.follow_state(changes, lambda: payloads.classroom_event(rooms, room.code, person)):
             yield block
@@ -93,30 +93,30 @@ async def _blocks(here: Services, room: Classroom) -> AsyncIterator[str]:
 @access(Rule.VISITOR)
 async def place(request: Request) -> Response:
     """Store the place of a person's page; a teacher who leads takes the others along."""
-    here, room = _room(request)
+    services, room = _room(request)
     told = await _body(request, _PLACE)
     now = Place(page=told.page, query=told.query, step=told.step)
-    await asyncio.to_thread(_move, here, room, now)
+    await asyncio.to_thread(_move, services, room, now)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
-def _move(here: Services, room: Classroom, now: Place) -> None:
-    if room.leading and room.teacher == here.person.id:
-        show_to_class(here.run_owners, room, now)
-    here.classrooms.move(room.code, here.person.id, now)
+def _move(services: Services, room: Classroom, now: Place) -> None:
+    if room.leading and room.teacher == services.person.id:
+        show_to_class(services.run_owners, room, now)
+    services.classrooms.move(room.code, services.person.id, now)
 
 
 @access(Rule.VISITOR)
 async def action(request: Request) -> Response:
     """Do what the teacher or a student wants."""
-    here, room = _room(request)
+    services, room = _room(request)
     wish = await _body(request, _ACTION)
-    await asyncio.to_thread(_act, here, room, wish)
+    await asyncio.to_thread(_act, services, room, wish)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
-def _act(here: Services, room: Classroom, wish: _Action) -> None:
-    rooms, person, code = here.classrooms, here.person.id, room.code
+def _act(services: Services, room: Classroom, wish: _Action) -> None:
+    rooms, person, code = services.classrooms, services.person.id, room.code
     if isinstance(wish, _SetTask):
         if wish.lesson is not None:
             payloads.known_task(wish.lesson, wish.task)
@@ -126,7 +126,7 @@ def _act(here: Services, room: Classroom, wish: _Action) -> None:
     elif wish.what == "lead":
         assert isinstance(wish, _Switch)
         if wish.on and room.teacher == person and room.lead is not None:
-            show_to_class(here.run_owners, room, room.lead)
+            show_to_class(services.run_owners, room, room.lead)
         rooms.set_leading(code, person, wish.on)
     elif wish.what == "follow":
         assert isinstance(wish, _Switch)
@@ -142,11 +142,11 @@ def _act(here: Services, room: Classroom, wish: _Action) -> None:
 @access(Rule.VISITOR)
 async def hand_in(request: Request) -> Response:
     """Return the work of the requesting student in the class."""
-    here, room = _room(request)
-    if here.person.id not in room.members:
+    services, room = _room(request)
+    if services.person.id not in room.members:
         raise class_not_found(room.code)
     text = json.dumps(
-        await asyncio.to_thread(payloads.hand_in, here, room, here.person.id), indent=2, ensure_ascii=False
+        await asyncio.to_thread(payloads.hand_in, services, room, services.person.id), indent=2, ensure_ascii=False
     )
     return _file(text, "application/json", f"hand-in-{room.code}.json")
 
@@ -154,16 +154,16 @@ async def hand_in(request: Request) -> Response:
 @access(Rule.VISITOR)
 async def class_csv(request: Request) -> Response:
     """Return the class as a table, for its teacher."""
-    here, room = _taught(request)
-    text = await asyncio.to_thread(payloads.class_csv, here, room)
+    services, room = _taught(request)
+    text = await asyncio.to_thread(payloads.class_csv, services, room)
     return _file(text, "text/csv; charset=utf-8", f"class-{room.code}.csv")
 
 
 @access(Rule.VISITOR)
 async def hand_ins(request: Request) -> Response:
     """Return every student's work, for the teacher: a zip with one JSON file each."""
-    here, room = _taught(request)
-    content = await asyncio.to_thread(payloads.hand_ins_zip, here, room)
+    services, room = _taught(request)
+    content = await asyncio.to_thread(payloads.hand_ins_zip, services, room)
     return _file(content, "application/zip", f"class-{room.code}.zip")
 
 
@@ -173,15 +173,15 @@ def _file(content: str | bytes, media_type: str, name: str) -> Response:
 
 
 def _room(request: Request) -> tuple[Services, Classroom]:
-    here = personal(request)
-    return here, here.classrooms.get(request.path_params["code"], here.person.id)
+    services = personal(request)
+    return services, services.classrooms.get(request.path_params["code"], services.person.id)
 
 
 def _taught(request: Request) -> tuple[Services, Classroom]:
-    here, room = _room(request)
-    if room.teacher != here.person.id:
+    services, room = _room(request)
+    if room.teacher != services.person.id:
         raise class_not_found(room.code)
-    return here, room
+    return services, room
 
 
 async def _body(request: Request, adapter: TypeAdapter[Any]) -> Any:

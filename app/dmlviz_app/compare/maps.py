@@ -123,13 +123,15 @@ def progress(ui: CompareState, services: Services, pair: Pair) -> None:
     if live is not None:
         progress_panel(compare.to_explore_state(live), services, live)
     for side, run_view in zip(SIDES, (pair.a, pair.b), strict=True):
-        if run_view is not None and run_view.drawing is not None and _is_unfinished(run_view):
+        if run_view is not None and run_view.projection is not None and _is_unfinished(run_view):
             state, key = compare.to_explore_state(run_view), f"progress.{side}"
             progress_panel(state, services, run_view, key, partial(setattr, ui, f"view_{side}", LIVE))
 
 
 def _is_unfinished(run_view: RunView) -> bool:
-    return run_view.drawing is not None and (run_view.drawing_live or run_view.drawing.resume_state is not None)
+    return run_view.projection is not None and (
+        run_view.projection_live or run_view.projection.resume_state is not None
+    )
 
 
 def map_pair(ui: CompareState, pair: Pair) -> None:

@@ -59,7 +59,7 @@ def map_data(run_view: RunView, pair: Pair) -> MapProps:
     """Return the props of one map of a pair: at its last frame, linked to the other."""
     data = component_props.map_data(run_view)
     data.pop("autoplay", None)
-    data["running"] = run_view.live if run_view.drawing is None else run_view.drawing_live
+    data["running"] = run_view.live if run_view.projection is None else run_view.projection_live
     data["link"], data["links_views"] = LINK if pair.same_dataset else None, pair.same_view
     data["height"] = HEIGHT if pair.same_view else HEIGHT_WITH_NOTES
     return data
@@ -93,7 +93,7 @@ def _quality(run_views: tuple[RunView, RunView]) -> MapQuality:
     """Return how well each map keeps the distances of the embeddings, where it has been measured."""
     measured = [_measured(run_view) for run_view in run_views]
     titles = [
-        view_titles(run_view.run)[LIVE if run_view.drawing is None else run_view.drawing.config.method]
+        view_titles(run_view.run)[LIVE if run_view.projection is None else run_view.projection.config.method]
         for run_view in run_views
     ]
     rows = [(title, [values.get(name) for values in measured]) for name, title in QUALITY.items()]
@@ -102,6 +102,6 @@ def _quality(run_views: tuple[RunView, RunView]) -> MapQuality:
 
 def _measured(run_view: RunView) -> dict[str, float | None]:
     """Return the measured values by name; none before a map's end."""
-    if run_view.drawing is None and PROJECTIONS[run_view.run.default_view].identity:
+    if run_view.projection is None and PROJECTIONS[run_view.run.default_view].identity:
         return dict.fromkeys(QUALITY, 1.0)  # the embedding itself
-    return (run_view.run if run_view.drawing is None else run_view.drawing).faithfulness
+    return (run_view.run if run_view.projection is None else run_view.projection).faithfulness

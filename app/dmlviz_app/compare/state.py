@@ -17,7 +17,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE, Run, RunNotFoundError
 from dmlviz.storage.files import is_run_id
 from dmlviz_app.run_views import seen_view
-from dmlviz_app.run_views.current_view import RunView, run_images, view_titles, with_drawing
+from dmlviz_app.run_views.current_view import RunView, run_images, view_titles, with_projection
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES, projection_views
@@ -131,7 +131,7 @@ class Pair:
     @property
     def same_view(self) -> bool:
         """Return whether the maps show places of one kind, so that eye and epochs can be shared."""
-        return not self.same_run and all(side is None or side.drawing is None for side in (self.a, self.b))
+        return not self.same_run and all(side is None or side.projection is None for side in (self.a, self.b))
 
     @property
     def same_dataset(self) -> bool:
@@ -178,7 +178,7 @@ def _with_map(ui: CompareState, side: str, view: RunView, services: Services) ->
     try:
         if method not in view_titles(view.run):
             raise UserError(f"{PROJECTIONS[method].title} would only turn the space of {view.run.title}.")
-        return with_drawing(view, ProjectionConfig(method=method), services)
+        return with_projection(view, ProjectionConfig(method=method), services)
     except UserError as error:
         ui.notes.append(str(error))
         setattr(ui, f"view_{side}", LIVE)
@@ -197,7 +197,7 @@ def run_view(run: Run, services: Services) -> RunView:
 
 def to_explore_state(run_view: RunView) -> UIState:
     """Build Explore's state for this run and map."""
-    view = LIVE if run_view.drawing is None else run_view.drawing.config.method
+    view = LIVE if run_view.projection is None else run_view.projection.config.method
     return UIState(run=run_view.run.id, view=view)
 
 
@@ -224,7 +224,7 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
 def running_side(pair: Pair) -> RunView | None:
     """View of the run that trains now, the second before the first; always the live view."""
     live = [run_view for run_view in (pair.b, pair.a) if run_view is not None and run_view.live]
-    return replace(live[0], drawing=None) if live else None
+    return replace(live[0], projection=None) if live else None
 
 
 def _format_setting(name: str, value: Any) -> str:

@@ -193,8 +193,8 @@ def _weights(
     )
     more = " For more, choose File on this machine." if services.person.may(Action.READ_FILES) else ""
     uploaded = backbone.reusable_upload(services, name)
-    here = f" {uploaded.name} is here already; another file takes its place." if uploaded is not None else ""
-    st.caption(escape_markdown(f"{words}, up to {megabytes} MB.{more} Nothing in it is executed.{here}"))
+    replaces = f" {uploaded.name} is here already; another file takes its place." if uploaded is not None else ""
+    st.caption(escape_markdown(f"{words}, up to {megabytes} MB.{more} Nothing in it is executed.{replaces}"))
     return "", "", file
 
 

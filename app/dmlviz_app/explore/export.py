@@ -27,8 +27,10 @@ def export_menu(run_view: RunView) -> None:
 
 def export_panel(run_view: RunView) -> ExportProps:
     """Props of the export panel: scripts as text, files as URLs."""
-    finished = run_view.drawing is not None and not run_view.drawing_live and run_view.drawing.coordinates is not None
-    run_export = RunExport(run_view.run, run_view.drawing if finished else None)
+    finished = (
+        run_view.projection is not None and not run_view.projection_live and run_view.projection.coordinates is not None
+    )
+    run_export = RunExport(run_view.run, run_view.projection if finished else None)
     # Embeddings of another program cannot be trained again by a script.
     writers = SCRIPTS if DATASETS[run_view.run.config.dataset].trainable else {}
     scripts = [Script(title=FORMATS[name].title, text=write(run_export)) for name, write in writers.items()]

@@ -60,7 +60,7 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
             _change_map(ui, services, run_view, lambda: _show_view(ui, run_view, view["view"]))
 
     second = run_view.second
-    if second is not None and second.drawing_live:
+    if second is not None and second.projection_live:
         progress_panel(ui, services, second, SECOND_PROGRESS, lambda: setattr(ui, "beside", False))
     props = WorkbenchProps(
         view=view_props(view_state.PAGE, [run_view], ui.seen, follows=follows),
@@ -89,7 +89,7 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
 def _map_props(ui: UIState, run_view: RunView) -> MapProps:
     props = component_props.map_data(run_view)
     props["projects"] = run_view.complete
-    if run_view.drawing is not None and run_view.drawing.config.subset is not None and ui.subset is not None:
+    if run_view.projection is not None and run_view.projection.config.subset is not None and ui.subset is not None:
         props["subset"] = {"bits": ui.subset.bits}
     return props
 
@@ -113,15 +113,15 @@ def _add_scores(props: WorkbenchProps, run_view: RunView) -> None:
             reason = "they are all of one class" if len(spec.classes) < 2 else "there are too many to compare all"
         notes.append(f"No scores of these embeddings: {reason}.")
     else:
-        props["scores"] = component_props.run_source(replace(run_view, drawing=None))
+        props["scores"] = component_props.run_source(replace(run_view, projection=None))
         props["has_loss"] = bool(run.steps) or run_view.live  # embeddings that were given ready have none
     props["note"] = " ".join(filter(None, notes))
 
 
 def _heading(run_view: RunView, beside: RunView | None = None) -> MapHeading:
     """Say by which program and how a map is drawn, and which value of the map `beside` it could not take over."""
-    assert run_view.drawing is not None
-    config = run_view.drawing.config
+    assert run_view.projection is not None
+    config = run_view.projection.config
     parameters = ", ".join(f"{name.replace('_', ' ')} {_brief(value)}" for name, value in config.params.items())
     program = config.declared.name if config.engine != OURS else OURS
     return {
@@ -132,9 +132,9 @@ def _heading(run_view: RunView, beside: RunView | None = None) -> MapHeading:
 
 
 def _not_shared(run_view: RunView, beside: RunView | None) -> str:
-    if beside is None or beside.drawing is None or run_view.drawing is None:
+    if beside is None or beside.projection is None or run_view.projection is None:
         return ""
-    ours, theirs = run_view.drawing.config, beside.drawing.config
+    ours, theirs = run_view.projection.config, beside.projection.config
     values = {name: theirs.params[name] for name in ours.params if name in theirs.params and name != "iterations"}
     lacking = [f"{name} {_brief(value)}" for name, value in values.items() if value != ours.params[name]]
     return "".join(f" · no {each} here: drawn with the default" for each in lacking)
@@ -154,7 +154,7 @@ def _show_subset(ui: UIState, run_view: RunView, bits: str | None) -> None:
 
 def _show_view(ui: UIState, run_view: RunView, view: str) -> None:
     """Show a view by the name that the map knows it by: "live", or the ID of a projection."""
-    config = None if view == LIVE else run_view.run.drawing(view).config
+    config = None if view == LIVE else run_view.run.projection(view).config
     ui.show_projection(config, run_view.run.config.dataset)
 
 

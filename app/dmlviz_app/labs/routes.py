@@ -125,8 +125,8 @@ def _study(request: Request) -> Study:
     dataset = request.path_params["dataset"]
     if source not in SOURCES or dataset not in lab.datasets:
         raise UserError(f"A study of {lab.name} is {', '.join(SOURCES)}, of {', '.join(lab.datasets)}.")
-    here = personal(request)
-    return named_study(lab.name, lambda: here.studies.get(lab.name, source, dataset), source == READY_MADE)
+    services = personal(request)
+    return named_study(lab.name, lambda: services.studies.get(lab.name, source, dataset), source == READY_MADE)
 
 
 def _name(study: Study) -> str:

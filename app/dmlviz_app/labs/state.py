@@ -120,8 +120,8 @@ def view_lab(ui: LabsState, services: Services) -> LabView:
 
 def default_dataset(lab: Lab, services: Services) -> str:
     """Return the first data set of a lab that is on disk, or its usual one."""
-    here = services.datasets.available()
-    return next((name for name in lab.datasets if name in here), lab.datasets[0])
+    available = services.datasets.available()
+    return next((name for name in lab.datasets if name in available), lab.datasets[0])
 
 
 def view_rows(view: LabView) -> list[FigureRow]:

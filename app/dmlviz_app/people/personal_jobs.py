@@ -66,7 +66,7 @@ class PersonalJobs:
         """Return the state of a visible run's training, or of a projection of it."""
         try:
             record = self.runs.get(run)
-            return self.scheduler.status(record if projection is None else record.drawing(projection))
+            return self.scheduler.status(record if projection is None else record.projection(projection))
         except RunNotFoundError as error:
             return Status("unknown", reason=str(error))
 

@@ -18,7 +18,7 @@ class SpriteSheets(TypedDict):
 
 
 class Source(TypedDict):
-    """The run, its drawing, its begin, and the address of its events (none in an exported page)."""
+    """The run, its view, the moment it began, and the address of its events (none in an exported page)."""
 
     run: str
     view: str

@@ -24,7 +24,7 @@ class ProgressProps(Source):
     machine: str
     lost: str
     running: bool
-    drawing: bool
+    projection: bool
     pausable: bool
     waits_for_pictures: bool
 

@@ -23,16 +23,16 @@ _SPACE_KINDS: dict[tuple[int, bool], SpaceKind] = {(2, True): "circle", (3, True
 
 def run_source(run_view: RunView) -> Source:
     """Run, view and URL of their events, for every component that subscribes to them."""
-    run, drawing = run_view.run, run_view.drawing
-    view = drawing.id if drawing is not None else LIVE
-    path = f"projections/{drawing.id}/events" if drawing is not None else "events"
+    run, projection = run_view.run, run_view.projection
+    view = projection.id if projection is not None else LIVE
+    path = f"projections/{projection.id}/events" if projection is not None else "events"
     return {"run": run.id, "view": view, "begun": run_version(run_view), "events_url": f"{ROUTES}/runs/{run.id}/{path}"}
 
 
 def run_version(run_view: RunView) -> str:
     """Start time as a hex string, so that a repeated run has another stream."""
-    if run_view.drawing is not None:
-        return f"{(run_view.drawing.path / 'projection.json').stat().st_mtime_ns // 1_000_000:x}"
+    if run_view.projection is not None:
+        return f"{(run_view.projection.path / 'projection.json').stat().st_mtime_ns // 1_000_000:x}"
     return f"{int(run_view.run.created.timestamp() * 1000):x}"
 
 
@@ -41,19 +41,19 @@ def sprite_props(run_view: RunView) -> ImageProps:
     run = run_view.run
     if run_view.pictures is not None:
         return run_view.pictures.describe()
-    url = f"{ROUTES}/runs/{run.id}/labels.u16?{run_version(replace(run_view, drawing=None))}"
+    url = f"{ROUTES}/runs/{run.id}/labels.u16?{run_version(replace(run_view, projection=None))}"
     classes = list(DATASETS[run.config.dataset].classes)
     return {"classes": classes, "n": _num_test_images(run), "labels_url": url, "sprites": _NO_SPRITES}
 
 
 def map_data(run_view: RunView) -> MapProps:
     """Props of the map: sources of frames, labels and tiles."""
-    subset = None if run_view.drawing is None else run_view.drawing.config.subset
+    subset = None if run_view.projection is None else run_view.projection.config.subset
     available: dict[Kept, bool] = {
         "tracked": subset is None,
         "items": subset is not None,
         "nearest": run_view.complete,
-        "values": has_point_values(run_view.run, run_view.drawing),
+        "values": has_point_values(run_view.run, run_view.projection),
         "columns": run_view.columns,
     }
     data = MapProps(
@@ -63,8 +63,8 @@ def map_data(run_view: RunView) -> MapProps:
         kept=[name for name, is_available in available.items() if is_available],  # the map knows the addresses
         picture=_picture(run_view),
     )
-    if run_view.live or run_view.drawing is not None:
-        data["running"] = run_view.drawing_live if run_view.drawing is not None else run_view.live
+    if run_view.live or run_view.projection is not None:
+        data["running"] = run_view.projection_live if run_view.projection is not None else run_view.live
     else:
         data["autoplay"] = True
     return data
@@ -82,14 +82,14 @@ def noun_props(run_view: RunView) -> Nouns:
 
 def _picture(run_view: RunView) -> PictureInfo:
     """Return the kind of picture that the map shows."""
-    run, drawing = run_view.run, run_view.drawing
-    method = run.default_view if drawing is None else drawing.config.declared.name
+    run, projection = run_view.run, run_view.projection
+    method = run.default_view if projection is None else projection.config.declared.name
     picture = PictureInfo(method=method)
-    if drawing is not None and drawing.config.params.get("supervised"):
+    if projection is not None and projection.config.params.get("supervised"):
         picture["taught"] = TAUGHT
-    if drawing is not None and drawing.config.axes:
-        picture["axes"] = [*drawing.config.axes]
-    if drawing is None and PROJECTIONS[method].identity:
+    if projection is not None and projection.config.axes:
+        picture["axes"] = [*projection.config.axes]
+    if projection is None and PROJECTIONS[method].identity:
         picture["space"] = space_overlay(run.config)
     return picture
 
@@ -124,11 +124,11 @@ def _has_class_scores(run_view: RunView) -> bool:
 def query_source(run_view: RunView) -> QuerySource:
     """Return where the page asks about a person's own picture, or why it cannot; of a run with a net."""
     run, data = run_view.run, DATASETS[run_view.run.config.dataset]
-    drawing, live = run_view.drawing, run_view.drawing_live
+    projection, live = run_view.projection, run_view.projection_live
     source: QuerySource = {
-        "url": f"{ROUTES}/runs/{run.id}/query?{run_version(replace(run_view, drawing=None))}",
+        "url": f"{ROUTES}/runs/{run.id}/query?{run_version(replace(run_view, projection=None))}",
         "run": run.id,
-        "view": LIVE if drawing is None else "" if live else drawing.id,
+        "view": LIVE if projection is None else "" if live else projection.id,
         "sprites": sprite_props(run_view)["sprites"],
         "samples": SAMPLES,
     }

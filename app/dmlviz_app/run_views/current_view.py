@@ -22,7 +22,7 @@ from dmlviz_app.server.services import Services, session_services
 
 @dataclass(frozen=True)
 class RunView:
-    """A run with its status; `pictures` None while its data set is not on disk; `drawing` None in the live view.
+    """A run with its status; `pictures` None while its data set is not on disk; `projection` None in the live view.
 
     `second` is the view of the same projection by the other engine, where it is shown beside. `columns` says whether
     more is known of the test images, as columns.
@@ -31,8 +31,8 @@ class RunView:
     run: Run
     status: Status
     pictures: sprites.ImageTiles | None
-    drawing: ProjectionRun | None = None
-    drawing_status: Status | None = None
+    projection: ProjectionRun | None = None
+    projection_status: Status | None = None
     second: "RunView | None" = None
     columns: bool = False
 
@@ -47,9 +47,9 @@ class RunView:
         return self.status.machine or (self.run.info.get("machine", "") if not self.live else "")
 
     @property
-    def drawing_live(self) -> bool:
+    def projection_live(self) -> bool:
         """Return whether the projection is queued or computed."""
-        return self.drawing_status is not None and self.drawing_status.phase in LIVE_PHASES
+        return self.projection_status is not None and self.projection_status.phase in LIVE_PHASES
 
     @cached_property  # a page asks several times, and each answer looks at four files
     def complete(self) -> bool:
@@ -79,10 +79,10 @@ def context_key(context: PageContext) -> tuple[object, ...]:
     run_view = context.run_view
     if run_view is None:
         return ()
-    view = run_view.drawing.id if run_view.drawing is not None else LIVE
-    status = run_view.live, run_view.drawing_live, run_view.pictures is None
+    view = run_view.projection.id if run_view.projection is not None else LIVE
+    status = run_view.live, run_view.projection_live, run_view.pictures is None
     second = run_view.second
-    beside = None if second is None or second.drawing is None else (second.drawing.id, second.drawing_live)
+    beside = None if second is None or second.projection is None else (second.projection.id, second.projection_live)
     settings = repr((context.ui.settings, context.ui.params))
     settings += repr(context.ui.seen.step) if context.ui.curves is not None else ""  # an open drawer follows the replay
     return run_view.run.id, view, beside, *status, tuple(context.ui.messages), settings
@@ -109,7 +109,7 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         ui.messages.append("The selected images are of another data set; showing all images.")
         ui.subset = None
     try:
-        run_view = with_drawing(run_view, ui.projection(), services)
+        run_view = with_projection(run_view, ui.projection(), services)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
@@ -117,7 +117,7 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         return run_view if ui.view == LIVE else resolve_view(ui, services)
     try:
         second = ui.second_projection()
-        return run_view if second is None else replace(run_view, second=with_drawing(run_view, second, services))
+        return run_view if second is None else replace(run_view, second=with_projection(run_view, second, services))
     except UserError as error:
         ui.messages.append(str(error))
         ui.beside = False
@@ -152,19 +152,19 @@ def view_titles(run: Run, *, subset: bool = False) -> dict[str, str]:
     return {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
 
 
-def with_drawing(run_view: RunView, config: ProjectionConfig | None, services: Services) -> RunView:
+def with_projection(run_view: RunView, config: ProjectionConfig | None, services: Services) -> RunView:
     """Return the view with this projection, which is started if it does not exist; raise UserError if it failed."""
     if config is None:
         return run_view
     try:
-        drawing = run_view.run.drawing(config.id)
+        projection = run_view.run.projection(config.id)
     except RunNotFoundError:
         services.jobs.project(run_view.run.id, config)
-        drawing = services.runs.get(run_view.run.id).drawing(config.id)
+        projection = services.runs.get(run_view.run.id).projection(config.id)
     status = services.jobs.status(run_view.run.id, config.id)
-    if status.phase == "failed" and drawing.resume_state is None:
+    if status.phase == "failed" and projection.resume_state is None:
         raise UserError(status.reason)  # there is nothing to see of it: the map before stays
-    return replace(run_view, drawing=drawing, drawing_status=status)
+    return replace(run_view, projection=projection, projection_status=status)
 
 
 def run_images(run: Run, services: Services) -> sprites.ImageTiles | None:

@@ -19,8 +19,8 @@ def step_of(run_view: RunView, replay_step: int | None) -> int | None:
 
     None for the end, where all test images are.
     """
-    if run_view.drawing is not None:
-        return RunExport(run_view.run, run_view.drawing).step
+    if run_view.projection is not None:
+        return RunExport(run_view.run, run_view.projection).step
     if replay_step is not None or run_view.complete:
         return replay_step
     return next(reversed(run_view.run.embedded_steps), None)

@@ -97,7 +97,7 @@ async def export(request: Request) -> Response:
     """Return a file to keep; `?view=` is the ID of a projection."""
     name, view = request.path_params["format"], request.query_params.get("view")
     run, format = personal(request).runs.get(request.path_params["run"]), FORMATS[name]
-    projection = None if view is None else run.drawing(view)
+    projection = None if view is None else run.projection(view)
     load_images = partial(sprites.image_tiles, root=personal(request).data)
     file, filename = await asyncio.to_thread(
         create_download, name, run, projection, load_images, personal(request).cache

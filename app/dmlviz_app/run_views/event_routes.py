@@ -52,7 +52,7 @@ async def projection_events(request: Request) -> Response:
 async def projection_items(request: Request) -> Response:
     """Return the test images on the map of a projection, as a list of their numbers."""
     run = personal(request).runs.get(request.path_params["run"])
-    config = run.drawing(request.path_params["projection"]).config
+    config = run.projection(request.path_params["projection"]).config
     items = await asyncio.to_thread(projected_items, run, config)
     return JSONResponse(items.tolist(), headers=NO_STORE)
 
@@ -67,14 +67,14 @@ async def frame(request: Request) -> Response:
     return Response(positions, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
 
 
-def _record(here: Services, run: str, projection: str | None) -> EventLogDir:
-    record = here.runs.get(run)
-    return record if projection is None else record.drawing(projection)
+def _record(services: Services, run: str, projection: str | None) -> EventLogDir:
+    record = services.runs.get(run)
+    return record if projection is None else record.projection(projection)
 
 
-def _checked_record(here: Services, run: str, projection: str | None = None) -> EventLogDir:
+def _checked_record(services: Services, run: str, projection: str | None = None) -> EventLogDir:
     """Return a run or projection whose log is whole; raise DamagedFileError otherwise: pages trust every line."""
-    record = _record(here, run, projection)
+    record = _record(services, run, projection)
     if not record.lock.locked:  # a log that is being written now was checked by its writer
         record.events()
     return record

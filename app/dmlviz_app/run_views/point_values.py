@@ -10,7 +10,7 @@ from dmlviz.storage.text import one_line
 from dmlviz_app.run_views.nearest_neighbors import map_recall_by_index, table_by_index
 
 
-def point_value_bytes(run: Run, drawing: ProjectionRun | None, measure: str) -> bytes | None:
+def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) -> bytes | None:
     """Return a measure of `dmlviz.runs.point_values` for each test image.
 
     Returns:
@@ -20,11 +20,11 @@ def point_value_bytes(run: Run, drawing: ProjectionRun | None, measure: str) -> 
     Raises:
         UserError: Before the end of the run, or of the projection.
     """
-    if measure not in POINT_MEASURES or not has_point_values(run, drawing):
+    if measure not in POINT_MEASURES or not has_point_values(run, projection):
         raise UserError(f"{run.title} has no {one_line(measure, 20)} to color by yet.")
-    if measure == "faithfulness" and drawing is None and by_index(run):
+    if measure == "faithfulness" and projection is None and by_index(run):
         table, values = table_by_index(run), map_recall_by_index(run)
         if table is None or values is None:
             return None
         return np.append(values, [table.recall, table.measured]).astype("<f4").tobytes()
-    return point_values(run, drawing, measure).astype("<f4").tobytes()
+    return point_values(run, projection, measure).astype("<f4").tobytes()

@@ -30,13 +30,13 @@ def progress_panel(
         key: Of the component.
         on_leave: Leaves the view when its projection is canceled; by default for the view before.
     """
-    status = run_view.status if run_view.drawing_status is None else run_view.drawing_status
-    running = run_view.drawing_live if run_view.drawing is not None else run_view.live
+    status = run_view.status if run_view.projection_status is None else run_view.projection_status
+    running = run_view.projection_live if run_view.projection is not None else run_view.live
 
-    projection_config = run_view.drawing.config if run_view.drawing is not None else None
+    projection_config = run_view.projection.config if run_view.projection is not None else None
 
     def stop() -> None:
-        services.jobs.stop(run_view.drawing or run_view.run)
+        services.jobs.stop(run_view.projection or run_view.run)
 
     def resume() -> None:
         ui.messages.clear()
@@ -61,7 +61,7 @@ def progress_panel(
             machine=run_view.machine if projection_config is None else "",
             lost=status.lost,
             running=running,
-            drawing=projection_config is not None,
+            projection=projection_config is not None,
             pausable=projection_config is not None and projection_config.resumable,
             waits_for_pictures=run_view.pictures is None,
         ),

@@ -90,7 +90,7 @@ def query(picture: np.ndarray, run: Run, services: Services, k: int, frame: Fram
     """
     stamp = (run.path / "run.json").stat().st_mtime_ns
     drawn_on = tuple(
-        drawing.id for drawing in run.projections() if drawing.state == "finished"
+        projection.id for projection in run.projections() if projection.state == "finished"
     )  # where it gets a place
     key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k, frame, drawn_on)
     if key not in _answers:

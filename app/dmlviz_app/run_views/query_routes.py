@@ -59,8 +59,8 @@ async def ask(request: Request) -> Response:
     `frame` in the address ("x,y,width,height,angle", as `PictureFrame`) is what is cut out of the picture; `picture=1`
     asks for the decoded picture, small, in the answer.
     """
-    here = personal(request)
-    run = here.runs.get(request.path_params["run"])
+    services = personal(request)
+    run = services.runs.get(request.path_params["run"])
     is_question = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
     shown: str | None = None
     try:
@@ -68,10 +68,10 @@ async def ask(request: Request) -> Response:
         if is_question:
             picture = _asked(await _body(request, MAX_QUESTION_BYTES, "A drawing"), run.config.dataset)
         else:
-            picture = await _sent(request, run, here)
+            picture = await _sent(request, run, services)
         if request.query_params.get("picture") == "1":
             shown = await asyncio.to_thread(encode_picture, picture)
-        answer = await ask_worker(_answer, picture, run, here, frame)
+        answer = await ask_worker(_answer, picture, run, services, frame)
     except UserError as error:
         refusal: QueryRefusal = {"error": str(error)}
         if shown is not None:
@@ -82,8 +82,8 @@ async def ask(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-def _answer(picture: np.ndarray, run: Run, here: Services, frame: Frame | None) -> QueryAnswer:
-    return query_answer(run, query(picture, run, here, NEIGHBORS, frame))
+def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | None) -> QueryAnswer:
+    return query_answer(run, query(picture, run, services, NEIGHBORS, frame))
 
 
 def _asked(body: bytes, dataset: str) -> np.ndarray:
@@ -102,9 +102,9 @@ def _asked(body: bytes, dataset: str) -> np.ndarray:
     return picture
 
 
-async def _sent(request: Request, run: Run, here: Services) -> np.ndarray:
+async def _sent(request: Request, run: Run, services: Services) -> np.ndarray:
     """Read and decode a picture."""
-    with _turn(here.person.id):
+    with _turn(services.person.id):
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 content = await _body(request, MAX_BYTES, "A picture")

@@ -104,11 +104,11 @@ async def baseline(request: Request) -> Response:
 @access(Rule.RUN_READER)
 async def baselines_measured(request: Request) -> Response:
     """Return the number of measured baselines, once there are more than `drawn` or after a timeout."""
-    run, here = _run(request), personal(request)
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, here.data)
+    run, services = _run(request), personal(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services.data)
     drawn, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
     for _ in range(int(HELD_S / LOOK_S)):
-        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, here.data, here.cache)
+        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, services.data, services.cache)
         if not progress["pending"] or str(progress["measured"]) != drawn:
             break
         await asyncio.sleep(LOOK_S)
@@ -167,8 +167,8 @@ async def thumbnail(request: Request) -> Response:
 async def values(request: Request) -> Response:
     """Return a number for every test image to color the map by: n float32."""
     run, view = _run(request), request.path_params["view"]
-    drawing = None if view == LIVE else run.drawing(view)
-    return await _when_computed(partial(point_value_bytes, run, drawing, request.path_params["measure"]))
+    projection = None if view == LIVE else run.projection(view)
+    return await _when_computed(partial(point_value_bytes, run, projection, request.path_params["measure"]))
 
 
 @access(Rule.RUN_READER)
@@ -212,7 +212,7 @@ async def trained_on(request: Request) -> Response:
     """Images that a run has trained on, with their positions on a map."""
     run, view = _run(request), request.path_params["view"]
     if view != LIVE:
-        run.drawing(view)  # raises for a view that is not there
+        run.projection(view)  # raises for a view that is not there
     points = await asyncio.to_thread(train_points, run, view, personal(request))
     return JSONResponse(points, headers=PRIVATE_IMMUTABLE)
 

@@ -80,10 +80,10 @@ def routes() -> list[Route]:
 @access(Rule.VISITOR)
 async def receive_archive(request: Request) -> Response:
     """Import a run from one zip, the body; answer {"run", "title"} or {"error"}."""
-    here = personal(request)
-    await asyncio.to_thread(here.check_upload, int(request.headers.get("content-length") or 0))
-    most = min(MAX_UPLOAD, here.person.limits.upload)
-    with TURNS.of_person(here.person.id), writing(Path(gettempdir())), TemporaryFile(prefix="dmlviz-") as file:
+    services = personal(request)
+    await asyncio.to_thread(services.check_upload, int(request.headers.get("content-length") or 0))
+    most = min(MAX_UPLOAD, services.person.limits.upload)
+    with TURNS.of_person(services.person.id), writing(Path(gettempdir())), TemporaryFile(prefix="dmlviz-") as file:
         size = 0
         async for part in request.stream():
             size += len(part)
@@ -91,24 +91,26 @@ async def receive_archive(request: Request) -> Response:
                 limit = f"{most / 1e6:,.0f} MB"
                 raise UserError(f"A run's file has at most {limit}; this one is larger: take a zip that Export wrote.")
             await asyncio.to_thread(file.write, part)
-        run = await asyncio.to_thread(import_archive, here, file)
+        run = await asyncio.to_thread(import_archive, services, file)
     return JSONResponse({"run": run.id, "title": run.title}, headers=NO_STORE)
 
 
-def import_archive(here: Services, file: IO[bytes]) -> Run:
+def import_archive(services: Services, file: IO[bytes]) -> Run:
     """Import a run from a zip file, for the person who asks; raise UserError as `dmlviz.runs.archive.import_run`."""
-    check, unpack = partial(check_images, here), partial(unpack_in_process, here.data)
+    check, unpack = partial(check_images, services), partial(unpack_in_process, services.data)
     with TURNS.check():
-        room = MAX_BYTES if here.person.limits.disk is None else max(0, here.person.limits.disk - here.used())
-        run = import_run(file, here.store, here.person.owner, check, room, unpack)
-    here.runs.hold(run.id, run.title, run.tags)
-    return here.runs.get(run.id)
+        room = (
+            MAX_BYTES if services.person.limits.disk is None else max(0, services.person.limits.disk - services.used())
+        )
+        run = import_run(file, services.store, services.person.owner, check, room, unpack)
+    services.runs.hold(run.id, run.title, run.tags)
+    return services.runs.get(run.id)
 
 
-def check_images(here: Services, config: TrainConfig) -> None:
+def check_images(services: Services, config: TrainConfig) -> None:
     """Refuse a run of another person's images, present or not: its pages would show them."""
-    given = DATASETS[config.dataset].size == 0 and config.dataset not in custom_datasets.list_names(here.data)
-    if not given and not here.datasets.may_train_on(config.dataset):
+    given = DATASETS[config.dataset].size == 0 and config.dataset not in custom_datasets.list_names(services.data)
+    if not given and not services.datasets.may_train_on(config.dataset):
         raise UserError("This run is of images that you do not have here: upload them first, then import the run.")
 
 

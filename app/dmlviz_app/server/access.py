@@ -37,11 +37,11 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
         @wraps(endpoint)
         async def checked(request: Request) -> Response:
             if rule is not Rule.ANYONE:
-                here = personal_services(request)
-                if not here.person.may(Action.SEE):
+                allowed = personal_services(request)
+                if not allowed.person.may(Action.SEE):
                     return JSONResponse({"error": "Log in first."}, 401, {"Cache-Control": "no-store"})
-                await asyncio.to_thread(_check, rule, request, here)
-                request.state.services = here
+                await asyncio.to_thread(_check, rule, request, allowed)
+                request.state.services = allowed
             return await endpoint(request)
 
         checked.access_rule = rule  # type: ignore[attr-defined]
@@ -52,33 +52,35 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
 
 def personal(request: Request) -> Services:
     """Return the services of the person who asks, in a route whose rule was checked."""
-    here: Services = request.state.services
-    return here
+    services: Services = request.state.services
+    return services
 
 
 def personal_services(request: Request) -> Services:
     """Return the services as the person may use them who sends a request."""
-    here = services()
-    return here.for_person(here.identity.of_request(request))
+    shared = services()
+    return shared.for_person(shared.identity.of_request(request))
 
 
-async def while_visible(blocks: AsyncGenerator[str], here: Services, run: str) -> AsyncIterator[str]:
+async def while_visible(blocks: AsyncGenerator[str], services: Services, run: str) -> AsyncIterator[str]:
     """Pass on an event stream until its run is no longer visible to the person who listens."""
     async with aclosing(blocks):
         async for block in blocks:
-            if not here.runs.sees(run):
+            if not services.runs.sees(run):
                 return
             yield block
 
 
-def _check(rule: Rule, request: Request, here: Services) -> None:
+def _check(rule: Rule, request: Request, services: Services) -> None:
     if rule is Rule.RUN_READER:
         for name in RUN_PARAMETERS:
             if name in request.path_params:
-                here.runs.get(request.path_params[name])
+                services.runs.get(request.path_params[name])
     elif rule is Rule.DATA_READER:
         dataset = request.path_params["dataset"]
-        if not here.datasets.may_train_on(dataset) and all(run.config.dataset != dataset for run in here.runs.list()):
+        if not services.datasets.may_train_on(dataset) and all(
+            run.config.dataset != dataset for run in services.runs.list()
+        ):
             raise data_not_found(dataset)
 
 

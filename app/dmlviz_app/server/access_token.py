@@ -130,8 +130,8 @@ def welcome(url: URL, mark: str, path: str) -> Response:
     """Redirect to the same address without the token, from now on with the cookie."""
     rest = [pair for pair in parse_qsl(url.query, keep_blank_values=True) if pair[0] != PARAMETER]
     # Relative, so that it holds behind a proxy that cuts a path off.
-    here = "./" + url.path.rpartition("/")[2] + (f"?{urlencode(rest)}" if rest else "")
-    answer = RedirectResponse(here, 303, NO_STORE)
+    address = "./" + url.path.rpartition("/")[2] + (f"?{urlencode(rest)}" if rest else "")
+    answer = RedirectResponse(address, 303, NO_STORE)
     answer.set_cookie(COOKIE, mark, max_age=_YEAR_S, path=path, httponly=True, samesite="lax")
     return answer
 

@@ -34,8 +34,8 @@ class HostNameMiddleware:
             await self.app(scope, receive, send)
             return
         name = host_name(Headers(scope=scope).get("host", ""))
-        here = (scope.get("server") or ("",))[0]
-        if name and (name in self.names or name.endswith(self.endings) or name == here):
+        own = (scope.get("server") or ("",))[0]
+        if name and (name in self.names or name.endswith(self.endings) or name == own):
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()

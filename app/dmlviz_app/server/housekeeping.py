@@ -16,52 +16,52 @@ INTERVAL_S = 60.0  # seconds between two looks for what has expired
 _cleaned_s = -INTERVAL_S
 
 
-def enforce_quota(here: Services) -> None:
+def enforce_quota(services: Services) -> None:
     """Delete old runs beyond the disk limit; once a minute also what guests left, and what was deleted long ago."""
     global _cleaned_s
-    in_use = _runs_in_use(here)
+    in_use = _runs_in_use(services)
 
     def is_kept(run: str) -> bool:
-        return run in in_use or any(entry.pinned for entry in here.run_owners.entries(run))
+        return run in in_use or any(entry.pinned for entry in services.run_owners.entries(run))
 
-    for run in enforce(here.store, here.disk_limit, is_kept):
-        entries = here.run_owners.entries(run.id)
-        here.evicted.extend([(entry.title, entry.holder) for entry in entries] or [(run.title, "")])
-        here.run_owners.forget(run.id)
+    for run in enforce(services.store, services.disk_limit, is_kept):
+        entries = services.run_owners.entries(run.id)
+        services.evicted.extend([(entry.title, entry.holder) for entry in entries] or [(run.title, "")])
+        services.run_owners.forget(run.id)
     if time.monotonic() - _cleaned_s >= INTERVAL_S:
         _cleaned_s = time.monotonic()
-        clean_up(here)
+        clean_up(services)
 
 
-def evicted_titles(here: Services) -> list[str]:
+def evicted_titles(services: Services) -> list[str]:
     """Return the titles of this person's runs that were deleted to make room, the last 20."""
-    return [title for title, holder in here.evicted if holder == here.person.owner][-20:]
+    return [title for title, holder in services.evicted if holder == services.person.owner][-20:]
 
 
-def clean_up(here: Services) -> None:
+def clean_up(services: Services) -> None:
     """Delete what has expired, but no run that is in use."""
-    in_use, owners = _runs_in_use(here), here.run_owners
-    here.features.expire()
-    here.store.trash.empty()
-    here.store.remove_stale_folders()
-    remove_stale_folders(here.data / custom_datasets.FOLDER)
+    in_use, owners = _runs_in_use(services), services.run_owners
+    services.features.expire()
+    services.store.trash.empty()
+    services.store.remove_stale_folders()
+    remove_stale_folders(services.data / custom_datasets.FOLDER)
     for run, entry in owners.expired(GUEST_RETENTION_S):
         if len(owners.entries(run)) > 1:
             owners.remove(run, entry.holder)
         elif run not in in_use:
             with contextlib.suppress(UserError):  # it is gone already, or another process writes it
-                here.store.delete(run)
-            here.store.trash.remove(run)
+                services.store.delete(run)
+            services.store.trash.remove(run)
             owners.forget(run)
-    for dataset, entry in here.data_owners.expired(GUEST_RETENTION_S):
-        if here.data_owners.remove(dataset, entry.holder):
+    for dataset, entry in services.data_owners.expired(GUEST_RETENTION_S):
+        if services.data_owners.remove(dataset, entry.holder):
             with contextlib.suppress(UserError):
-                backbone_weights.remove_dataset(here.data, dataset)
-            here.data_owners.forget(dataset)
-    backbone_weights.remove_unused(here.data)
-    folders = here.store.folder, here.store.trash.folder
+                backbone_weights.remove_dataset(services.data, dataset)
+            services.data_owners.forget(dataset)
+    backbone_weights.remove_unused(services.data)
+    folders = services.store.folder, services.store.trash.folder
     owners.sweep(lambda run: any((folder / run).is_dir() for folder in folders), TRASH_RETENTION_S)
 
 
-def _runs_in_use(here: Services) -> set[str]:
-    return {*here.audience.viewed_runs(), *(job.order.run for job, _ in here.scheduler.running_for())}
+def _runs_in_use(services: Services) -> set[str]:
+    return {*services.audience.viewed_runs(), *(job.order.run for job, _ in services.scheduler.running_for())}

@@ -91,9 +91,9 @@ class ServerCollector(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield each figure."""
-        here, use = services(), process_use()
+        shared, use = services(), process_use()
         jobs = GaugeMetricFamily("dmlviz_jobs", "Jobs that wait or run.", labels=["kind", "state"])
-        under_way = here.scheduler.running_for()
+        under_way = shared.scheduler.running_for()
         counts: Counter[tuple[JobKind, str]] = Counter((job.order.kind, status.phase) for job, status in under_way)
         for kind in get_args(JobKind):
             for state in JOB_STATES:
@@ -106,21 +106,21 @@ class ServerCollector(Collector):
             memory.add_metric([process], size)
         yield memory
         for name, explanation, value in (
-            ("dmlviz_ready", "1 if a job can start, else 0.", int(not obstacles(here))),
-            ("dmlviz_job_slots", "Jobs that may run at a time on this machine.", here.scheduler.slots),
+            ("dmlviz_ready", "1 if a job can start, else 0.", int(not obstacles(shared))),
+            ("dmlviz_job_slots", "Jobs that may run at a time on this machine.", shared.scheduler.slots),
             ("dmlviz_workers", "Worker processes, with a job or without.", use.workers),
             ("dmlviz_event_streams", "Pages that follow a run now.", event_hub.listeners),
             ("dmlviz_sessions", "Open pages.", open_sessions()),
-            ("dmlviz_runs_disk_bytes", "Disk space that the runs take.", total_size(here.store)),
+            ("dmlviz_runs_disk_bytes", "Disk space that the runs take.", total_size(shared.store)),
             (
                 "dmlviz_runs_disk_limit_bytes",
                 "Disk space that the runs may take.",
-                parse_limit(here.settings.disk_limit),
+                parse_limit(shared.settings.disk_limit),
             ),
         ):
             yield GaugeMetricFamily(name, explanation, value)
-        if here.scheduler.fleet is not None:
-            yield from fleet_figures(here.scheduler.fleet, Counter(status.machine for _, status in under_way))
+        if shared.scheduler.fleet is not None:
+            yield from fleet_figures(shared.scheduler.fleet, Counter(status.machine for _, status in under_way))
 
 
 def fleet_figures(fleet: Fleet, jobs: Mapping[str, int]) -> Iterator[GaugeMetricFamily]:

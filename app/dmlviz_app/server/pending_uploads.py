@@ -61,17 +61,17 @@ class PendingUploads:
         if (session, file) in self._files:
             raise UploadRefusedError(409, "This file has come already.")
         name = person_name(person)
-        here = [kept.size for (owner, _), kept in self._files.items() if owner == session]
+        on_page = [kept.size for (owner, _), kept in self._files.items() if owner == session]
         own = [kept.size for kept in self._files.values() if kept.person == name]
         files = FILES if person.may(Action.KEEP) else GUEST_FILES
-        if len(here) >= files or len(own) >= 2 * files:
+        if len(on_page) >= files or len(own) >= 2 * files:
             raise UploadRefusedError(
                 429,
-                f"{len(here)} files wait on this page and {len(own)} on all of yours; "
+                f"{len(on_page)} files wait on this page and {len(own)} on all of yours; "
                 f"at most {files} and {2 * files} may: remove one.",
             )
         most = min(person.limits.upload, MAX_UPLOAD_MB * MB)
-        if sum(here) + size > most + FRAME or sum(own) + size > 2 * most + FRAME:
+        if sum(on_page) + size > most + FRAME or sum(own) + size > 2 * most + FRAME:
             raise UploadRefusedError(
                 413,
                 f"This is {format_bytes(size)}, beside {format_bytes(sum(own))} that wait on your pages; at most "

@@ -7,10 +7,10 @@ from dmlviz.doctor.folders import MIN_FREE_BYTES
 from dmlviz_app.server.services import Services
 
 
-def obstacles(here: Services) -> list[str]:
+def obstacles(services: Services) -> list[str]:
     """Return what keeps a job from starting, a sentence each; empty when the server is ready."""
     sentences = []
-    folder = here.settings.runs
+    folder = services.settings.runs
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -22,8 +22,8 @@ def obstacles(here: Services) -> list[str]:
             sentences.append(
                 f"The disk of the runs has {free // 10**6} MB left; a run may need {MIN_FREE_BYTES // 10**6}."
             )
-    if not here.datasets.available():
+    if not services.datasets.available():
         sentences.append("There is no data set: see `dmlviz data`.")
-    if not here.scheduler.ready:
+    if not services.scheduler.ready:
         sentences.append("No worker is ready yet.")
     return sentences

@@ -246,7 +246,7 @@ def _close(ended: Services) -> None:
 
 def session_services() -> Services:
     """Return the services as the person may use them whose session runs this page."""
-    here = services()
-    person = here.identity.of_session()
-    here.names[person.id] = person.name
-    return here.for_person(person)
+    shared = services()
+    person = shared.identity.of_session()
+    shared.names[person.id] = person.name
+    return shared.for_person(person)

@@ -31,14 +31,16 @@ class SharedLink:
             return None
         return cls(kind, query[kind][:100], query[SHARE][:200])
 
-    def open(self, here: Services) -> bool:
+    def open(self, services: Services) -> bool:
         """Let this person see it from now on; return whether the link is valid."""
-        reader = here.person.owner
-        if not reader or not here.person.may(Action.SEE):
+        reader = services.person.owner
+        if not reader or not services.person.may(Action.SEE):
             return False
         if self.kind == "dataset":
-            return here.datasets.may_train_on(self.item) or here.data_owners.open_link(self.item, self.key, reader)
-        here.runs.open_link(self.item, self.key)
+            return services.datasets.may_train_on(self.item) or services.data_owners.open_link(
+                self.item, self.key, reader
+            )
+        services.runs.open_link(self.item, self.key)
         return True
 
 

@@ -68,8 +68,8 @@ def make_scenes(things: Split, count: int, rng: np.random.Generator) -> Scenes:
         turned = sample(things.images, chosen[scene], middle, matrices, square)
         canvas = np.zeros((SIDE + 2 * square, SIDE + 2 * square), np.float32)
         for thing, (row, column) in zip(turned, np.rint(points[scene]).astype(int) + square // 2, strict=True):
-            here = canvas[row : row + square, column : column + square]
-            np.maximum(here, thing, out=here)
+            place = canvas[row : row + square, column : column + square]
+            np.maximum(place, thing, out=place)
         ground = ndimage.gaussian_filter(noise((SIDE, SIDE), 300.0, rng), 6, truncate=3)
         images[scene] = to_bytes(40 + ground + 0.8 * canvas[square : square + SIDE, square : square + SIDE])
     return Scenes(images, points, things.labels[chosen])

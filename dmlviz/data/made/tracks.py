@@ -139,9 +139,9 @@ def _lay_over(canvas: np.ndarray, things: np.ndarray, corners: np.ndarray) -> No
         top, left = max(row, 0), max(column, 0)
         bottom, right = min(row + side, ground.shape[0]), min(column + side, ground.shape[1])
         part = thing[top - row : bottom - row, left - column : right - column]
-        here = ground[top:bottom, left:right]
+        below = ground[top:bottom, left:right]
         opacity = np.minimum(part / 128, 1)
-        here += opacity * (part - here)
+        below += opacity * (part - below)
 
 
 def _pictures(videos: Videos, first: int) -> Split:

@@ -120,17 +120,17 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
     for kind in dict.fromkeys(kind for result in measured for kind in result.values["tests"]):
         for train in dict.fromkeys(result.trial.settings["train"] for result in measured):
-            here = [result for result in measured if _is_of(result, train)]
+            group = [result for result in measured if _is_of(result, train)]
             series = f"trained on {_title(train)}, tested on {_title(kind)}"
             rows += mean_rows(
-                "fpr95", series, [(_net(result), 100 * result.values["tests"][kind]["fpr95"]) for result in here]
+                "fpr95", series, [(_net(result), 100 * result.values["tests"][kind]["fpr95"]) for result in group]
             )
     for net in NETS:
         own = [result for result in measured if _net(result) == net]
         for train in dict.fromkeys(result.trial.settings["train"] for result in measured):
-            here = [result for result in own if _is_of(result, train)]
-            for kind in dict.fromkeys(kind for result in here for kind in result.values["tests"]):
-                values = [100 * result.values["tests"][kind]["fpr95"] for result in here]
+            group = [result for result in own if _is_of(result, train)]
+            for kind in dict.fromkeys(kind for result in group for kind in result.values["tests"]):
+                values = [100 * result.values["tests"][kind]["fpr95"] for result in group]
                 rows += mean_rows("table", net, [(f"{_title(train)} → {_title(kind)}", value) for value in values])
         if own:
             first = own[0]

@@ -99,7 +99,7 @@ def frame(n: int, step: int, everything: bool) -> tuple[dict, bytes]:
     return meta, quantized.tobytes()
 
 
-def drawing_events(n: int):
+def projection_events(n: int):
     """A projection's events with the seconds to wait before each."""
     yield 0.0, {"event": "started", "method": "tsne", "iterations": ITERATIONS}
     for iteration in range(1, ITERATIONS + 1):
@@ -152,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         if parts[:2] == ["dmlviz", "health"]:
             return self.answer(b'{"ok": true}', "application/json")
         if parts[:2] == ["dmlviz", "runs"] and parts[-1] == "events":
-            source = drawing_events if "projections" in parts else events
+            source = projection_events if "projections" in parts else events
             return self.events(source, parts[2], float(parse_qs(url.query).get("pace", ["0"])[0]))
         if parts[:2] == ["dmlviz", "frames"]:
             identity = parts[-1].removesuffix(".i16")

@@ -44,7 +44,7 @@ export interface Timeline {
   refitted: Entry[] | null;
   /** The one of the two that is shown. */
   refit: boolean;
-  /** Drawing of a run: "plane", "fan", "pca". */
+  /** Live view of a run: "plane", "fan", "pca". */
   view: string | null;
   alarms: Alarm[];
   /** While waiting. */

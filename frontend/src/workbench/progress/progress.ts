@@ -55,7 +55,7 @@ class Progress {
   private button = h("button", {
     class: "stop",
     type: "button",
-    click: () => this.ask(this.data.drawing ? "cancel" : "stop"),
+    click: () => this.ask(this.data.projection ? "cancel" : "stop"),
   });
   private fill = h("div", "fill");
   private bar = h("div", "bar", this.fill);
@@ -129,7 +129,7 @@ class Progress {
     this.pause.hidden = !data.pausable || (over ? !this.paused : !data.running);
     this.pause.textContent = this.paused ? "Continue" : "Pause";
     this.button.hidden = over ? !this.paused : !data.running;
-    this.button.textContent = data.drawing ? "Cancel" : "Stop";
+    this.button.textContent = data.projection ? "Cancel" : "Stop";
     this.pause.disabled = this.button.disabled = this.asked !== null;
     this.fill.style.transform = `scaleX(${share ?? 0})`;
     this.bar.classList.toggle("unknown", !over && share === null && data.running);
