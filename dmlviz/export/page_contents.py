@@ -188,7 +188,7 @@ def _files(export: RunExport) -> dict[str, Packed]:
             address = f"values/{LIVE if projection is None else projection.id}/{measure}.f32"
             content[address] = point_values(run, projection, measure).astype("<f4").tobytes()
     if projection is None and run.metrics:
-        content["judged.bin"] = per_query_bytes(run, None)
+        content["per_query.bin"] = per_query_bytes(run, None)
     return {address: zlib.compress(data, 9) for address, data in content.items()}
 
 

@@ -238,7 +238,7 @@ def test_a_page_without_the_token_asks_for_it(stranger):
     ],
 )
 def test_whatever_else_is_asked_without_the_token_is_refused_in_a_sentence(stranger, headers):
-    answer = stranger.get("/x/y/dmlviz/runs/a1/layout.json", headers=headers)
+    answer = stranger.get("/x/y/dmlviz/runs/a1/tracked_items.json", headers=headers)
     assert answer.status_code == 401
     assert "access token" in answer.json()["error"]
 

@@ -67,11 +67,11 @@ def test_with_a_token_only_who_has_it_reads_them_from_anywhere(client, local):
 
 def test_requests_are_counted_by_route_and_not_by_what_they_ask_for(client, read, run):
     secret = "5e" * 8
-    route = "/runs/{run}/layout.json"
+    route = "/runs/{run}/tracked_items.json"
     begin = read("dmlviz_http_requests_total", route=route, status="200")
-    client.get(f"/dmlviz/runs/{run.id}/layout.json?token={secret}")
-    client.get(f"/dmlviz/runs/{secret}/layout.json")
-    client.request("BREW", f"/dmlviz/runs/{secret}/layout.json")
+    client.get(f"/dmlviz/runs/{run.id}/tracked_items.json?token={secret}")
+    client.get(f"/dmlviz/runs/{secret}/tracked_items.json")
+    client.request("BREW", f"/dmlviz/runs/{secret}/tracked_items.json")
     assert read("dmlviz_http_requests_total", route=route, status="200") == begin + 1
     assert read("dmlviz_http_requests_total", route=route, status="404") > 0
     assert read("dmlviz_http_requests_total", method="other", status="405") > 0
@@ -79,9 +79,9 @@ def test_requests_are_counted_by_route_and_not_by_what_they_ask_for(client, read
 
 def test_a_failed_request_is_a_line_without_what_was_asked_for(client, caplog):
     with caplog.at_level("WARNING", logger="dmlviz.server"):
-        client.get("/dmlviz/runs/0123456789abcdef/layout.json?token=secret")
+        client.get("/dmlviz/runs/0123456789abcdef/tracked_items.json?token=secret")
     (record,) = caplog.records
-    assert record.fields["route"] == "/runs/{run}/layout.json"
+    assert record.fields["route"] == "/runs/{run}/tracked_items.json"
     assert record.fields | {"method": "GET", "status": 404} == record.fields
     assert "secret" not in str(vars(record))
 

@@ -39,7 +39,7 @@ def test_a_frame_is_immutable_bytes(client, run):
     [
         "runs/0123456789abcdef/events",
         "runs/..%2f..%2fetc/events",
-        "runs/nonsense/layout.json",
+        "runs/nonsense/tracked_items.json",
         "runs/{run}/projections/0123456789abcdef/events",
         "runs/{run}/projections/%2e%2e/events",
         "frames/{run}/0123456789abcdef.i16",
@@ -61,7 +61,7 @@ def test_a_missing_resource_is_one_sentence_and_not_cached(client, run, digits, 
 
 
 def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
-    layout = client.get(f"/dmlviz/runs/{run.id}/layout.json").json()
+    layout = client.get(f"/dmlviz/runs/{run.id}/tracked_items.json").json()
     test = data.load("digits").test
     assert layout["n"] == len(test)
     assert layout["tracked"] == run.tracked_indices.tolist()
@@ -157,7 +157,7 @@ def judged(content):
 
 
 def test_per_query_scores_average_to_the_scores_of_the_run(client, run):
-    all_of = judged(client.get(f"/dmlviz/runs/{run.id}/judged.bin").content)
+    all_of = judged(client.get(f"/dmlviz/runs/{run.id}/per_query.bin").content)
     scores = metrics.evaluate(run.embeddings, run.labels, clustering=False, verification=False)
     assert np.array_equal(all_of["item"], np.arange(len(run.labels)))
     assert np.array_equal(all_of["label"], run.labels)
@@ -172,7 +172,7 @@ def test_per_query_scores_average_to_the_scores_of_the_run(client, run):
 
 def test_per_query_scores_at_a_step_cover_the_tracked_images(client, run):
     step = run.snapshot_steps[1]
-    there = judged(client.get(f"/dmlviz/runs/{run.id}/judged.bin", params={"step": step}).content)
+    there = judged(client.get(f"/dmlviz/runs/{run.id}/per_query.bin", params={"step": step}).content)
     assert np.array_equal(there["item"], run.tracked_indices)
     scores = metrics.evaluate(run.snapshot(step), run.labels[run.tracked_indices], clustering=False, verification=False)
     assert np.mean(there["first_hit"] == 1) == pytest.approx(scores["precision_at_1"])
@@ -181,14 +181,14 @@ def test_per_query_scores_at_a_step_cover_the_tracked_images(client, run):
 
 @pytest.mark.parametrize("step", ["7", "-1", "x", "1e3", "../1"])
 def test_a_step_without_a_snapshot_is_one_sentence(client, run, step):
-    answer = client.get(f"/dmlviz/runs/{run.id}/judged.bin", params={"step": step})
+    answer = client.get(f"/dmlviz/runs/{run.id}/per_query.bin", params={"step": step})
     assert answer.status_code == 404
     assert "step" in answer.json()["error"]
 
 
 @pytest.mark.slow
 def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, digits, monkeypatch):
-    scores = client.get(f"/dmlviz/runs/{run.id}/pixels.json").json()
+    scores = client.get(f"/dmlviz/runs/{run.id}/baseline.json").json()
     images, labels = (
         digits.images[run.tracked_indices].reshape(len(run.tracked_indices), -1),
         run.labels[run.tracked_indices],
@@ -198,7 +198,7 @@ def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, 
         assert scores[name] == pytest.approx(expected[name], abs=1e-6)
     measured = "dmlviz_app.run_views.baseline_curves.subprocess.run"
     monkeypatch.setattr(measured, lambda *_, **__: pytest.fail("measured twice"))
-    assert client.get(f"/dmlviz/runs/{run.id}/pixels.json").json() == scores
+    assert client.get(f"/dmlviz/runs/{run.id}/baseline.json").json() == scores
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -308,7 +308,7 @@ def test_a_neighbor_history_of_an_unknown_image_or_metric_is_refused(client, run
     ],
 )
 def test_requests_from_other_sites_are_refused(client, run, headers, allowed):
-    for path in ("health", f"runs/{run.id}/layout.json", f"runs/{run.id}/events"):
+    for path in ("health", f"runs/{run.id}/tracked_items.json", f"runs/{run.id}/events"):
         assert client.get(f"/dmlviz/{path}", headers=headers).status_code == (200 if allowed else 403)
 
 
@@ -394,6 +394,6 @@ def test_other_sites_may_not_upload_runs(client):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_thumbnail_has_its_size(client, run, theme):
-    answer = client.get(f"/dmlviz/runs/{run.id}/portrait-{theme}.png")
+    answer = client.get(f"/dmlviz/runs/{run.id}/thumbnail-{theme}.png")
     assert Image.open(io.BytesIO(answer.content)).size == (480, 300)
-    assert client.get(f"/dmlviz/runs/{run.id}/portrait-pink.png").status_code == 404
+    assert client.get(f"/dmlviz/runs/{run.id}/thumbnail-pink.png").status_code == 404

@@ -49,12 +49,12 @@ def test_a_running_run_shows_tracked_images_and_one_without_a_frame_is_empty(her
 
 def test_a_thumbnail_is_cached_until_the_run_continues(run, tmp_path):
     png = thumbnail(run, "dark", tmp_path)
-    (first,) = (tmp_path / "portraits").iterdir()
+    (first,) = (tmp_path / "thumbnails").iterdir()
     made = first.stat().st_mtime_ns
     assert thumbnail(Run(run.path), "dark", tmp_path) == png == first.read_bytes()
     assert first.stat().st_mtime_ns == made
     assert ink(Image.open(io.BytesIO(png))) > 0.01
     os.utime(run.log.path, ns=(0, 10**15))
     thumbnail(run, "dark", tmp_path)
-    (second,) = (tmp_path / "portraits").iterdir()
+    (second,) = (tmp_path / "thumbnails").iterdir()
     assert second.name != first.name

@@ -70,7 +70,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     expect(page.locator(".loss-curve")).to_have_attribute("data-held", "false")
     assert int(person.of_map("step")) in {*digits_run.snapshot_steps, digits_run.config.steps}
     assert int(person.of_map("step")) > step
-    asked = [url for url in person.requests[requests:] if "/dmlviz/" in url and "judged.bin" not in url]
+    asked = [url for url in person.requests[requests:] if "/dmlviz/" in url and "per_query.bin" not in url]
     assert asked == [], "scrubbing asked the server for more than who fails there"
 
     # What fails at the end, projected alone; back with one key, and undone; the address holds it.

@@ -114,7 +114,7 @@ def fetch_status(page: Page, path: str) -> int:
 def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive, school):
     ada, bob = arrive("ada"), arrive("bob")
     run = train(ada, school, "dataset=digits&net=mlp&steps=40&seed=3")
-    address = f"/dmlviz/runs/{run}/layout.json"
+    address = f"/dmlviz/runs/{run}/tracked_items.json"
     assert fetch_status(ada, address) == 200
 
     # Bob does not get it, whatever he knows.

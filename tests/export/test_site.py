@@ -56,7 +56,7 @@ def run_like_mnist(draw):
         "distances": np.sort(draw.integers(0, 30_000, (k, n)), axis=0).astype("<u2"),
     }
     events = [{"event": "replay", "frames": [{"id": "end"}]}]
-    files = {"judged.bin": draw.bytes(95_000), "values/live/center.f32": draw.bytes(36_000)}
+    files = {"per_query.bin": draw.bytes(95_000), "values/live/center.f32": draw.bytes(36_000)}
     contents = {"labels": draw.integers(0, 10, n).astype("<u2"), "near": near, "files": files}
     run = pack_run(contents | {"streams": [{"events": events, "frames": frames}]})
     embeddings = draw.normal(0, 8_000, (n, dims)).astype("<i2")

@@ -100,15 +100,15 @@ class Probe:
         batches = [path.stem for path in sorted((folder / "batches").glob("*.npz"))]
         frames = [path.stem for path in sorted((folder / "frames").glob("*.i16"))][:3]
         views = [path.name for path in sorted((folder / "projections").glob("*"))]
-        found = [f"{base}/{name}" for name in ("events", "layout.json", "nearest.bin", "judged.bin", "run.zip")]
+        found = [f"{base}/{name}" for name in ("events", "tracked_items.json", "nearest.bin", "per_query.bin", "run.zip")]
         found += [
-            f"{base}/portrait-light.png",
+            f"{base}/thumbnail-light.png",
             f"{base}/neighbor-history/0.json",
             f"{base}/neighbor-history/5.json?metric=cosine",
         ]
         found += [f"{base}/values/live/{measure}.f32" for measure in ("faithfulness", "center")]
         found += [f"/dmlviz/agreement/{run}/{OTHER}.json"]
-        found += [f"{base}/judged.bin?step={step}" for step in steps]
+        found += [f"{base}/per_query.bin?step={step}" for step in steps]
         found += [f"{base}/distances/{step}.json" for step in (*steps, "150")]
         found += [f"{base}/batches/{step}.{kind}" for step in batches[:3] for kind in ("json", "png")]
         found += [f"/dmlviz/frames/{run}/{frame}.i16" for frame in frames]

@@ -21,7 +21,7 @@ from dmlviz.labs.registry import LABS
 PARTS = [
     *(OTHER, "0" * 16, "live", "center", "faithfulness", "digits", "mnist", "curve", "forces", "ground", "terms"),
     *("0", "150", "-1", "999999999", "9" * 30, "1.5", "x", "..", "%2e%2e", "a" * 300, "<script>", "a\x00b", "é", " "),
-    *("*", "?", "light", "dark", "portrait-light", "[", "\\", "con", "~", *FORMATS, *list(LOSSES)[:6]),
+    *("*", "?", "light", "dark", "thumbnail-light", "[", "\\", "con", "~", *FORMATS, *list(LOSSES)[:6]),
 ]
 QUERIES = [
     "",

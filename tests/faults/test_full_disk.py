@@ -113,9 +113,9 @@ def test_pictures_and_downloads_need_no_room_for_their_cache(disk, data, seed):
     try:
         with full:
             base = f"/dmlviz/runs/{seed.name}"
-            sprite = probe.client.get(f"{base}/layout.json").json()["sprites"]["urls"][0]
+            sprite = probe.client.get(f"{base}/tracked_items.json").json()["sprites"]["urls"][0]
             for path in (
-                *(f"{base}/portrait-light.png", f"{base}/export/html", f"{base}/export/csv", f"{base}/run.zip"),
+                *(f"{base}/thumbnail-light.png", f"{base}/export/html", f"{base}/export/csv", f"{base}/run.zip"),
                 *(f"/{sprite}", f"{base}/batches/4.png"),
             ):
                 answer = probe.client.get(path)

@@ -105,7 +105,7 @@ class DetailProps(Source, ImageProps):
 
 
 class TrackedItems(ImageProps):
-    """dmlviz/runs/RUN/layout.json: the test images of a run, and which of them are tracked."""
+    """dmlviz/runs/RUN/tracked_items.json: the test images of a run, and which of them are tracked."""
 
     run: str
     dataset: str

@@ -39,7 +39,7 @@ class RunCardProps(SharedRun):
     created: str | None
     bytes: int
     export: str | None
-    portrait: str | None
+    thumbnail: str | None
 
 
 class DiskUse(TypedDict):

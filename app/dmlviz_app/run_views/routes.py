@@ -39,14 +39,14 @@ HELD_S, LOOK_S = 20.0, 0.5  # seconds: a proxy may give up on an answer that tak
 def routes() -> list[Route]:
     """Return the routes of the map, the inspector and the scores; those of a data set name its content by a hash."""
     return [
-        Route("/runs/{run}/layout.json", tracked_items),
+        Route("/runs/{run}/tracked_items.json", tracked_items),
         Route("/runs/{run}/nearest.bin", nearest),
-        Route("/runs/{run}/judged.bin", per_query),
-        Route("/runs/{run}/pixels.json", baseline),
+        Route("/runs/{run}/per_query.bin", per_query),
+        Route("/runs/{run}/baseline.json", baseline),
         Route("/runs/{run}/baseline-curves.json", baselines_measured),
         Route("/runs/{run}/neighbors/{item:int}.json", neighbors),
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
-        Route("/runs/{run}/portrait-{theme}.png", thumbnail),
+        Route("/runs/{run}/thumbnail-{theme}.png", thumbnail),
         Route("/runs/{run}/logits/{item:int}.json", logits),
         Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),

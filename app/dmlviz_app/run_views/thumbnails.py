@@ -36,7 +36,7 @@ def thumbnail(run: Run, theme: Theme, cache: Path) -> bytes:
     Returns:
         The PNG, on a transparent ground.
     """
-    path = cache / "portraits" / f"{run.id}-{version(run)}-{theme}.png"
+    path = cache / "thumbnails" / f"{run.id}-{version(run)}-{theme}.png"
 
     def draw() -> bytes:
         file = io.BytesIO()

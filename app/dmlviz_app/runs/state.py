@@ -140,7 +140,7 @@ def damaged_card(run: DamagedRun, services: Services) -> RunCardProps:
         created=run.touched.isoformat(),
         bytes=run_size(run.path),
         export=None,
-        portrait=None,
+        thumbnail=None,
     )
 
 
@@ -164,7 +164,7 @@ def card(run: Run, services: Services) -> RunCardProps:
         created=None if bundled else run.created.isoformat(),
         bytes=run_size(run.path),
         export=f"{ROUTES}/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
-        portrait=f"{ROUTES}/runs/{run.id}/portrait-{{theme}}.png?{thumbnails.version(run)}",
+        thumbnail=f"{ROUTES}/runs/{run.id}/thumbnail-{{theme}}.png?{thumbnails.version(run)}",
     )
 
 

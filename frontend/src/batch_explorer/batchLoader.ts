@@ -40,7 +40,7 @@ export class BatchLoader {
     if (!this.byHand && !stay) this.step = step;
   }
 
-  /** The run is over: a run that was so before anybody looked is opened early on, where a step still moves something. */
+  /** Note that the run is over. If it already was, the page opens at an early step, which still moves something. */
   finish(isOpen: boolean): void {
     this.isOver = true;
     if (!this.byHand && !isOpen) this.step = this.steps[Math.min(2, this.steps.length - 1)] ?? null;

@@ -18,8 +18,8 @@ export const STROKES: { width: number; dash: number[]; alpha: number }[] = [
 ];
 
 /**
- * Which comparisons to draw (indices): those of the images in `of` when there are any, of the kinds that are `shown`;
- * at most `most`, evenly from all of them, so that each kind keeps its share but none disappears.
+ * Indices of the comparisons to draw: those of the images in `of`, if any, and of the kinds in `shown`. At most `most`
+ * are taken, evenly, so that each kind keeps its share.
  */
 export function pickLines(
   {

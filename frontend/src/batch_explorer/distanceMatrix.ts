@@ -13,7 +13,7 @@ export interface MatrixLook {
   colors: Rgb[];
   positive: Rgb;
   negative: Rgb;
-  /** Whether what was chosen is marked, and whether distances are shown. */
+  /** True if the chosen comparisons are marked. */
   marks: boolean;
   values: boolean;
   pair: Pair | null;

@@ -8,7 +8,7 @@ export interface MeanDistances {
   different: number;
 }
 
-/** What is visible at a moment: distances, lines, only those that are active, arrows, and how far the images have gone. */
+/** The visible parts at a moment: distances, lines (or active ones only), arrows, and the progress of the images. */
 export interface Visible {
   distances: boolean;
   lines: boolean;

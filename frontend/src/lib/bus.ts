@@ -2,7 +2,7 @@
 import type { ItemNeighbors, NeighborHistory, QueryPlaces } from "../protocol.ts";
 import type { Selection } from "./selection.ts";
 
-/** Where an item lies on the map among all, by item; null for those that are not drawn. */
+/** Rank of each item by distance on the map; null for items that are not drawn. */
 export interface MapRanks {
   run: string;
   item: number | "query";
@@ -24,7 +24,7 @@ export interface PinnedNeighbors {
   trouble?: string;
 }
 
-/** What happens on the page. `source` is whoever tells of it, so that it need not listen to itself. */
+/** Events on the page. `source` is the sender, which can so ignore its own events. */
 export interface BusEvents {
   hover: { run: string; item: number | null; source: unknown };
   /** A map stands at another frame. */
@@ -60,7 +60,7 @@ export interface BusEvents {
   "open-detail": { run: string; what: "classes" | "history"; history?: NeighborHistory | null };
   "query-history": { run: string; history: NeighborHistory };
   /** Among linked maps. */
-  look: { source: unknown; eye: { zoom: number; x: number; y: number } | null; gliding: boolean };
+  camera: { source: unknown; pose: { zoom: number; x: number; y: number } | null; gliding: boolean };
   lead: { source: unknown };
 }
 
@@ -84,7 +84,7 @@ export const bus = {
     return () => void heard.delete(listener);
   },
 
-  /** What was said last, for a component that comes later. */
+  /** The last event, for a component that is mounted later. */
   last<K extends Name>(name: K): BusEvents[K] | undefined {
     return last[name];
   },

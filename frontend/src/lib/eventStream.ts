@@ -1,4 +1,4 @@
-// A run's events, once per page: one EventSource a run, whatever the number of components that listen.
+// A run's events, once per page: one EventSource a run, shared by all components.
 import type { ClassroomEvent, RunEvent } from "../protocol.ts";
 import { bytesOf, type Bytes } from "./base64.ts";
 import { serverUrl } from "./server.ts";
@@ -144,8 +144,8 @@ export function createStreams({
 
   return {
     /**
-     * Say when the run was begun. Where that differs from what was said before, the same run is trained again: what
-     * was known of it is forgotten, and the listeners are told with "begun". Every component may say it.
+     * Set the time at which the run began. A new time means that the run is trained again: its events are dropped, and
+     * the listeners get "begun". Any component may call this.
      */
     renew({ run, pid = null, begun = null }: StreamName & { begun?: string | null }): void {
       const channel = channelOf(run, pid);

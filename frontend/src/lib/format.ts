@@ -15,5 +15,5 @@ export const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Ma
 /** "1 step", "2 steps". */
 export const counted = (number: number, noun: string): string => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-/** The message of whatever was thrown. */
+/** The message of a thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -19,8 +19,7 @@ export interface Component {
 const mounted = new WeakMap<Node, { component: Component; sheet: HTMLStyleElement }>();
 
 /**
- * What the page calls whenever there is something new: the component in `parent`, which `make` makes the first time, is
- * given to `update`, and lies beside its style. Returns a cleanup function.
+ * Update the component in `parent`, which `make` creates the first time, beside its style. Returns a cleanup function.
  */
 export function mount<C extends Component>(
   parent: HTMLElement | ShadowRoot,

@@ -28,7 +28,7 @@ export interface ClassScore {
   knn_accuracy: number;
 }
 
-/** Read the columns of dmlviz/runs/{run}/judged.bin. */
+/** Read the columns of dmlviz/runs/{run}/per_query.bin. */
 export function parsePerImage(buffer: ArrayBuffer): PerImage {
   const n = buffer.byteLength / BYTES / (INT_COLUMNS.length + FLOAT_COLUMNS.length);
   if (!Number.isInteger(n))
@@ -50,7 +50,7 @@ export function fetchPerImage(
   step: number | null,
   fetch: (url: string) => Promise<Response> = fetchServer,
 ): Promise<PerImage> {
-  const url = `${ROUTES}/runs/${run}/judged.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
+  const url = `${ROUTES}/runs/${run}/per_query.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
   let wait = kept.get(url);
   if (!wait) {
     wait = fetch(url).then(async (response) => {
@@ -67,7 +67,7 @@ export function fetchPerImage(
   return wait;
 }
 
-// The images below the value that 5 % of them do not reach; nobody who has all there is to have.
+// The images in the lowest 5 %, without those that have the largest possible value.
 function lowest(values: Float32Array, name: string): Failure {
   const sorted = Float32Array.from(values).sort();
   const bound = Math.min(sorted[Math.max(0, Math.ceil(WORST_FRACTION * sorted.length) - 1)] ?? 0, 1);

@@ -1,7 +1,7 @@
 // From page to page by an address, as Back and Forward go: one entry of the history, and nothing is loaded anew.
-// Every change of the address, whoever made it: Streamlit, Back and Forward, or this page.
+// Every change of the address: by Streamlit, Back and Forward, or this page.
 
-// Chromium has this since 2022, Safari and Firefox since 2026; older ones tell only of Back and Forward and of links.
+// Chromium has this since 2022, Safari and Firefox since 2026; older ones report only Back, Forward and links.
 const { navigation } = globalThis as { navigation?: EventTarget };
 
 /** Parameters of an address. */

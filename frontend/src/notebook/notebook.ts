@@ -1,5 +1,5 @@
-// The map in a notebook, as an anywidget (https://anywidget.dev): Jupyter, Colab, VS Code, marimo. What the widget is
-// told and tells is in dmlviz/notebook/widget.py. All that it shows lies in its state.
+// The map in a notebook, as an anywidget (https://anywidget.dev): Jupyter, Colab, VS Code, marimo. Its messages are
+// described in dmlviz/notebook/widget.py. The widget's state holds all that it shows.
 import type { RunEvent } from "../protocol.ts";
 import { h } from "../lib/dom.ts";
 import { stream } from "../lib/eventStream.ts";

@@ -1,6 +1,6 @@
 // How sure an answer is, by the rule of dmlviz/runs/query_confidence.py and its calibration. Pure: no DOM.
 
-/** What `Calibration.packed` gives; its sentences come from there, too. */
+/** `Calibration.packed` in Python, with its sentences. */
 export interface PackedCalibration {
   distances: number[];
   limit: number;
@@ -18,7 +18,7 @@ export interface Confidence {
   basis: string;
 }
 
-/** How sure it is that an image is of the class `name`, of which `agreeing` of its neighbors are, on average so far. */
+/** Confidence that an image is of the class `name`, of which `agreeing` of its neighbors are. */
 export function confidenceOf(
   { distances, limit, unlike, needed, disagreement, short, basis }: PackedCalibration,
   { distance, agreeing, name }: { distance: number; agreeing: number; name: string },

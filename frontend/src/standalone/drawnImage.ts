@@ -1,7 +1,7 @@
 // A drawing made into the image that a net expects, as dmlviz/data/query_image.py does it. Pure: no DOM.
 import { cut, dilate, gray, resize, shear, type Gray } from "./resample.ts";
 
-/** How the data set framed its images; see `Framing` in dmlviz/catalog/dataset_spec.py. */
+/** Framing of the data set's images; see `Framing` in dmlviz/catalog/dataset_spec.py. */
 export interface Framing {
   size: number;
   box: number;
@@ -109,7 +109,7 @@ function deskew(image: Gray): Gray {
   return crop(shear(cut(ink, -padding, 0, width + 2 * padding, height), slant));
 }
 
-/** Where ink begins and ends along a line of pixels; gray pixels count in part. */
+/** Begin and end of the ink along a line of pixels; gray pixels count in part. */
 function edges(profile: Float32Array): [number, number] {
   const most = Math.max(...profile);
   const coverage = Array.from(profile, (value) => value / most);

@@ -3,7 +3,7 @@ import { h } from "../lib/dom.ts";
 import type { RunContents } from "./runPage.ts";
 import { unpack } from "./unpack.ts";
 
-/** What a page of a site says itself (dmlviz/export/site_runs.py): the files of the run, and of the projection on its map. */
+/** Contents of a page of a site (dmlviz/export/site_runs.py): the files of the run and of its projection. */
 interface SitePage {
   records: string[];
   sprites: RunContents["sprites"];

@@ -102,7 +102,7 @@ function linear(x: Value, { shape: [rows, columns], data: weight }: NamedArray, 
   return { channels: rows, height: 1, width: 1, data };
 }
 
-/** How many places a window of `size` has along a side. */
+/** Number of places of a window of `size` along a side. */
 const places = (side: number, size: number, stride: number, padding: number): number =>
   Math.floor((side + 2 * padding - size) / stride) + 1;
 

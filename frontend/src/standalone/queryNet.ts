@@ -5,7 +5,7 @@ import { drawnImage, type Framing } from "./drawnImage.ts";
 import { embed, nearestRows, type NetProgram } from "./netProgram.ts";
 import { unpack } from "./unpack.ts";
 
-/** What dmlviz/export/query_net.py puts into the page, and where its numbers are. */
+/** Description of the net (dmlviz/export/query_net.py), and the address of its numbers. */
 export interface QueryNetData {
   program: NetProgram;
   url: string;

@@ -9,7 +9,7 @@ import { Workbench, type FurtherParts } from "../workbench/workbench.ts";
 import { confidenceOf } from "./confidence.ts";
 import type { Answer, QueryNetData } from "./queryNet.ts";
 
-/** What dmlviz/export/page_contents.py packs; arrays are little-endian numbers, as bytes or in base64. */
+/** Contents packed by dmlviz/export/page_contents.py; arrays are little-endian numbers, as bytes or in base64. */
 export interface RunContents {
   run: string;
   view: string;
@@ -17,7 +17,7 @@ export interface RunContents {
   dataset: string;
   classes: string[];
   n: number;
-  /** What an item is, where it is no test image. */
+  /** Name of an item that is no test image. */
   noun?: string;
   labels: string | Bytes;
   tracked: number[];
@@ -27,7 +27,7 @@ export interface RunContents {
   sprites: { pngs?: string[]; urls?: string[]; tile: number };
   /** The net, in a page that embeds drawings by itself. */
   query?: QueryNetData;
-  /** Whether there are neither scores nor a loss to show. */
+  /** True if there are neither scores nor a loss. */
   plain: boolean;
   /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/page.py). */
   height?: number;
@@ -41,7 +41,7 @@ const HINT = "Click a point to see its nearest neighbors in the embedding.";
 interface Options {
   /** Height of the map in pixels. */
   height?: number;
-  /** Whether the address of the page says what is looked at. */
+  /** True if the address of the page holds the view. */
   addressed?: boolean;
   /** Parts that a page has beside those of the workbench, and what the drawing pad is given. */
   further?: FurtherParts;
@@ -49,7 +49,7 @@ interface Options {
 }
 
 export class RunPage {
-  /** What is looked at. */
+  /** The view of the page. */
   readonly store = new ViewStore();
   private contents!: RunContents;
   private near: NeighborTable | null = null;

@@ -62,7 +62,7 @@ async function ask(drawing: Drawing | null): Promise<void> {
 show();
 globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 
-/** The page's own net, preparation and files, for whoever wants to check them. */
+/** The page's own net, preparation and files, to check them from outside. */
 export { embed } from "./netProgram.ts";
 export { unpack } from "./unpack.ts";
 export const loadNet = (): Promise<QueryNet> | null => (description ? (net ??= QueryNet.load(description)) : null);

@@ -2,7 +2,7 @@
 import type { Bytes } from "../lib/base64.ts";
 import { fetchServer } from "../lib/server.ts";
 
-/** How an array lies in the file: byte plane after byte plane without the lowest `out`, rows as differences or not. */
+/** Layout of an array in the file: byte plane after byte plane without the lowest `out`, rows as differences or not. */
 interface Part {
   size: number;
   columns: number;
@@ -11,7 +11,7 @@ interface Part {
   out: number;
 }
 
-/** What stands in the JSON for an array, or for one row of it. */
+/** Reference in the JSON to an array, or to one row of it. */
 interface Place {
   part: number;
   row?: number;

@@ -20,7 +20,7 @@ const HIDDEN_PARAMS = ["reduction", "per_class", "hidden", "support"];
 export const visibleParams = (parameters: LossParameter[]): LossParameter[] =>
   parameters.filter(({ name }) => !HIDDEN_PARAMS.includes(name));
 
-/** From where to where a slider goes: what is usual, where the declaration allows more than anybody wants. */
+/** Range of a slider: the usual values, where the declaration allows far more. */
 export function rangeOf({ kind, default: start, minimum, maximum, step }: Control): Range {
   const fine = step ?? (kind === "int" ? 1 : 0.05);
   const value = typeof start === "number" ? start : 0;

@@ -1,4 +1,4 @@
-// Whatever is pinned on the page, its neighbors are asked for at once; maps and inspectors show the same answer.
+// Fetches the neighbors of a pinned image at once; maps and inspectors show the same answer.
 import { bus, type PinnedNeighbors } from "../lib/bus.ts";
 import { messageOf } from "../lib/format.ts";
 import { fetchNeighbors } from "../lib/neighbors.ts";
@@ -6,7 +6,7 @@ import type { ViewStore } from "./store.ts";
 
 const answers = new Map<string, PinnedNeighbors>();
 
-/** What was found of a run last, for a part of the page that comes later. */
+/** The last neighbors in a run, for a part of the page that is mounted later. */
 export const pinnedNeighbors = (run: string): PinnedNeighbors | null => answers.get(run) ?? null;
 
 /** Answer the pins of the runs that are `shown`; of a run's pins the newest counts. Returns how to stop. */

@@ -18,7 +18,7 @@ export interface NeighborTable {
   unit: number;
 }
 
-/** What a page packs of a run, beside its events. */
+/** Packed data of a run, beside its events. */
 export interface PackedRun {
   run: string;
   classes: string[];

@@ -8,15 +8,15 @@ export type Metric = "euclidean" | "cosine";
 export const SHOWN_IMAGES = ["test", "both", "train"] as const;
 export type ShownImages = (typeof SHOWN_IMAGES)[number];
 
-/** How a map shows its images. */
+/** Display options of a map. */
 export interface Display {
-  /** Whether classes are named on the map. */
+  /** True if classes are named on the map. */
   names: boolean;
-  /** Whether pinned and selected images draw their paths. */
+  /** True if pinned and selected images draw their paths. */
   trails: boolean;
-  /** Whether contours show where points are dense. */
+  /** True if contours show where points are dense. */
   contours: boolean;
-  /** Whether images are drawn wherever there is room. */
+  /** True if images are drawn wherever there is room. */
   pictures: boolean;
   images: ShownImages;
   /** Meaning of a marker's shape: "plain", "class", or `column.` and a name. */
@@ -81,12 +81,12 @@ export const START: ViewState = {
 };
 
 const { run: _run, view: _view, camera: _camera, ...addressed } = START;
-/** What an address says, in an address that says nothing. */
+/** The view of an empty address. */
 export const ADDRESSED: Partial<ViewState> = addressed;
-/** What belongs to one run, and what to the images of a data set. */
+/** Fields that belong to one run, and to the images of a data set. */
 const OF_RUN: Partial<ViewState> = { view: null, step: null, pinned: null, partner: null };
 const OF_IMAGES: Partial<ViewState> = { selected: null, reason: null, isolated: null, hidden: START.hidden };
-/** What undo brings back. */
+/** Fields that undo restores. */
 const UNDONE = ["selected", "reason", "pinned", "hidden", "isolated", "color", "view"] as const;
 const MAX_STEPS = 100;
 
@@ -101,7 +101,7 @@ export interface Shown {
   n: number;
 }
 
-/** Where a change comes from, where that matters. */
+/** Source of a change that comes from the address. */
 export const ADDRESS = Symbol("address");
 export const UNDO = Symbol("undo");
 

@@ -14,7 +14,7 @@ const MAX_CLASSES = 100_000; // that an address may hide
 const REASON = "Selected by a link or a curve. Click an image to pin it.";
 const MAX_NAME = 100; // letters of a column
 
-/** Whether a parameter of an address says what is looked at; the others are the server's. */
+/** True if a parameter of an address belongs to the view; the others are the server's. */
 export const isViewKey = (name: string): boolean => KEYS.has(name) || name.startsWith("show.");
 
 /** The parameters of an address, without defaults. */
@@ -35,7 +35,7 @@ export function encodeView(state: ViewState, dataset: string): Query {
   return query;
 }
 
-/** What an address says; what cannot be followed is left out. `query` may hold the server's parameters, too. */
+/** The view in an address, without invalid values. `query` may hold the server's parameters, too. */
 export function decodeView(query: Query, { dataset, n }: Pick<Shown, "dataset" | "n">): Partial<ViewState> {
   const state: Partial<ViewState> = {};
   for (const [key, name] of Object.entries(NUMBERS))

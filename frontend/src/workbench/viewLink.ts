@@ -7,7 +7,7 @@ import { START, type ViewState, type ViewStore } from "./store.ts";
 import { decodeView, encodeView } from "./urlCodec.ts";
 
 const SNAPSHOT_MS = 400; // without a further change
-/** What the server hears of. */
+/** Fields that are sent to the server. */
 const HEARD = ["pinned", "step", "selected"] as const;
 
 type Snapshot = Pick<ViewState, (typeof HEARD)[number]>;

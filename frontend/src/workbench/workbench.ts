@@ -14,7 +14,7 @@ import { ViewStore, pageStore } from "./store.ts";
 import { ViewLink } from "./viewLink.ts";
 import style from "./workbench.css";
 
-/** What is shown: as the server says it, or as an exported page packs it, which has no server to link its view with. */
+/** Input of the workbench, from the server or an exported page, which links its view with no server. */
 export type WorkbenchData = Omit<WorkbenchProps, "maps" | "view"> & {
   maps: MapInput[];
   view?: WorkbenchProps["view"];

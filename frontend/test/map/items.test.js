@@ -194,7 +194,7 @@ test("addresses follow from the run, and only those that there are", () => {
   const { tracked_url, nearest_url, values } = expandProps({ ...run, kept: ["tracked", "values"] });
   assert.deepEqual(
     [tracked_url, nearest_url, values],
-    ["dmlviz/runs/a1/layout.json?7f", undefined, "dmlviz/runs/a1/values/live/{name}.f32?7f"],
+    ["dmlviz/runs/a1/tracked_items.json?7f", undefined, "dmlviz/runs/a1/values/live/{name}.f32?7f"],
   );
 });
 

@@ -54,9 +54,9 @@ test("a packed run has the nearest of each, and the files that were packed with 
   const bytes = new Uint8Array(await (await answered({ near }, "nearest.bin?v=1")).arrayBuffer());
   assert.deepEqual([...new Int32Array(bytes.buffer, 0, 2)], [1, 0]);
   assert.deepEqual([...new Float32Array(bytes.buffer, 8, 2)], [2, 2]);
-  const files = { "judged.bin": zlibSync(new Uint8Array([1, 2, 3])) };
-  const judged = await answered({ files }, "judged.bin?v=1");
+  const files = { "per_query.bin": zlibSync(new Uint8Array([1, 2, 3])) };
+  const judged = await answered({ files }, "per_query.bin?v=1");
   assert.deepEqual([...new Uint8Array(await judged.arrayBuffer())], [1, 2, 3]);
-  for (const path of ["judged.bin?v=1&step=50", "pixels.json"])
+  for (const path of ["per_query.bin?v=1&step=50", "baseline.json"])
     assert.match((await (await answered({ files }, path)).json()).error, /has no server/);
 });

@@ -165,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
     def data(self, n: int, name: str) -> None:
         if name == "labels.u16":
             return self.answer(items(n)[2].astype("<u2").tobytes(), "application/octet-stream")
-        if name == "layout.json":
+        if name == "tracked_items.json":
             return self.answer(json.dumps({"tracked": tracked(n).tolist()}).encode(), "application/json")
         if name == "nearest":
             xy, labels = positions(n, STEPS), items(n)[2]

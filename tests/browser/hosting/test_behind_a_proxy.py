@@ -32,7 +32,7 @@ def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
     expect(score).to_have_text(re.compile(r"^(0\.[5-9]|1\.0)"))
 
     asked = "\n".join(person.requests)
-    for part in ("events", "layout.json", "labels.u16", "sprite-0.png"):
+    for part in ("events", "tracked_items.json", "labels.u16", "sprite-0.png"):
         assert re.search(f"^{hosted.url}/dmlviz/.*{part}", asked, re.MULTILINE), part
     assert "/dmlviz/frames/" in asked
     (cookie,) = [each for each in person.page.context.cookies() if each["name"] == "dmlviz_browser"]

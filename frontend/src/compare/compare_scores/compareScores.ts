@@ -212,7 +212,7 @@ class CompareScores {
 
 export default component(style, CompareScores);
 
-/** What the maps keep of the distances, side by side. */
+/** Faithfulness of both maps, side by side. */
 function qualityTable({ titles, rows, note }: MapQuality): HTMLElement[] {
   const cell = (value: number | null) => h("td", null, value === null ? "–" : value.toFixed(3));
   const head = ["What the map keeps", ...titles].map((title) => h("th", { scope: "col" }, title));

@@ -3,7 +3,7 @@ import type { ScriptPreloadProps } from "../../protocol.ts";
 import type { ComponentArguments } from "../../lib/mount.ts";
 import { BASE } from "../../lib/server.ts";
 
-const PHONE = "(max-width: 640px)"; // where nobody pays for 4.7 MB before a figure is asked for
+const PHONE = "(max-width: 640px)"; // on mobile data, 4.7 MB wait until a figure is opened
 const PATIENCE_MS = 5000; // a map that plays leaves no idle moment
 
 export default function ({ data }: ComponentArguments<ScriptPreloadProps>) {

@@ -73,8 +73,8 @@ export function normals(count: number, seed: number): Point[] {
 }
 
 /**
- * The loss of a learner and its gradient for W. "nca": how rarely a neighbor drawn by softmax(−d²) is of one's class.
- * "lmnn": the three nearest of one's class are pulled, whoever else comes within 1 of them is pushed. "xing": squared
+ * The loss of a learner and its gradient for W. "nca": share of neighbors, drawn by softmax(−d²), of another class.
+ * "lmnn": each point pulls the three nearest of its class and pushes others that come within 1 of them. "xing": squared
  * distances within a class, minus the logarithm of the summed distances between classes.
  */
 export function objective(learner: Learner, w: Weights, points: Point[], labels: number[]): [number, Weights] {

@@ -40,7 +40,7 @@ export interface ReceiverParts {
   trouble: (text: string | null) => void;
 }
 
-/** What a map shows, of which its camera is. */
+/** Key of the data on a map; a camera belongs to one key. */
 export const mapKey = ({ run, view, begun }: MapData): string => [run, view, begun].join("/");
 
 export class PropsReceiver {
@@ -101,7 +101,7 @@ export class PropsReceiver {
       if (labels.length < data.n) throw new Error(`the labels are ${labels.length}; the map has ${data.n} items`);
       return labels;
     });
-    this.labeled.catch(() => {}); // said by whoever waits for them
+    this.labeled.catch(() => {}); // reported by the code that awaits them
   }
 
   private setSprites({ sprites }: MapData): void {

@@ -17,7 +17,7 @@ interface Target {
   readonly layout: Pick<Layout, "overlay">;
   /** Color points by something else. */
   chooseColor: (name: string) => void;
-  /** Tell the server. */
+  /** Send a value to the server. */
   setTriggerValue: (name: string, value: unknown) => void;
   changed: () => void;
 }

@@ -8,26 +8,26 @@ import type { CameraController } from "../render/cameraController.ts";
 
 const SYNCED_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub", "speed"]);
 
-/** The eye as seen from Home: how much closer, and how far aside in pixels there. The units of the world drop out. */
+/** The camera relative to Home, without the units of the world: its zoom, and its offset in pixels there. */
 export const fromHome = (view: View, home: View) => ({
   zoom: view.k / home.k,
   x: (view.x - home.x) * home.k,
   y: (view.y - home.y) * home.k,
 });
 
-/** The view that has its eye there in another world. */
+/** The view of that camera in another world. */
 export const intoWorld = ({ zoom, x, y }: ReturnType<typeof fromHome>, home: View): View => ({
   x: home.x + x / home.k,
   y: home.y + y / home.k,
   k: home.k * zoom,
 });
 
-/** Which step stands beside `step` of `total`: the same one, or where lengths differ the one at the same share. */
+/** The other map's step beside `step` of `total`: the same one, or if the lengths differ, the one at the same share. */
 export function stepBeside(step: number, total: number, other: number): number {
   return !total || !other || total === other ? step : Math.round((step * other) / total);
 }
 
-/** Who a map is to the others: what they hear comes with it. */
+/** A map among linked maps, as the others see it. */
 interface Member {
   data: { link?: string | null; links_views?: boolean };
 }
@@ -39,15 +39,15 @@ export interface LinkedParts {
     timeline: { total: number | null };
     player: { following: boolean; pause(): void };
   };
-  /** Do as the others did, without telling anybody. */
+  /** Apply the others' hover without announcing it. */
   hover: (item: number | null) => void;
 }
 
 /** The link of one map to the others of its group. */
 export class MapLink {
-  /** Whether this one's epochs lead; null before anybody has chosen. */
+  /** True if this map's epochs lead; null before a choice. */
   private led: boolean | null = null;
-  /** Whether the eye follows another's now. */
+  /** True while the camera follows another map's. */
   private following = false;
   private offs: (() => void)[];
 
@@ -55,7 +55,7 @@ export class MapLink {
     const { hover } = parts;
     this.offs = [
       bus.on("hover", ({ item, source }) => this.isPartner(source) && hover(item)),
-      bus.on("look", (detail) => this.sharesView(detail.source) && this.applyCamera(detail)),
+      bus.on("camera", (detail) => this.sharesView(detail.source) && this.applyCamera(detail)),
       bus.on("lead", ({ source }) => this.sharesView(source) && this.follow()),
       bus.on("frame", (detail) => this.sharesView(detail.source) && this.applyStep(detail)),
     ];
@@ -79,13 +79,13 @@ export class MapLink {
     return this.linksViews && this.isPartner(source);
   }
 
-  /** What the training has in all, as the other's lengths are compared with. */
+  /** Length of the training, to compare with the other's. */
   get total(): number {
     const { timeline, entries } = this.parts.playback;
     return timeline.total ?? entries.at(-1)?.step ?? 0;
   }
 
-  /** Whether the others go to the epochs that this one shows: it was played last, or it learns and none was played. */
+  /** True if the others follow this map's epochs: it was played last, or it learns and none was played. */
   get leads(): boolean {
     const { playback } = this.parts;
     return this.linksViews && (this.led ?? (playback.open && playback.player.following));
@@ -99,23 +99,23 @@ export class MapLink {
     bus.emit("lead", { source: this.parts.state });
   }
 
-  /** The person has moved the eye. */
+  /** Send a camera move to the other maps. */
   onCamera(gliding: boolean): void {
     const { camera, state } = this.parts;
     if (!this.linksViews || this.following) return;
     const [view, home] = [camera.target ?? camera.view, camera.home()];
     if (!view || !home) return;
-    bus.emit("look", { source: state, eye: camera.automatic ? null : fromHome(view, home), gliding });
+    bus.emit("camera", { source: state, pose: camera.automatic ? null : fromHome(view, home), gliding });
   }
 
   // ---- from the others
 
-  private applyCamera({ eye, gliding }: BusEvents["look"]): void {
+  private applyCamera({ pose, gliding }: BusEvents["camera"]): void {
     const { camera } = this.parts;
     const home = camera.home();
     if (!camera.view || !home) return;
     this.following = true;
-    if (eye) camera.set(intoWorld(eye, home), { gliding });
+    if (pose) camera.set(intoWorld(pose, home), { gliding });
     else camera.goHome();
     this.following = false;
   }

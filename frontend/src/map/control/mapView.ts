@@ -32,7 +32,7 @@ const CHOICE = Symbol("choice"); // of a person, in this map's menu
 const STEP_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub"]);
 
 export type MapArguments = ComponentArguments<MapInput> & {
-  /** What is looked at; by default that of the page. */
+  /** The view; by default that of the page. */
   store?: ViewStore;
 };
 
@@ -231,7 +231,7 @@ export class MapView {
     else this.changed();
   }
 
-  /** Whether the steps of this map are those of the store: neither a projection's iterations nor one of two runs'. */
+  /** True if this map's steps are those of the store: not a projection's iterations, not one of two runs. */
   private get hasSteps(): boolean {
     return this.state.pid === null && !this.state.data.link;
   }
@@ -243,7 +243,7 @@ export class MapView {
     this.state.store.set({ step: shown === entries.at(-1) ? null : shown.step }, this);
   }
 
-  /** Tell the server of an event, once. */
+  /** Send an event to the server, once. */
   setTriggerValue(name: string, value: unknown): void {
     this.host?.setTriggerValue(name, value);
   }

@@ -189,7 +189,7 @@ export class StatePublisher {
     if (!playing) layout.announcer.say(this.summary());
   }
 
-  /** Tell the inspector how near on the map the neighbors are, once the points stand still. */
+  /** Send the neighbors' ranks on the map to the inspector, once the points stand still. */
   publishRanks(): void {
     const {
       state: { model, data, pid },

@@ -39,7 +39,7 @@ export function measureStage({
   bar.update(playback.timeline, playback.player, state.theme);
 }
 
-/** What Home shows besides the frame: the last frame of a replay, which a play must not outgrow, the query, a learned circle. */
+/** Bounds that Home shows beside the frame: the last frame of a replay, the query, a learned circle. */
 export function boundsBeside({
   marker,
   orbit,

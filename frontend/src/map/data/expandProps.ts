@@ -4,7 +4,7 @@ import { ROUTES } from "../../lib/server.ts";
 import type { Query } from "../math/queryMarker.ts";
 import type { PlacedQuery } from "../../lib/bus.ts";
 
-/** What the map goes by. The harness and the exported page give some of it themselves. */
+/** Input of a map. The test harness and the exported page set some of it themselves. */
 export interface MapData extends Omit<MapProps, "values" | "kept"> {
   dataset?: string;
   frames_url?: string;
@@ -38,7 +38,7 @@ export function queryOn(query: PlacedQuery | null | undefined, run: string, view
 export function expandProps({ kept = [], ...data }: MapInput): MapData {
   const { run, view, begun } = data;
   const addresses = {
-    tracked: { tracked_url: `${ROUTES}/runs/${run}/layout.json?${begun}` },
+    tracked: { tracked_url: `${ROUTES}/runs/${run}/tracked_items.json?${begun}` },
     items: { tracked_url: `${ROUTES}/runs/${run}/projections/${view}/items.json?${begun}` },
     nearest: { nearest_url: `${ROUTES}/runs/${run}/nearest.bin?${begun}` },
     columns: {

@@ -31,7 +31,7 @@ export class MapState {
   constructor(
     public data: MapData,
     node: Element,
-    /** What is looked at. */
+    /** The view of the page. */
     readonly store: ViewStore,
   ) {
     this.theme = readTheme(node);

@@ -1,4 +1,4 @@
-// Rotation of a map of three dimensions. The camera keeps it, whatever the data do.
+// Rotation of a map of three dimensions. The camera keeps it when the data change.
 
 import type { FrameMeta } from "../../protocol.ts";
 import type { Bounds, Point } from "./camera.ts";

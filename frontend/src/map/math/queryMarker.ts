@@ -34,8 +34,8 @@ function onTrajectory(trajectory: Station[], step: number): Place | null {
 }
 
 /**
- * Where the query lies at a timeline entry: by frame, by step, on its `trajectory` ([step, x, y] in order), or one place for all
- * that are final; null elsewhere.
+ * Position of the query at a timeline entry: by frame, by step, on its `trajectory` ([step, x, y] in order), or one place
+ * for all final entries; null elsewhere.
  */
 export function placeAt(query: Query | null, entry: Moment | null): Place | null {
   if (!query || entry?.own) return null;

@@ -19,7 +19,7 @@ interface Stage {
 interface CameraHooks {
   /** Bounds that Home shows besides the points. */
   extraBounds: () => Bounds | null;
-  /** Whether the person asked for less motion: then the camera jumps to new data. */
+  /** True if the person prefers reduced motion: the camera then jumps to new data. */
   still?: () => boolean;
   /** The person moved the camera. */
   onCamera?: (gliding: boolean) => void;

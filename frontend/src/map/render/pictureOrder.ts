@@ -4,7 +4,7 @@ const LEVELS = 7; // the finest has 128 cells along the longer side
 
 /**
  * All items, first those that represent many: for cells of half the size at each level, the one nearest to the mean of
- * each cell, fuller cells first. The order depends on the places alone, so that pictures stay while the eye moves.
+ * each cell, fuller cells first. The order depends on the places alone, so that pictures stay while the camera moves.
  */
 export function pictureOrder(xy: Float32Array, usable: Uint8Array): Uint32Array {
   const n = usable.length;

@@ -29,7 +29,7 @@ export interface SceneHooks {
   drawOverlay: (context: CanvasRenderingContext2D, scene: Scene) => boolean;
   /** Bounds that Home shows besides the points. */
   extraBounds: () => Bounds | null;
-  /** Whether the person asked for less motion: then the camera jumps to new data. */
+  /** True if the person prefers reduced motion: the camera then jumps to new data. */
   still?: () => boolean;
   /** Called before each drawing. */
   onFrame: (seconds: number) => void;

@@ -14,8 +14,8 @@ export function thumbnailSize(zoom: number, onStage: number, tile: number, alway
 }
 
 /**
- * Which of `items` get a thumbnail: in order, each that overlaps none before it. `places` are their stage
- * positions [x, y, …], in the same order.
+ * The `items` that get a thumbnail: in order, each that overlaps none before it. `places` are their stage positions
+ * [x, y, …], in the same order.
  */
 export function roomFor(items: readonly number[], places: readonly number[], size: number): number[] {
   const cell = size + 2;

@@ -88,8 +88,8 @@ export class RunCard {
     const picture = opens
       ? h("button", { class: "picture", "aria-label": `Open ${card.title}`, click: open })
       : h("div", "picture broken", icon(BROKEN));
-    if (card.portrait) {
-      const src = serverUrl(card.portrait.replace("{theme}", this.theme));
+    if (card.thumbnail) {
+      const src = serverUrl(card.thumbnail.replace("{theme}", this.theme));
       const error = () => {
         picture.classList.add("broken");
         picture.replaceChildren(icon(BROKEN));

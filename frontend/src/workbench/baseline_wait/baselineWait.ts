@@ -1,4 +1,4 @@
-// While baselines of the curves are being measured: says so, and tells Python when there is one more to draw.
+// Says that baselines of the curves are being measured, and notifies Python of each new one.
 import type { BaselineProgress, BaselineWaitProps } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";

@@ -1,14 +1,14 @@
 // What the drawer shows: a view, and what it is made of.
 import type { DetailProps, NeighborHistory } from "../../protocol.ts";
 
-/** What is shown, and what to do when the map stands at another step. */
+/** A view, and its reaction to another step of the map. */
 export interface DetailView {
   node: HTMLElement;
   caption: string;
   onStep?: (step: number | undefined, first?: boolean) => void;
 }
 
-/** What a view is made of. */
+/** Input of a view. */
 export interface DetailSource extends DetailProps {
   /** Null at the end. */
   step: number | null;

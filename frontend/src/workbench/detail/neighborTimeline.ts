@@ -87,7 +87,7 @@ async function fetchHistory(url: string): Promise<NeighborHistory> {
   return history;
 }
 
-/** Whose neighbors, among which, by which distance. */
+/** Caption: the image, its candidates and the distance. */
 export function captionOf({ item, label, among, nets }: NeighborHistory, classes: string[], metric: string): string {
   if (item === null) {
     return `Your image (predicted ${classes[label]}): nearest neighbors at each checkpoint, among the ${grouped(among)} tracked test images, by Euclidean distance.`;

@@ -13,7 +13,7 @@ export interface InspectedNeighbor {
   distance: number;
 }
 
-/** What is asked about, and who is near it. */
+/** The inspected image and its neighbors. */
 export interface Inspected extends Omit<InspectorProps, "near"> {
   neighbors: InspectedNeighbor[];
   values?: ItemNeighbors["values"];
@@ -30,12 +30,12 @@ export type WithSubject = Inspected & { subject: Subject };
 export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
   classes?.[String(label)] ?? "";
 
-/** What an item is called where Python does not say. */
+/** Default name of an item. */
 export const ITEM = "test image";
 
 const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map when it is among the 3 k nearest there
 
-/** How many of the neighbors agree, with the image's class or, for a query, with each other. */
+/** Number of neighbors that agree with the image's class or, for a query, with each other. */
 export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): string {
   const label = subject.label ?? vote?.label;
   if (!neighbors.length || classOf({ classes }, label) === UNLABELED) return "";
@@ -43,7 +43,7 @@ export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): s
   return `${agreeing} of ${neighbors.length} neighbors are of class ${classOf({ classes }, label)}`;
 }
 
-/** What its trajectory_length on the map rests on; "" for what has none. */
+/** Explanation of the trajectory_length on the map; "" without one. */
 export function trajectoryCaption({
   subject,
   trajectory_length,
@@ -59,7 +59,7 @@ export const captionOf = ({ among, noun = ITEM, given }: Pick<Inspected, "among"
     ? `Nearest in the embedding, of ${grouped(among)} ${noun}s${given ? "" : ", at the end of the run"}`
     : "Nearest in the embedding, of the tracked test images, at the last snapshot";
 
-/** How many of a class are selected, of how many. */
+/** Number of selected items of a class, of all. */
 export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>
   `${grouped(items.length)} of ${grouped(of)}`;
 
@@ -67,7 +67,7 @@ export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string
 export const selectionReason = ({ reason }: Pick<Selection, "reason">, noun = ITEM): string =>
   reason ?? `Manual selection. Click ${noun === ITEM || noun === "image" ? "an image" : `a ${noun}`} to pin it.`;
 
-/** Where a neighbor lies on the map: {near, words} from its rank there among all points; null where it is not drawn. */
+/** Caption of a neighbor's rank on the map among all points; null if it is not drawn. */
 export function mapRankCaption(rank: number | null | undefined, k: number): { near: boolean; words: string } | null {
   if (rank === null || rank === undefined) return null;
   const near = rank <= NEAR_RANK_FACTOR * k;

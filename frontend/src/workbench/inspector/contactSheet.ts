@@ -11,12 +11,12 @@ import { css, readTheme } from "../../lib/theme.ts";
 import { download, textButton } from "../../lib/dom.ts";
 import { ITEM, countOf, selectionReason } from "./captions.ts";
 
-const INITIAL_COUNT = 240; // pictures shown before somebody asks for more
+const INITIAL_COUNT = 240; // pictures before a click on "more"
 const MIN_PER_CLASS = 16;
 const PAGE_SIZE = 200;
 const SIDE_PX = 30; // pixels, about; a whole number of them a pixel of the picture
 
-/** The sheet of `selection`; `pin(item)` pins, `pinned` is framed; `at` lies in the theme that holds. */
+/** The sheet of `selection`; `pin(item)` pins, `pinned` is framed; `at`: element whose theme is used. */
 export function contactSheet(
   selection: Selection,
   {

@@ -34,7 +34,7 @@ function decodeProps({ near = [], ...data }: InspectorProps & Pick<Inspected, "v
   return { ...data, neighbors: near.map(([item, label, distance]) => ({ item, label, distance })) };
 }
 
-/** What is pinned as what is inspected; where nothing is, what the props say. */
+/** The pinned image as inspected; without one, the props. */
 function pinnedOf(props: InspectorProps, { item, found, trouble }: PinnedNeighbors): Inspected {
   if (item === null) return decodeProps(props);
   if (!found) return { ...props, subject: undefined, neighbors: [], placeholder: trouble };

@@ -22,7 +22,7 @@ export function shownRows({ before, own }: Pick<Logits, "before" | "own">): numb
   return own === null || shown.includes(own) ? shown : [...shown.slice(0, -1), own];
 }
 
-/** What the margin does, in a sentence. */
+/** The effect of the margin, in a sentence. */
 export function marginSentence({ before, after, own }: Logits): string {
   if (own === null) return "The training did not see this image's class, so none of the scores is its own.";
   const taken = before[own] - after[own];

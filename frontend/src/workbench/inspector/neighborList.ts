@@ -6,7 +6,7 @@ import { ITEM, classOf, mapRankCaption, type Inspected, type InspectedNeighbor, 
 
 const TILE_PX = 32;
 
-/** The list for `data`; a click on a neighbor calls `pin`, and `source` is who tells the map of the one pointed at. */
+/** The list for `data`; a click on a neighbor calls `pin`; `source` sends the hovered one to the map. */
 export function neighborList(data: WithSubject, pin: (item: number) => void, source: object): HTMLElement {
   const { subject, neighbors, vote } = data;
   const label = subject.label ?? vote?.label;
@@ -56,7 +56,7 @@ export function neighborList(data: WithSubject, pin: (item: number) => void, sou
   }
 }
 
-/** Show at each neighbor in `root` how near it is drawn, which the map tells; the key appears with the first. */
+/** Show each neighbor's rank on the map in `root`; the key appears with the first. */
 export function updateMapRanks(root: HTMLElement, data: Inspected, subject: string): void {
   const ranks = bus.last("ranks");
   if (!ranks || ranks.run !== data.run || String(ranks.item) !== subject) return;

@@ -8,12 +8,12 @@ import type { WithSubject } from "./captions.ts";
 
 const PICTURE_PX = 48;
 
-/** What a threshold says, and whether that is right. */
+/** The verdict of a threshold, and if it is right. */
 export function verdict({ says_same }: Pick<PairSpace, "says_same">, same: boolean): string {
   return `${says_same ? "the same" : "different"}: ${says_same === same ? "right" : "wrong"}`;
 }
 
-/** Where the thresholds come from. */
+/** Source of the thresholds. */
 export const thresholdSentence = (pairs: number, given = false): string =>
   `Each threshold is the one that gets most of ${grouped(pairs)} pairs of test images right, half of them of one class. ` +
   `Euclidean distances, pixels from 0 to 1${given ? "" : ", at the end of the run"}.`;
@@ -26,7 +26,7 @@ export class PairView {
   /** `compare` begins the comparison with an image, or ends it (null). */
   constructor(private compare: (partner: number | null) => void) {}
 
-  /** What stands below the pinned image: a button, or the two images and their distances. */
+  /** The part below the pinned image: a button, or two images and their distances. */
   view(data: WithSubject): HTMLElement[] {
     const { partner, run } = data;
     const { item } = data.subject;

@@ -31,7 +31,7 @@ export function subjectHead(data: WithSubject): HTMLElement {
   return h("div", "head", picture, words);
 }
 
-/** What a table says of the image. */
+/** Table of what is known of the image. */
 export const knownValues = (known: NonNullable<Inspected["known"]>): HTMLElement =>
   h("p", "quiet known", ...known.flatMap(([name, word], i) => [i ? " · " : "", `${name} `, h("strong", null, word)]));
 
@@ -51,7 +51,7 @@ export const stepStrip = (steps: NonNullable<Inspected["steps"]>): HTMLElement =
 /** "20 × 20" stays on one line. */
 const unbroken = (text: string): string => text.replaceAll(" × ", "\u00a0×\u00a0");
 
-/** What the marks of the neighbors and the path on the map mean. */
+/** Key to the marks of the neighbors and the path on the map. */
 export function keyOf(data: WithSubject): HTMLElement {
   const places = h(
     "p",

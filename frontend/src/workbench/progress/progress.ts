@@ -62,9 +62,9 @@ class Progress {
   private root = h("div", "progress", this.words, this.left, this.pause, this.button, this.bar);
   private draw = onAnimationFrame(() => this.render());
   private status: Status;
-  /** What Python was asked for and has not done yet. */
+  /** The request that Python has not yet answered. */
   private asked: Request | null = null;
-  private refreshed: string | null = null; // for which run Python was told to look again
+  private refreshed: string | null = null; // the run for which Python was asked to rerun
   private subscription: RunSubscription;
 
   constructor(
@@ -84,14 +84,14 @@ class Progress {
     );
   }
 
-  /** Tell Python what is wanted; until it has come about the buttons rest. */
+  /** Send a request to Python; the buttons rest until it is done. */
   private ask(what: Request): void {
     this.asked = what;
     this.host.setTriggerValue(what, true);
     this.draw();
   }
 
-  /** Whether a layout stands still that could go on. */
+  /** True if a stopped layout can be continued. */
   private get paused(): boolean {
     const { phase, done } = this.status;
     return this.data.pausable && done > 0 && RESUMABLE.includes(phase);

@@ -5,9 +5,9 @@ import { counted as numbered, grouped } from "../../lib/format.ts";
 
 const OVER = new Set(["finished", "stopped", "failed", "interrupted"]);
 const WINDOW_S = 6; // seconds over which the speed is measured
-const MIN_SAMPLE_S = 1.5; // seconds that must be measured before a time left is told
+const MIN_SAMPLE_S = 1.5; // seconds to measure before an estimate is shown
 
-/** How a run or a projection stands. */
+/** Status of a run or a projection. */
 export interface Status {
   phase: string;
   /** In the queue. */
@@ -16,16 +16,16 @@ export interface Status {
   reason: string;
   /** The machine of the fleet that trains it; empty for the server's own. */
   machine: string;
-  /** Which machine was lost, so that the run was begun again. */
+  /** The machine whose loss made the run begin again. */
   lost: string;
   noun: "step" | "iteration";
   done: number;
   total: number | null;
-  /** Whether a stopped training scores the test images. */
+  /** True while a stopped training scores the test images. */
   scoring: boolean;
   /** The data set that is downloaded. */
   fetching: PreparingEvent | null;
-  /** What a library does that shows no positions. */
+  /** Current activity of a library that shows no positions. */
   words: string;
   seconds: number | null;
   /** [time, done] of the last few seconds. */
@@ -135,17 +135,17 @@ function recordRate(standing: Status, { time }: { time?: number }): void {
   while (standing.marks.length > 2 && standing.marks[1][0] < time - WINDOW_S) standing.marks.shift();
 }
 
-/** Whether it is over, one way or another. */
+/** True after any kind of end. */
 export const isOver = ({ phase }: Pick<Status, "phase">): boolean => OVER.has(phase);
 
-/** How much is done, 0 to 1; null when that cannot be known. */
+/** Share that is done, 0 to 1; null if unknown. */
 export function shareOf({ phase, done, total, fetching, words }: Status): number | null {
   if (fetching) return fetching.total ? fetching.done / fetching.total : null;
   if (phase === "finished") return 1;
   return total && (done || !words) ? Math.min(1, done / total) : null;
 }
 
-/** Seconds left at the speed of the last few seconds; null while that cannot be told. */
+/** Seconds left at the speed of the last few seconds; null while unknown. */
 export function secondsLeft({ phase, marks, total, done, fetching, scoring }: Status): number | null {
   const newest = marks.at(-1);
   if (OVER.has(phase) || fetching || scoring || !total || !newest || marks.length < 2) return null;
@@ -161,7 +161,7 @@ export function timeOf(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** What is told in words; `title` names what is shown. */
+/** The status in words, beginning with `title`. */
 export function statusText(standing: Status, title = ""): string {
   const { phase, position, of, reason, noun, done, total, fetching, words, loss, connection } = standing;
   const counted = `${noun} ${grouped(done)}${total ? ` of ${grouped(total)}` : ""}`;

@@ -3,7 +3,7 @@ import { h } from "../../lib/dom.ts";
 
 const QUALITY = 0.95; // of the JPEG
 
-/** Whether this page may open a camera, or stands on a device whose own camera hands over a file. */
+/** True if this page may open a camera, or the device's own camera hands over a file. */
 export const hasCamera = (): boolean => canStream() || globalThis.matchMedia("(pointer: coarse)").matches;
 
 const canStream = (): boolean =>

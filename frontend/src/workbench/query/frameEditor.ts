@@ -132,7 +132,7 @@ export class FrameEditor {
     this.box.focus({ preventScroll: true });
   }
 
-  /** Where the pointer is in the picture. */
+  /** Position of the pointer in the picture. */
   private place(event: MouseEvent): Point {
     const { left, top, width, height } = this.image.getBoundingClientRect();
     return [((event.clientX - left) / width) * this.size.width, ((event.clientY - top) / height) * this.size.height];
@@ -166,7 +166,7 @@ export class FrameEditor {
     );
   }
 
-  /** Where the handle is that turns the frame: beyond a side where that is in the picture. */
+  /** Position of the handle that turns the frame: beyond a side that leaves it inside the picture. */
   private turnPoint(pixel: number): [Point, number] {
     const { frame, size } = this;
     const beyond = ([across, down]: Point): Point => {
@@ -205,7 +205,7 @@ export class FrameEditor {
   }
 }
 
-/** What is under the pointer: "frame", "corner 2", "turn 0", "found 1"; null on the bare picture. */
+/** Part under the pointer: "frame", "corner 2", "turn 0", "found 1"; null on the bare picture. */
 const partOf = (event: Event): string | null =>
   (event.target as Element).closest("[data-part]")?.getAttribute("data-part") ?? null;
 

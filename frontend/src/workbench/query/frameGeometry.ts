@@ -13,7 +13,7 @@ const MOVE = 0.02; // of the picture, by an arrow key
 const GROW = 1.06; // by + and −
 const TURN = 5; // degrees, by [ and ]
 
-/** What a person gets who taps on a picture without a frame. */
+/** The frame after a tap on a picture that has none. */
 export const DEFAULT_FRAME: Frame = { x: 0.5, y: 0.5, width: 0.5, height: 0.5, angle: 0 };
 
 const clamp = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, value));
@@ -33,7 +33,7 @@ export function pointOf(frame: Frame, size: Size, across: number, down: number):
   return [x + dx, y + dy];
 }
 
-/** Where the corners are in the frame: top left, top right, bottom right, bottom left. */
+/** Corners in the frame: top left, top right, bottom right, bottom left. */
 export const CORNERS: readonly Point[] = [
   [-1, -1],
   [1, -1],
@@ -97,5 +97,5 @@ export function afterKey(frame: Frame, size: Size, key: string): Frame | null {
 export const frameParameter = ({ x, y, width, height, angle }: Frame): string =>
   [x, y, width, height, angle].map((value) => Number(value.toFixed(4))).join(",");
 
-/** Whether two frames are the same to the eye. */
+/** True if two frames look the same. */
 export const isSame = (a: Frame, b: Frame): boolean => frameParameter(a) === frameParameter(b);

@@ -65,7 +65,7 @@ export class QueryPanel {
     return this.source ? kept.tab : "Selected";
   }
 
-  /** What the open tab is answered; null in the first, which is about test images. */
+  /** Answer in the open tab; null in the first, which is about test images. */
   get answer(): QueryAnswer | null {
     if (!this.source || this.source.refused) return null;
     const { tab } = this;
@@ -140,7 +140,7 @@ export class QueryPanel {
     return this.padHost;
   }
 
-  /** Where a file is chosen or dropped, and the pictures that come with the program. */
+  /** The field for a file, and the sample pictures. */
   private chooser(): HTMLElement {
     const samples = Object.entries(this.source?.samples ?? {}).map(([name, title]) =>
       textButton(title, () => this.source && void kept.upload.send(this.source, { sample: name }, title)),
@@ -280,7 +280,7 @@ function fileLabel(name: string, chosen: (file: File) => void, children: (Node |
   return h("label", name, input, ...children);
 }
 
-/** Whether a file that is dropped here is for nobody else on the page. */
+/** True if no other part of the page takes a dropped file. */
 const isFree = (event: DragEvent): boolean =>
   !event
     .composedPath()

@@ -1,5 +1,5 @@
 // What a person asks about, and what came of it: a drawing, or a picture with its frame. They outlive the panel that
-// shows them, since switching a page unmounts it, and nobody wants to draw or to choose a file again.
+// shows them, since switching a page unmounts it, and a drawing or file should not be lost.
 import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { decodeBase64 } from "../../lib/base64.ts";
 import { messageOf } from "../../lib/format.ts";
@@ -9,7 +9,7 @@ import type { Frame } from "./frameGeometry.ts";
 
 const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes through
 
-/** What both have. */
+/** A question and its answer. */
 abstract class Asked {
   answer: QueryAnswer | null = null;
   trouble = ""; // why there is no answer, in a sentence

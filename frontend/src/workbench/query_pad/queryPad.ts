@@ -7,7 +7,7 @@ import { encodeDrawing, WIDTH, type Stroke } from "./strokes.ts";
 
 const SUBMIT_DELAY_MS = 120; // after pen-up, so that Python reruns once for a figure of two strokes
 
-// Drawings outlive their component: switching a tab unmounts it, and nobody wants to draw again.
+// Drawings outlive their component: switching a tab unmounts it, and a drawing should not be lost.
 const drawings = new Map<string, Stroke[]>();
 
 export default function ({ parentElement, key = "query_pad", data, setStateValue }: ComponentArguments<PadProps>) {

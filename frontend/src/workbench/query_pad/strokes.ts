@@ -41,7 +41,7 @@ function segment(ink: Uint8Array, side: number, from: Stroke[number], to: Stroke
   }
 }
 
-/** What Python receives: the image, its side, and how many strokes made it; null for an empty pad. */
+/** The message to Python: the image, its side, and how many strokes made it; null for an empty pad. */
 export function encodeDrawing(strokes: Stroke[]): Drawing | null {
   if (!strokes.length) return null;
   return { side: SIDE, strokes: strokes.length, ink: encodeBase64(rasterize(strokes)) };

@@ -10,17 +10,17 @@ export interface Reading {
   metrics: Metrics;
 }
 
-const GAP = { key: "map_at_r", label: "MAP@R" }; // the score whose gap between training and validation images is told
+const GAP = { key: "map_at_r", label: "MAP@R" }; // the score whose gap between training and validation is shown
 
-/** What a run has said of its scores. */
+/** Scores of a run as its events report them. */
 export interface ScoreState {
   steps: number | null;
-  /** How many test images are tracked on the map, and how many there are. */
+  /** Number of test images on the map. */
   tracked: number | null;
   tests: number | null;
-  /** How many images are held out of training; with 0 the snapshots score the tracked test images. */
+  /** Number of images held out of training; with 0 the snapshots score the tracked test images. */
   validation: number;
-  /** How many images a snapshot scores. */
+  /** Number of images that a snapshot scores. */
   scored: number | null;
   unseen: string[];
   series: Reading[];
@@ -45,9 +45,9 @@ export interface Score {
   course: { step: number; value: number }[];
   untrained: number | null;
   pixels: number | null;
-  /** Whether it is measured at the end only. */
+  /** True if it is measured at the end only. */
   later: boolean;
-  /** Whether this run has no such score at all. */
+  /** True if this run has no such score. */
   absent: boolean;
   /** The images that `untrained`, `pixels` and `change` are measured on. */
   images: string;
@@ -136,7 +136,7 @@ export function reduceScores(readings: ScoreState, event: StreamEvent): boolean 
 const numbers = (scores: Record<string, number | null> = {}): Metrics =>
   Object.fromEntries(Object.entries(scores).map(([name, value]) => [name, value ?? NaN]));
 
-/** What each score is at `step` (null: the newest). */
+/** Scores at `step` (null: the newest). */
 export function scoresAt(readings: ScoreState, step: number | null = null): Score[] {
   const at = indexAt(readings, step);
   const whole = isFinal(readings, step);
@@ -174,7 +174,7 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
   });
 }
 
-/** What the images are that snapshots score. */
+/** Name of the images that snapshots score. */
 export const scoredImages = ({ validation }: ScoreState): string =>
   validation ? "validation images" : "tracked test images";
 
@@ -219,7 +219,7 @@ export function shortCaptionAt(readings: ScoreState, step: number | null = null)
   return `${which}${readings.steps === 0 ? "" : `, step ${grouped(at)}`}${gap ? `; ${gap} training` : ""}`;
 }
 
-/** How many test images are scored at the end; null for all of them. After Stop it is a part, so that the end comes soon. */
+/** Number of test images scored at the end; null for all. After Stop only a part, to end soon. */
 function scoredAtEnd({ final, tests }: ScoreState): number | null {
   const { queries = NaN, queries_left_out: without = 0 } = final?.metrics ?? {};
   return queries + without < (tests ?? 0) ? queries + without : null;
@@ -249,7 +249,7 @@ function trainingGap(readings: ScoreState, step: number | null): string {
 const unseenClassesNote = ({ unseen }: ScoreState): string =>
   unseen.length ? `; classes held out of training (${unseen.join(", ")}) are scored separately` : "";
 
-/** Whose labels the probes use, and which images they leave out; after Stop, that there are none. */
+/** Note on the labels of the probes and the images left out; after Stop there are no probes. */
 function probesNote({ final, unseen }: ScoreState): string {
   const values = PROBES.map((key) => final?.metrics[key]).filter((value) => value !== undefined);
   if (!values.length) return "";
@@ -262,7 +262,7 @@ export function stepAt(readings: ScoreState, step: number | null = null): number
   return (isFinal(readings, step) ? readings.final : readings.series[indexAt(readings, step)])?.step ?? null;
 }
 
-/** Whether `step` (null: the newest) stands for the end, which is measured on all test images. */
+/** True if `step` (null: the newest) is the end, which is measured on all test images. */
 export const isFinal = ({ final }: ScoreState, step: number | null): boolean =>
   final !== null && (step === null || step >= final.step);
 

@@ -9,7 +9,7 @@ const HEIGHT = 22;
 
 const isKnown = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
-/** What a tile has room for. */
+/** Words short enough for a tile. */
 const ABBREVIATIONS: Record<string, string> = { validation: "val." };
 
 export class ScoreTile {

@@ -145,7 +145,7 @@ class Scores {
     if (this.asked) return;
     this.asked = true;
     const { name } = this.subscription;
-    fetchServer(`${ROUTES}/runs/${run}/pixels.json?v=${begun}`)
+    fetchServer(`${ROUTES}/runs/${run}/baseline.json?v=${begun}`)
       .then((response) => (response.ok ? (response.json() as Promise<Record<string, number>>) : null))
       .then((pixels) => {
         if (name !== this.subscription.name) return;
