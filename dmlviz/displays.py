@@ -1,4 +1,4 @@
-"""The functions by which runs and trainings show themselves. They are above both; `dmlviz/__init__.py` enters them."""
+"""The functions that display runs and trainings. Higher packages have them; `dmlviz/__init__.py` registers them."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""All routes, and what is answered where there is nothing. Every id is checked."""
+"""All routes, and the answers to errors. Every ID is checked."""
 
 import asyncio
 import tempfile

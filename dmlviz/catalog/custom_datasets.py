@@ -1,4 +1,4 @@
-"""Data sets that people brought themselves, in the data folder: each a folder of its own, named after its content."""
+"""Imported data sets: each a folder in the data folder, named after its content."""
 
 import shutil
 import tempfile

@@ -136,7 +136,7 @@ class DatasetSpec(Spec):
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> Self:
-        """Read what `describe` gave; raise ValueError for anything else."""
+        """Invert `to_dict`; raise ValueError for anything else."""
         fields = {name: description[name] for name in _DESCRIBED if name in description}
         return TypeAdapter(cls).validate_python(fields)
 

@@ -1,4 +1,4 @@
-"""The ways to keep a run, as they are offered."""
+"""The specs of the export formats of a run."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The figures of a run, as they are offered. Loads no Plotly."""
+"""The specs of the figures of a run. Loads no Plotly."""
 
 from dmlviz.catalog.parameters import Catalog, Spec
 

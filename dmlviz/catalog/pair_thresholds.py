@@ -1,4 +1,4 @@
-"""The distances at which a loss stops: the dashed lines of the histogram, and what makes a pair easy or hard."""
+"""The distances at which a loss stops: the dashed lines of the histogram, and the bounds of easy and hard pairs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Specs: what is declared once of a choice, so that widget, option, validation, page and tests can be made from it.
+"""Specs: one declaration of a choice, from which widget, option, validation, page and tests are made.
 
 This module does not import torch, since the server shows the choices and loads none.
 """
@@ -295,14 +295,14 @@ class Catalog(Mapping[str, D], Generic[D]):
             self._entries[entry.name] = entry
 
     def add(self, entry: D, implementation: Callable[..., Any]) -> None:
-        """Offer what a plug-in brings, after all others; raise UserError if there is one of that name already."""
+        """Add the spec of a plug-in, after all others; raise UserError if there is one of that name already."""
         if entry.name in self._entries:
             raise UserError(f"There is a {self.noun} called {entry.name!r} already: choose another name.")
         self._entries[entry.name] = entry
         self.plugged[entry.name] = implementation
 
     def remove(self, name: str) -> None:
-        """Take away what a plug-in brought."""
+        """Remove the spec of a plug-in."""
         del self.plugged[name]
         del self._entries[name]
 

@@ -1,4 +1,4 @@
-"""The ways to draw an embedding, as they are offered."""
+"""The specs of the projections."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dmlviz.catalog.parameters import Catalog, Parameter, Params, Spec
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionSpec(Spec):
-    """A projection. Everything that the program must know of it beside its computation stands here.
+    """A projection, with all that the program must know of it beside its computation.
 
     A parameter called `iterations` makes it iterative: it is drawn while it forms. One called `metric` is the distance
     of the embedding that it goes by, and one called `supervised`, where true, hands it the labels.

@@ -1,4 +1,4 @@
-"""The maps of scikit-learn and umap-learn as they are offered: their own parameters, by our names where we have one.
+"""The specs of scikit-learn's and umap-learn's maps: their own parameters, by our names where we have one.
 
 The metrics are those by which we can also measure what a map keeps.
 """

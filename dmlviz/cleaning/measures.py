@@ -1,4 +1,4 @@
-"""Measures of what may be wrong with labeled images, from their neighbors and pixels. No torch."""
+"""Measures of possible faults in labeled images, from their neighbors and pixels. No torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -6,7 +6,7 @@ from typing import Self
 from dmlviz.cleaning.findings import StoredFindings
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import CLEANING_EVENT, CleaningFinished, CleaningProgress
-from dmlviz.jobs.job_record import JobRecord
+from dmlviz.jobs.job_record import CleanOrder, JobRecord
 from dmlviz.jobs.order import Order
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
@@ -16,7 +16,7 @@ from dmlviz.storage.files import read_json
 VERSION = 3  # of the search and its files; findings of another version are not shown
 
 
-class CleaningRecord(JobRecord[CleaningProgress, CleaningFinished]):
+class CleaningRecord(JobRecord[CleaningProgress, CleaningFinished, CleanOrder]):
     """A folder with `findings.json` and its pictures, `PART.png`; the order has the folder of the `run`."""
 
     kinds = CLEANING_EVENT
@@ -53,12 +53,11 @@ def cleaning(runs: Runs, run: Run) -> Order[CleaningRecord]:
         return CleaningRecord.create(record.path)
 
     return Order(
-        kind="clean",
         folder=record.path,
         dataset=run.config.dataset,
         create=create,
         existing=existing,
-        content={"run": str(run.path.resolve())},
+        content={"kind": "clean", "run": str(run.path.resolve())},
         run=run.id,
         stop_timeout_s=3.0,
     )

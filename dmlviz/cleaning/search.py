@@ -1,4 +1,4 @@
-"""Looks through the training data of a finished run. Loads torch when it embeds."""
+"""Search for faults in the training data of a finished run. Loads torch when it embeds."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -43,7 +43,7 @@ MAX_TEST = 10_000
 
 
 def clean(run: Run | str, *, data: str | Path | None = None, runs: str | Path | None = None) -> Findings:
-    """Find what may be wrong with the training data of a finished run, as `dmlviz clean RUN` does.
+    """Find possible faults in the training data of a finished run, as `dmlviz clean RUN` does.
 
     Args:
         run: A run, or the ID or title of one.

@@ -1,4 +1,4 @@
-"""`dmlviz clean`: find what may be wrong with the training data of a run, and correct it in an overlay."""
+"""`dmlviz clean`: find possible faults in the training data of a run, and correct them in an overlay."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,7 +106,7 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
     if findings.uncompared:
         console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
     if settled := len(findings.rows) - len(listed.rows):
-        console.print(f"Rows left out, since somebody has decided: {settled:,}; --all lists them too")
+        console.print(f"Rows left out, already decided: {settled:,}; --all lists them too")
     if table is not None:
         listed.to_csv(table, corrections)
         console.print(f"{len(listed.rows):,} rows written to {table}", markup=False)

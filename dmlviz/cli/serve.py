@@ -45,7 +45,7 @@ def serve(
         if chosen.host in ANY_ADDRESS and (name := network_address()) is not None:
             print(f"  In this network:   {chosen.link(urlsplit(address).port or chosen.port, name)}", flush=True)
         if chosen.token and chosen.host not in LOOPBACK:
-            print("  Whoever has this link can open the app and train: it holds the access token.", flush=True)
+            print("  Anyone with this link can open the app and train: it holds the access token.", flush=True)
         elif needs_token:
             print("  Warning: anyone who reaches this machine can open the app and train.", flush=True)
         if not access.alone:

@@ -1,4 +1,4 @@
-"""Further columns of a table: what else is known of each image or vector. Kept as Parquet beside the data."""
+"""Further columns of a table, for each image or vector; kept as Parquet beside the data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tables in text files: their encoding, their delimiter, and decimal commas, as programs of all countries write."""
+"""Tables in text files: their encoding, delimiter and decimal commas."""
 
 import codecs
 import re
@@ -19,7 +19,7 @@ WESTERN = "cp1252"  # what Excel writes in Western Europe and America, where it 
 
 
 def read_csv_file(path: Path, max_columns: int) -> tuple["pyarrow.Table", list[str]]:
-    """Read a table of text, and what has to be said of how it was read.
+    """Read a table of text; return it with notes on the reading.
 
     Args:
         path: The file: CSV or TSV, in UTF-8, UTF-16 or Windows-1252; delimited by commas, tabs, semicolons or bars.

@@ -1,4 +1,4 @@
-"""A rotated rectangle in a picture, and what lies in it."""
+"""A rotated rectangle in a picture, and the crop of it."""
 
 from dataclasses import dataclass
 

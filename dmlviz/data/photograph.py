@@ -1,4 +1,4 @@
-"""Ink lifted from a photograph of something written: uneven light, ruled paper, other things in the picture.
+"""Separation of ink from a photograph of handwriting, despite uneven light, ruled paper and other objects.
 
 A stroke is dark between two bright sides in any light: the background is the picture closed by a square wider
 than the strokes, which leaves shadows and the table beside a sheet as they are (Vincent 1993). Ruled lines are found

@@ -1,4 +1,4 @@
-"""Tables from CSV, TSV and Parquet files, and which of their columns are vectors, pictures, labels and roles."""
+"""Tables from CSV, TSV and Parquet files, and their columns of vectors, pictures, labels and roles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class FoundColumns:
 
 
 def read_table_file(path: Path) -> tuple["pyarrow.Table", list[str]]:
-    """Read a table, and what has to be said of how it was read; its size is checked before it is parsed.
+    """Read a table; return it with notes on the reading. Its size is checked before it is parsed.
 
     Raises:
         UserError: For a table that is too large.
@@ -83,7 +83,7 @@ def prepared(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
 
 
 def find_columns(table: "pyarrow.Table", name: str, choice: Choice | None = None) -> FoundColumns:
-    """Find out which columns are what: as chosen, else by their names and types.
+    """Find the role of each column: as chosen, else by name and type.
 
     A vector is a column of lists of numbers, or columns of numbers that are counted (d0, d1, …), or, without pictures,
     coordinates or else all columns of numbers (`dmlviz.data.vector_columns`). The label is the column of that name, or

@@ -1,4 +1,4 @@
-"""Connections to a Dask scheduler: what does not connect is closed, and no wait is without end."""
+"""Connections to a Dask scheduler; a failed one is closed, and every wait has a limit."""
 
 import contextlib
 import threading

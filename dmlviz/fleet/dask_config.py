@@ -132,4 +132,4 @@ def why_unreachable(address: str, error: BaseException) -> str:
         )
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return f"The host of {address} is not known; check the name."
-    return f"Nobody answers at {address}; check the address, and that the server is running."
+    return f"There is no answer from {address}; check the address, and that the server is running."

@@ -107,7 +107,7 @@ class DaskFleet:
                 record,
                 machine.name,
                 self._events,
-                connect=lambda job: DaskLink(client, name, order.to_dict(), address, job),
+                connect=lambda job: DaskLink(client, name, order.content, address, job),
                 on_end=lambda job, lost: self._forget(name, job, lost),
             )
             self._jobs[job] = address

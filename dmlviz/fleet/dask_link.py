@@ -1,9 +1,9 @@
-"""The way from a server to the machine of a Dask fleet that does one job."""
+"""Connection of a server to the machine of a Dask fleet that does one job."""
 
 import contextlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import TimeoutError as NoAnswer
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ from dmlviz.fleet import dask_worker
 from dmlviz.fleet.dask_client import answer_within
 from dmlviz.fleet.dask_config import SLOT
 from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet.machine import Message
 from dmlviz.fleet.remote_job import RemoteJob
+from dmlviz.jobs.job_record import OrderContent
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -23,9 +25,9 @@ log = logging.getLogger(__name__)
 
 
 class DaskLink:
-    """The way to the machine that does one job: a Dask task for the job, `Client.run` for everything else."""
+    """Connection to the machine that does one job: a Dask task for the job, `Client.run` for everything else."""
 
-    def __init__(self, client: "Client", order: str, content: Mapping[str, Any], address: str, job: RemoteJob) -> None:
+    def __init__(self, client: "Client", order: str, content: OrderContent, address: str, job: RemoteJob) -> None:
         self._client, self._order, self._address, self._job = client, order, address, job
         try:
             self._future = client.submit(
@@ -43,9 +45,9 @@ class DaskLink:
         except (OSError, RuntimeError) as error:
             raise MachineLostError(f"{job.machine} could not be reached ({error}).") from None
 
-    def message_from(self, first: int) -> dict[str, Any] | None:
+    def message_from(self, first: int) -> Message | None:
         """Return the message from this line on; see `dmlviz.fleet.remote_job`."""
-        message: dict[str, Any] | None = self._call(dask_worker.message_from, first)
+        message: Message | None = self._call(dask_worker.message_from, first)
         return message
 
     def stop(self, force: bool) -> None:
@@ -53,7 +55,7 @@ class DaskLink:
         self._call(dask_worker.stop, force)
 
     def close(self) -> None:
-        """Let Dask forget the job."""
+        """Release the job."""
         with contextlib.suppress(Exception):
             self._future.release()
 

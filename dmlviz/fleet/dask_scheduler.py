@@ -71,7 +71,7 @@ def start_scheduler(address: str, certificates: Path | None) -> subprocess.Popen
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m dmlviz.fleet.dask_scheduler", description=__doc__)
     parser.add_argument("address")
     parser.add_argument("--certificates", type=Path)

@@ -8,13 +8,13 @@ import socket
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dmlviz.data import available_datasets
 from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, scheduler_address, why_unreachable
 from dmlviz.fleet.errors import FleetError
-from dmlviz.fleet.machine import Machine
+from dmlviz.fleet.machine import Machine, Message
 from dmlviz.fleet.resources import gpu_count
 from dmlviz.fleet.versions import refusal, versions
 
@@ -32,25 +32,25 @@ def work(order: str, content: str) -> bytes:
 
     Args:
         order: Name of the order.
-        content: As `Order.to_dict` has it, as JSON.
+        content: The order, as JSON.
     """
     from distributed import get_worker
 
     worker = get_worker()
     assert _machine is not None
 
-    def send(message: dict[str, Any]) -> None:
+    def send(message: Message) -> None:
         worker.log_event(TOPIC, {"order": order, **message})
 
-    def wanted() -> bool:
+    def is_awaited() -> bool:
         # A task that is not awaited any more is "cancelled" or gone, while its thread goes on.
         task = worker.state.tasks.get(order)
         return task is not None and task.state == "executing"
 
-    return _machine.work(order, json.loads(content), send, wanted)
+    return _machine.work(order, json.loads(content), send, is_awaited)
 
 
-def message_from(order: str, first: int) -> dict[str, Any] | None:
+def message_from(order: str, first: int) -> Message | None:
     """Called by a server through `Client.run`: the message from line number `first` on."""
     return None if _machine is None else _machine.message_from(order, first)
 
@@ -91,21 +91,21 @@ async def run_worker(
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    said = ""
+    last_sentence = ""
     try:
         while not ended.is_set():
             try:
-                found = scheduler_address(address)
-                await _check_versions(found, security)
-                await _join(found, security, machine, slots, name, data, ended, say)
-                said = ""
+                scheduler = scheduler_address(address)
+                await _check_versions(scheduler, security)
+                await _join(scheduler, security, machine, slots, name, data, ended, say)
+                last_sentence = ""
             except FleetError:
                 raise
             except (OSError, ValueError, RuntimeError) as error:
                 sentence = _why_not_joined(address, name, error)
-                if sentence != said:
+                if sentence != last_sentence:
                     say(f"{sentence} Trying again …")
-                said = sentence
+                last_sentence = sentence
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), RETRY_S)
     finally:

@@ -1,4 +1,4 @@
-"""A job that a machine of the fleet does, on the server's disk: what comes while it works, and all of it last."""
+"""A job of a fleet's machine on the server's disk: its progress, then its packed result."""
 
 import hashlib
 import os
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
-from dmlviz.fleet.machine import LAST_EVENTS
+from dmlviz.fleet.machine import LAST_EVENTS, Message
 from dmlviz.fleet.trials import EVENTS_FILE, is_trial_file, unpack_trial
 from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.runs.archive import is_run_file, unpacked_run
@@ -34,8 +34,8 @@ class LiveRecord(Generic[R]):
     def update_info(self, **fields: Any) -> None:
         """Keep fields in the description of the record, where it has one."""
 
-    def write(self, message: dict[str, Any]) -> bool:
-        """Write the new lines of a message, and before them the files that they speak of.
+    def write(self, message: Message) -> bool:
+        """Write the new lines of a message, and before them the files that they refer to.
 
         Returns:
             False, and nothing is written, if lines before it are missing.
@@ -43,13 +43,13 @@ class LiveRecord(Generic[R]):
         Raises:
             UserError: If the message holds what does not belong to the record.
         """
-        known = self.lines - message["first"]
+        overlap = self.lines - message["first"]
         if self._complete:
             return True
-        if known < 0:
+        if overlap < 0:
             return False
         lines: list[bytes] = []
-        for line in message["lines"][known:]:
+        for line in message["lines"][overlap:]:
             if self.record.log.event(line.encode(), self.lines + len(lines))["event"] in self.last_events:
                 self._complete = True
                 break
@@ -63,7 +63,7 @@ class LiveRecord(Generic[R]):
         return True
 
     def finish(self, packed: bytes) -> None:
-        """Put the packed result in the place of what came before, its final event last.
+        """Replace the progress by the packed result, its final event last.
 
         Raises:
             UserError: If it is no valid result of this order.

@@ -1,8 +1,6 @@
 """A machine of the fleet: it works in a worker process of its own, reports progress, and packs the result.
 
-It knows nothing of how orders come and messages go. A message is a dictionary of plain types: `first`, the number
-(0-based) of its first line; `lines` of the log; `files`, the bytes of small files that these lines speak of; and
-`info`, fields for run.json.
+It knows nothing of how orders come and messages go.
 """
 
 import json
@@ -14,7 +12,7 @@ import time
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
@@ -22,6 +20,7 @@ from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.trials import pack_trial
+from dmlviz.jobs.job_record import OrderContent
 from dmlviz.jobs.order import Order, training, trial
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import export_run
@@ -41,8 +40,24 @@ KEEP_S = 600.0  # seconds that a training goes on for a server that is gone and 
 KEEP_RESULT_S = 60.0  # seconds that a finished run is kept, in case the server dies while it takes it
 
 
+class Message(TypedDict):
+    """Progress of a job: lines of its log.
+
+    Attributes:
+        first: Number of the first line, 0-based.
+        lines: The lines.
+        files: Bytes of small files that these lines refer to, by name.
+        info: Fields for run.json.
+    """
+
+    first: int
+    lines: list[str]
+    files: dict[str, bytes]
+    info: dict[str, Any]
+
+
 class Machine:
-    """Works as ordered, in worker processes that are warm; thread-safe.
+    """Does orders in warm worker processes; thread-safe.
 
     A training whose server is gone goes on for a while, unless its slot is needed. When the server comes back and
     orders the same again, it gets all of it.
@@ -68,17 +83,17 @@ class Machine:
     def work(
         self,
         name: str,
-        content: dict[str, Any],
-        send: Callable[[dict[str, Any]], object],
-        wanted: Callable[[], bool],
+        content: OrderContent,
+        send: Callable[[Message], object],
+        is_awaited: Callable[[], bool],
     ) -> bytes:
-        """Do what is ordered, a training or a trial, and return it packed: a zip file.
+        """Do a training or a trial, and return its zip file.
 
         Args:
             name: The name of the order.
-            content: The order, as `Order.to_dict` has it.
+            content: The order.
             send: Gets each message.
-            wanted: Whether anybody still waits for the result; asked all the time.
+            is_awaited: True while a server waits for the result; called all the time.
 
         Raises:
             UserError: If it cannot do this.
@@ -93,7 +108,7 @@ class Machine:
         try:
             self._make_room(order.folder)
             record = self._records[order.folder] = self.jobs.submit(order)
-            self._follow(name, record, send, wanted)
+            self._follow(name, record, send, is_awaited)
             if not isinstance(record, Run):
                 return pack_trial(record)
             file = BytesIO()
@@ -101,7 +116,7 @@ class Machine:
             keep_s = KEEP_RESULT_S if record.state == "finished" else 0.0
             return file.getvalue()
         except MachineLostError:
-            keep_s = KEEP_S if order.run else 0.0  # nobody can ask for the same trial again
+            keep_s = KEEP_S if order.run else 0.0  # no server can ask for the same trial again
             raise
         finally:
             if not order.run and order.folder in self._records:
@@ -111,7 +126,7 @@ class Machine:
                 self._abandoned.discard(name)
                 self._keep(order.folder, keep_s)
 
-    def _order(self, name: str, content: dict[str, Any]) -> Order[Any]:
+    def _order(self, name: str, content: OrderContent) -> Order[Any]:
         match content:
             case {"kind": "train", "config": dict() as config}:
                 return training(self.jobs.runs, TrainConfig(**config))
@@ -119,7 +134,7 @@ class Machine:
                 return trial(self.scratch / "trials" / name, lab, settings, name)
         raise UserError("The order names neither settings nor a trial.")
 
-    def message_from(self, name: str, first: int) -> dict[str, Any] | None:
+    def message_from(self, name: str, first: int) -> Message | None:
         """Return the message of the lines from number `first` on once more; None when the order is over."""
         with self._change:
             record = self._records.get(self._folders.get(name, Path()))
@@ -144,7 +159,7 @@ class Machine:
             self._abandoned.update(self._folders)
 
     def close(self) -> None:
-        """End every worker, and delete what they wrote."""
+        """End every worker, and delete their folders."""
         with self._change:
             for timer in self._kept.values():
                 timer.cancel()
@@ -167,7 +182,7 @@ class Machine:
         timer.start()
 
     def _drop(self, folder: Path) -> None:
-        """End and delete what was kept, unless an order wants it by now."""
+        """End and delete a kept folder, unless an order waits for it by now."""
         with self._change:
             if self._kept.pop(folder, None) is None:
                 return
@@ -191,8 +206,8 @@ class Machine:
         self,
         name: str,
         record: EventLogDir,
-        send: Callable[[dict[str, Any]], object],
-        wanted: Callable[[], bool],
+        send: Callable[[Message], object],
+        is_awaited: Callable[[], bool],
     ) -> None:
         follower = record.follow()
         while True:
@@ -200,27 +215,27 @@ class Machine:
             _send_new(record, follower, send)
             if is_over:
                 return
-            if name in self._abandoned or not wanted():
-                raise MachineLostError("Nobody waits for this job any more.")
+            if name in self._abandoned or not is_awaited():
+                raise MachineLostError("No server waits for this job any more.")
             time.sleep(POLL_INTERVAL_S)
 
 
-def _send_new(record: EventLogDir, follower: LogFollower, send: Callable[[dict[str, Any]], object]) -> None:
+def _send_new(record: EventLogDir, follower: LogFollower, send: Callable[[Message], object]) -> None:
     new = follower.read_new()
     for start in range(0, len(new), MAX_LINES):
         part = new[start : start + MAX_LINES]
         send(message_of(record, part[0][0], [line for _, line in part]))
 
 
-def message_of(record: EventLogDir, first: int, lines: list[str]) -> dict[str, Any]:
+def message_of(record: EventLogDir, first: int, lines: list[str]) -> Message:
     """Return the message of these lines of a record's log, `first` being the number of the first."""
     files: dict[str, bytes] = {}
     info: dict[str, Any] = {}
     for line in lines if isinstance(record, Run) else []:
         event = json.loads(line)
         if event["event"] == "started":
-            written = Run(record.path).info
-            info = {name: written[name] for name in ("device", "threads") if name in written}
+            run_info = Run(record.path).info
+            info = {name: run_info[name] for name in ("device", "threads") if name in run_info}
         for name in _files_of(event):
             path = record.path / name
             if path.is_file() and path.stat().st_size <= MAX_LIVE_FILE:
@@ -242,7 +257,7 @@ def _files_of(event: dict[str, Any]) -> list[str]:
 
 
 def remove_stale_scratch() -> None:
-    """Delete what machines left that were killed."""
+    """Delete the folders of machines that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         if (folder / "lock").exists() and not FileLock(folder / "lock").locked:
             shutil.rmtree(folder, ignore_errors=True)

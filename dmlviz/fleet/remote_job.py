@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.live_record import LiveRecord, LiveRun, LiveTrial
+from dmlviz.fleet.machine import Message
 from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.jobs.placement import EventQueue, WorkerEvent
 from dmlviz.runs.record_writer import error_message
@@ -23,16 +24,16 @@ Note = tuple[Literal["message", "result", "lost", "stop", "kill"], Any]
 
 
 class Link(Protocol):
-    """The way to the machine that does one job. Its methods raise MachineLostError where no answer comes."""
+    """Connection to the machine that does one job. Its methods raise MachineLostError without an answer."""
 
-    def message_from(self, first: int) -> dict[str, Any] | None:
+    def message_from(self, first: int) -> Message | None:
         """Return the message from line number `first` on; None when the job is over there."""
 
     def stop(self, force: bool) -> None:
         """Stop the job between two batches, or at once."""
 
     def close(self) -> None:
-        """Send that the result is not awaited any more."""
+        """Give up the result."""
 
 
 class RemoteJob:
@@ -71,15 +72,15 @@ class RemoteJob:
         return self.machine
 
     def start(self) -> None:
-        """Begin."""
+        """Start the job."""
         self._thread.start()
 
-    def on_message(self, message: dict[str, Any]) -> None:
-        """Take a message of the machine."""
+    def on_message(self, message: Message) -> None:
+        """Receive a message of the machine."""
         self._notes.put(("message", message))
 
     def on_result(self, fetch: Callable[[], bytes]) -> None:
-        """Take the end of the job; `fetch` gets the packed run, and may raise MachineLostError or UserError."""
+        """Receive the end of the job; `fetch` gets the packed run, and may raise MachineLostError or UserError."""
         self._notes.put(("result", fetch))
 
     def on_lost(self, why: str) -> None:
@@ -91,11 +92,11 @@ class RemoteJob:
         self._notes.put(("stop", None))
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill the job."""
         self._notes.put(("kill", None))
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until its end is in the queue."""
+        """Wait until the job's end is in the queue."""
         self._thread.join(timeout)
 
     def _work(self) -> None:
@@ -121,8 +122,8 @@ class RemoteJob:
             self._events.put(WorkerEvent(self, None, why, lost))
 
     def _follow(self, link: Link) -> None:
-        """Write what the machine says until the job is over; raise MachineLostError if it does not get that far."""
-        heard, deadline = time.monotonic(), float("inf")
+        """Write the machine's messages until the job is over; raise MachineLostError if it does not end."""
+        last_message, deadline = time.monotonic(), float("inf")
         while True:
             try:
                 kind, value = self._notes.get(timeout=min(SILENCE_S, max(0.0, deadline - time.monotonic())))
@@ -133,10 +134,10 @@ class RemoteJob:
             match kind:
                 case "message":
                     if value is not None and self._live.write(value):
-                        heard = time.monotonic()
-                    elif value is not None or time.monotonic() - heard >= SILENCE_S:
+                        last_message = time.monotonic()
+                    elif value is not None or time.monotonic() - last_message >= SILENCE_S:
                         self._catch_up(link)
-                        heard = time.monotonic()
+                        last_message = time.monotonic()
                 case "result":
                     self._live.finish(value())
                     return
@@ -152,10 +153,10 @@ class RemoteJob:
                     deadline = time.monotonic() + KILL_TIMEOUT_S
 
     def _catch_up(self, link: Link) -> None:
-        """Ask for lines that have not come; those that still cannot be had come with the packed run."""
+        """Request missing lines; those still missing come with the packed run."""
         with contextlib.suppress(MachineLostError):
-            while (missed := link.message_from(self._live.lines)) is not None and missed["lines"]:
+            while (message := link.message_from(self._live.lines)) is not None and message["lines"]:
                 before = self._live.lines
-                self._live.write(missed)
+                self._live.write(message)
                 if self._live.lines == before:
                     return

@@ -1,4 +1,4 @@
-"""The images that a callback embeds from time to time, and how: the same ones, by the net as it is."""
+"""The fixed set of images that a callback embeds from time to time, by the net as it is then."""
 
 import warnings
 from collections.abc import Callable, Iterator

@@ -45,7 +45,7 @@ class Process(Protocol):
 
 
 def start(arguments: list[str], errors: IO[bytes]) -> Process:
-    """Start a process that does what `python -m dmlviz.workers.job_worker` does.
+    """Start `dmlviz.workers.job_worker` in a forked process.
 
     On Linux the fork server forks it; elsewhere a fork is not safe once the system's libraries were used, so that it
     imports everything itself.
@@ -58,7 +58,7 @@ def start(arguments: list[str], errors: IO[bytes]) -> Process:
 
 
 def launch(arguments: list[str], errors: IO[bytes]) -> Process:
-    """Start the same as a process that imports everything itself, which takes seconds."""
+    """Start it as a process that imports everything itself, which takes seconds."""
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "dmlviz.workers.job_worker", *arguments],
         stdin=subprocess.PIPE,
@@ -98,17 +98,17 @@ class ForkedProcess:
         return self._status
 
     def wait(self) -> int:
-        """Wait until it has ended, and give how."""
+        """Wait until it has ended; return its exit status."""
         self._over.wait()
         assert self._status is not None
         return self._status
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send it SIGTERM."""
         self._send(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it."""
+        """Send it SIGKILL."""
         self._send(signal.SIGKILL)
 
     def on_started(self, pid: int) -> None:

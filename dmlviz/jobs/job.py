@@ -108,13 +108,13 @@ class Job:
         timer.start()
 
     def cancel_timers(self) -> None:
-        """Forget what was scheduled."""
+        """Cancel all scheduled calls."""
         for timer in self.timers:
             timer.cancel()
         self.timers.clear()
 
     def write_end(self, event: str, reason: str) -> None:
-        """Say in its log that it has ended, where its worker did not; its folder may be gone."""
+        """Log its end, if its worker did not; its folder may be gone."""
         step = 0
         with contextlib.suppress(DamagedFileError):
             step = next((e["step"] for e in reversed(self.record.events()) if "step" in e), 0)
@@ -122,7 +122,7 @@ class Job:
             writer.event({"event": event, "step": step, "metrics": {}, "reason": reason})
 
     def begin_again(self, lost: str) -> bool:
-        """Take away what a lost machine has done, so that it can begin again; else say in its log that it failed."""
+        """Reset the folder after its machine was lost, so that it can begin again; else log its failure."""
         try:
             self.record = self.order.begin(lost)
         except UserError as error:

@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, Self
+from typing import Any, Generic, Literal, NotRequired, Self, TypeAlias
 
-from typing_extensions import TypeVar
+from typing_extensions import TypedDict, TypeVar
 
 from dmlviz.errors import DamagedFileError
 from dmlviz.jobs.job_events import (
@@ -29,13 +29,59 @@ REPORT_INTERVAL_S = 0.2  # seconds between two progress events
 
 Progress = TypeVar("Progress", bound=Mapping[str, Any], default=Any)
 Finished = TypeVar("Finished", bound=Mapping[str, Any], default=Any)
+Content = TypeVar("Content", bound=Mapping[str, Any], default=Any)
+
+
+class TrainOrder(TypedDict):
+    """The order of a training, with the fields of its `TrainConfig`."""
+
+    kind: Literal["train"]
+    config: dict[str, Any]
+
+
+class ProjectOrder(TypedDict):
+    """The order of a projection, whose config is in its folder."""
+
+    kind: Literal["project"]
+
+
+class TrialOrder(TypedDict):
+    """The order of a trial of a lab, with the fields of a `dmlviz.studies.trial.Trial`."""
+
+    kind: Literal["trial"]
+    lab: str
+    trial: dict[str, Any]
+
+
+class FeaturesOrder(TypedDict):
+    """The order of the features of a data set: `weights` is a file or None; the last three are the app's."""
+
+    kind: Literal["features"]
+    dataset: str
+    backbone: str
+    weights: str | None
+    title: str
+    holder: NotRequired[str]
+    holder_name: NotRequired[str]
+    temporary: NotRequired[bool]
+
+
+class CleanOrder(TypedDict):
+    """The order of a search for errors in the training data of a run, a folder."""
+
+    kind: Literal["clean"]
+    run: str
+
+
+OrderContent: TypeAlias = TrainOrder | ProjectOrder | TrialOrder | FeaturesOrder | CleanOrder
+"""What `order.json` holds, and a machine of a fleet gets."""
 
 
 class StoppedError(Exception):
     """The job was asked to stop; what is done is on disk."""
 
 
-class JobRecord(EventLogDir[Any, Finished | JobStoppedEvent | FailedEvent], Generic[Progress, Finished]):
+class JobRecord(EventLogDir[Any, Finished | JobStoppedEvent | FailedEvent], Generic[Progress, Finished, Content]):
     """A folder with `order.json`, `events.jsonl`, and the results of the job."""
 
     @classmethod
@@ -46,9 +92,9 @@ class JobRecord(EventLogDir[Any, Finished | JobStoppedEvent | FailedEvent], Gene
         return cls(path)
 
     @property
-    def order(self) -> dict[str, Any]:
-        """The order, with its `kind`; raise DamagedFileError if it cannot be read."""
-        order = read_json(self.path / ORDER_FILE)
+    def order(self) -> Content:
+        """The order; raise DamagedFileError if it cannot be read."""
+        order: Content | None = read_json(self.path / ORDER_FILE)
         if not isinstance(order, dict):
             raise DamagedFileError(self.path / ORDER_FILE, "it holds no order")
         return order
@@ -93,13 +139,13 @@ class JobWriter(RecordWriter[Any], Generic[Progress, Finished]):
         self.event(event)
 
 
-class FeaturesRecord(JobRecord[FeaturesProgress, FeaturesFinished]):
+class FeaturesRecord(JobRecord[FeaturesProgress, FeaturesFinished, FeaturesOrder]):
     """The folder in which the features of a data set are computed."""
 
     kinds = FEATURES_EVENT
 
 
-class TrialRecord(JobRecord[TrialProgress, TrialFinished]):
+class TrialRecord(JobRecord[TrialProgress, TrialFinished, TrialOrder]):
     """The folder of a trial of a study."""
 
     kinds = TRIAL_EVENT

@@ -3,13 +3,13 @@
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.jobs.job_record import ORDER_FILE, FeaturesRecord, TrialRecord
+from dmlviz.jobs.job_record import ORDER_FILE, FeaturesOrder, FeaturesRecord, OrderContent, TrialRecord
 from dmlviz.projection import check
 from dmlviz.runs.projection_run import projected_embeddings
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
@@ -29,40 +29,39 @@ class Order(Generic[R]):
     """The work of a job. Equal orders have the same folder, and share one job and one result.
 
     Attributes:
-        kind: What the worker does with the folder.
         folder: Where `order.json`, the events and the result are.
         dataset: Name of the data set that it reads.
         create: Makes the folder anew, and returns its record.
         existing: Returns the record whose result is wanted, if there is one; the order is done then.
         recreate: Makes the folder anew after the machine was lost that had the job, given how it was lost; None for
             what only this machine does.
-        content: What `order.json` holds beside the kind, as plain JSON types.
+        content: Contents of `order.json`.
         run: ID of the run that it is about; empty for none.
         name: ID of the projection, "STUDY/TRIAL" of the trial, or name of the folder for features.
         stop_timeout_s: Seconds from the request to stop to the end by force.
         timeout_factor: By how much that takes longer than usual.
     """
 
-    kind: JobKind
     folder: Path
     dataset: str
     create: Callable[[], R]
+    content: OrderContent
     existing: Callable[[], R | None] = lambda: None
     recreate: Callable[[str], R] | None = None
-    content: Mapping[str, Any] = field(default_factory=dict)
     run: str = ""
     name: str = ""
     stop_timeout_s: float = 1.5
     timeout_factor: int = 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the order as `order.json` and the machines of a fleet have it."""
-        return {"kind": self.kind, **self.content}
+    @property
+    def kind(self) -> JobKind:
+        """What the worker does with the folder."""
+        return self.content["kind"]
 
     def begin(self, lost: str = "") -> R:
         """Make the folder, with `order.json`; after a machine was lost `lost` says how."""
         record = self.recreate(lost) if lost and self.recreate is not None else self.create()
-        write_json(record.path / ORDER_FILE, self.to_dict())
+        write_json(record.path / ORDER_FILE, self.content)
         return record
 
 
@@ -76,13 +75,12 @@ def training(runs: Runs, config: TrainConfig) -> Order[Run]:
         return None
 
     return Order(
-        kind="train",
         folder=runs.folder / config.id,
         dataset=config.dataset,
         create=lambda: runs.create(config),
         existing=existing,
         recreate=lambda lost: runs.begin_again(config.id, lost),
-        content={"config": config.model_dump(mode="json")},
+        content={"kind": "train", "config": config.model_dump(mode="json")},
         run=config.id,
         stop_timeout_s=TRAINING_STOP_TIMEOUT_S,
         timeout_factor=LARGE_NET_FACTOR if config.unfrozen_blocks else 1,
@@ -124,10 +122,10 @@ def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool =
         return runs.create_projection(source, config)
 
     return Order(
-        kind="project",
         folder=runs.folder / run / "projections" / config.id,
         dataset=source.config.dataset,
         create=create,
+        content={"kind": "project"},
         existing=existing,
         run=run,
         name=config.id,
@@ -151,25 +149,23 @@ def trial(folder: Path, lab: str, trial: Mapping[str, Any], name: str) -> Order[
         name: "STUDY/TRIAL".
     """
     return Order(
-        kind="trial",
         folder=folder,
         dataset=str(trial.get("dataset")),
         create=lambda: TrialRecord.create(folder),
         recreate=lambda lost: TrialRecord.create(folder),
-        content={"lab": lab, "trial": dict(trial)},
+        content={"kind": "trial", "lab": lab, "trial": dict(trial)},
         name=name,
     )
 
 
-def features(folder: Path, **content: Any) -> Order[FeaturesRecord]:
+def features(folder: Path, content: FeaturesOrder) -> Order[FeaturesRecord]:
     """Return the order of the features of a data set; what an earlier attempt has left in its folder is not done again.
 
     Args:
         folder: The folder in which they are computed.
-        **content: `dataset`, `backbone`, `weights` (a path or None), `title`, and further fields for its reader.
+        content: Contents of `order.json`.
     """
     return Order(
-        kind="features",
         folder=folder,
         dataset=content["dataset"],
         create=lambda: FeaturesRecord.create(folder),

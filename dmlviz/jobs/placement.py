@@ -11,7 +11,7 @@ from dmlviz.runs.run import EventLogDir
 
 
 class JobWorker(Protocol):
-    """Does one job. What it says, and at last its end, goes into an `EventQueue`."""
+    """Does one job. Its messages, and at last its end, go into an `EventQueue`."""
 
     @property
     def machine(self) -> str:
@@ -25,14 +25,14 @@ class JobWorker(Protocol):
         """Ask it to stop between two batches."""
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill it."""
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until its end is in the queue."""
 
 
 class WorkerEvent(NamedTuple):
-    """A message of a worker; or, with None in its place, that the worker has ended, and why.
+    """A message of a worker; with `message` None, its end, and the reason.
 
     `lost`: the machine is gone, so that the job should begin again elsewhere.
     """

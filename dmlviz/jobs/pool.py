@@ -57,7 +57,7 @@ class WorkerPool:
             self.idle_worker = self._new()
 
     def discard(self, worker: JobWorker) -> bool:
-        """Forget the warm worker, which has ended; False where it is another that has.
+        """Forget the warm worker after its end; return False if another worker has ended.
 
         The next is started after the next job: one that cannot live must not be started again and again.
         """
@@ -111,7 +111,7 @@ class RpcWorker:
         return answer
 
     def close(self) -> None:
-        """End it."""
+        """Kill the worker."""
         self._closed = True
         if self._worker is not None:
             self._worker.kill()

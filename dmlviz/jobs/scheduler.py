@@ -248,7 +248,7 @@ class JobScheduler:
             )
 
     def _dispatch(self) -> None:
-        """Start what may start: owners take turns, with one job of each at a time."""
+        """Start jobs: owners take turns, with one job of each at a time."""
         for job in in_turn(self._queue, self._served):
             if self._closed:
                 return
@@ -292,7 +292,7 @@ class JobScheduler:
             self._dispatch()
 
     def _handle_events(self) -> None:
-        """Take what workers say and how they end, one after another, until `close`."""
+        """Handle the messages and ends of workers, one after another, until `close`."""
         for event in iter(self._events.get, None):
             try:
                 if event.message is None:
@@ -332,7 +332,7 @@ class JobScheduler:
             self._report_end(job)
 
     def _end(self, job: Job, event: WorkerEvent) -> None:
-        """Say in the log how a job ended whose worker did not; or begin it again where its machine was lost."""
+        """Log the end of a job whose worker did not; or begin it again if its machine was lost."""
         if job.stopping:
             job.write_end("stopped", "stopped by hand")
         elif not event.lost:

@@ -1,4 +1,4 @@
-"""A worker process as the server sees it: started, spoken to in lines of JSON, watched until it has ended."""
+"""A worker process, from the server's side: lines of JSON in both directions, until it ends."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ class WorkerProcess:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill it."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 

@@ -1,4 +1,4 @@
-"""The nets that the labs on identities compare: what each one is called and how it is trained."""
+"""The nets that the labs on identities compare: titles and settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The arrays that a trial kept. Results that come with the program hold no pictures of other people's data sets."""
+"""The arrays that a trial kept. Ready-made results hold no pictures of other people's data sets."""
 
 from collections.abc import Iterable
 

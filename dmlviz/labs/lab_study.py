@@ -36,7 +36,7 @@ class StudyProgress:
         total: Trials that there will be.
         failed: Trials that ended without a result.
         share: Share of the work that is done, 0 to 1, trials under way included.
-        seconds_left: Wall seconds that are left, as far as one can tell.
+        seconds_left: Estimate of the wall seconds that are left.
     """
 
     done: int

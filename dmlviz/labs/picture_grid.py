@@ -1,4 +1,4 @@
-"""An image and those that were found for it, as one picture."""
+"""A query image and its results, as one picture."""
 
 import numpy as np
 

@@ -1,19 +1,19 @@
-"""Answers what a visitor's playground asks a net of a lab, in the worker that stays."""
+"""Answers of a lab's net to the questions of its playground, in the inference worker."""
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from dmlviz.errors import UserError
+from dmlviz.labs.answers import Answer
 from dmlviz.labs.registry import LABS
 
 
-def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a question, a JSON object, by another one.
+def answer(question: Mapping[str, Any]) -> Answer:
+    """Answer a question.
 
     Args:
-        question: `lab`, its name; `folder`, where a trial kept its net, and `stamp`, when; `dataset` and `data`, its
-            data set and the data folder; and what the playground of the lab asks.
+        question: The fields of a `dmlviz.labs.answers.Question`, and those of the lab.
 
     Raises:
         UserError: If the lab answers no questions, or the question is wrong.
@@ -23,7 +23,6 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
     if not module:
         raise UserError(f"The lab {lab.name} has no playground that asks.")
     try:
-        reply: dict[str, Any] = getattr(import_module(module), function)(question)
+        return cast(Answer, getattr(import_module(module), function)(question))
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"The lab {lab.name} does not understand the question ({error}): reload the page.") from None
-    return reply

@@ -1,4 +1,4 @@
-"""A training within a trial: it reports its share, stops when asked, and says why it failed."""
+"""A training within a trial: it reports its progress, stops on request, and gives the reason of a failure."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ def train_to_the_end(
     on_event: Callable[[Event], object] = lambda event: None,
     share: tuple[float, float] = (0.0, 1.0),
 ) -> Finished:
-    """Train, and return the end with the embeddings of all test images.
+    """Train; return the last event, with the embeddings of all test images.
 
     Args:
         config: The settings.

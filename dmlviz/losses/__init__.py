@@ -1,4 +1,4 @@
-"""The losses: `LOSSES` says what there is, `build` makes one. Importing this loads no torch; building does."""
+"""The losses: `LOSSES` is the catalog, `build` creates one. Importing this loads no torch; building does."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any

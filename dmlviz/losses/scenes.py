@@ -1,4 +1,4 @@
-"""The few points in which Learn shows a loss: what moves, what stands still, and what the two curves are.
+"""The few points on which Learn shows a loss: the moving quantity, the fixed ones, and the two curves.
 
 No function asks for a loss by name. What a loss looks at is found by asking it: two images alone, images moved
 together, images moved apart.
@@ -27,7 +27,7 @@ _LEARNED_RANGE = 10.0
 
 @dataclass(frozen=True)
 class Control:
-    """A slider for what stands still: its name, what it is called, where it begins, its range and step."""
+    """A slider for a fixed quantity: name, label, default, range and step."""
 
     name: str
     label: str

@@ -2,23 +2,65 @@
 
 import json
 import struct
-from typing import IO, Any
+from typing import IO, Any, Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 
 _LENGTH = struct.Struct("<I")
 
 
-def send(file: IO[bytes], message: dict[str, Any], array: np.ndarray | None = None) -> None:
+class PlanMessage(TypedDict):
+    """The first message, with the labels: the fields of a `RunPlan`."""
+
+    event: Literal["plan"]
+    runs: str
+    title: str
+    recording: str
+    dataset: dict[str, Any]
+    steps: int | None
+
+
+class StepMessage(TypedDict):
+    """The loss of a batch, and the processor seconds of the training so far."""
+
+    event: Literal["step"]
+    step: int
+    loss: float | None
+    active: float | None
+    cpu_seconds: float
+
+
+class SnapshotMessage(TypedDict):
+    """A snapshot, with its embeddings; `behind`: further ones wait, so that it is not scored."""
+
+    event: Literal["snapshot"]
+    step: int
+    cpu_seconds: float
+    behind: NotRequired[bool]
+
+
+class EndMessage(TypedDict):
+    """The last message; `reason` is empty when the training is finished."""
+
+    event: Literal["end"]
+    reason: str
+    cpu_seconds: float
+
+
+Message: TypeAlias = PlanMessage | StepMessage | SnapshotMessage | EndMessage
+Item: TypeAlias = tuple[Message, np.ndarray | None]
+
+
+def send(file: IO[bytes], message: Message, array: np.ndarray | None = None) -> None:
     """Write one message to an unbuffered file; `array` must be contiguous."""
     shape = None if array is None else {"shape": array.shape, "dtype": array.dtype.str}
-    header = json.dumps(message | {"array": shape}).encode()
+    header = json.dumps({**message, "array": shape}).encode()
     _write(file, _LENGTH.pack(len(header)) + header)
     if array is not None and array.size:
         _write(file, array.reshape(-1).view(np.uint8).data)
 
 
-def receive(file: IO[bytes]) -> tuple[dict[str, Any], np.ndarray | None] | None:
+def receive(file: IO[bytes]) -> Item | None:
     """Read one message from an unbuffered file; None when the other end is closed, also in the middle of one."""
     length = bytearray(_LENGTH.size)
     if not _fill(file, length):
@@ -26,7 +68,7 @@ def receive(file: IO[bytes]) -> tuple[dict[str, Any], np.ndarray | None] | None:
     header = bytearray(_LENGTH.unpack(length)[0])
     if not _fill(file, header):
         return None
-    message: dict[str, Any] = json.loads(header)
+    message = json.loads(header)
     described = message.pop("array")
     if described is None:
         return message, None

@@ -22,6 +22,7 @@ from dmlviz.recording.inputs import (
     read_embeddings,
     read_labels,
 )
+from dmlviz.recording.messages import Message, SnapshotMessage, StepMessage
 from dmlviz.recording.pictures import to_pictures
 from dmlviz.recording.run_writer import RunPlan
 from dmlviz.recording.surroundings import end_reason, exit_reason, process_rank
@@ -117,7 +118,7 @@ class Recording:
             self._warn(f"A snapshot is left out of the recording, and the training goes on. {error}", "finite")
             return
         self._dimensions, self._snapshot_step = copy.shape[1], number
-        self._send({"event": "snapshot", "step": number}, copy)
+        self._send(SnapshotMessage(event="snapshot", step=number, cpu_seconds=self._cpu_seconds()), copy)
 
     def step(self, step: int, loss: Any, active: Any = None) -> None:
         """Record the loss of a batch, as often as you like; long curves are averaged.
@@ -133,8 +134,14 @@ class Recording:
         if self.rank:
             return
         self._loss_step = check_step(step, self._loss_step)
-        message = {"loss": check_number("loss", loss), "active": check_number("active", active)}
-        self._send({"event": "step", "step": self._loss_step, **message})
+        message = StepMessage(
+            event="step",
+            step=self._loss_step,
+            loss=check_number("loss", loss),
+            active=check_number("active", active),
+            cpu_seconds=self._cpu_seconds(),
+        )
+        self._send(message)
 
     def close(self, reason: str = "") -> None:
         """Write the end of the run, and return when all embeddings are on disk.
@@ -178,10 +185,10 @@ class Recording:
         self.close(exit_reason())
         self._finish()
 
-    def _send(self, message: dict[str, Any], array: np.ndarray | None = None) -> None:
+    def _send(self, message: Message, array: np.ndarray | None = None) -> None:
         if self._closed or self._writer is None:
             raise UserError("This recording is closed; begin another one with dmlviz.record.")
-        self._writer.send(message | {"cpu_seconds": self._cpu_seconds()}, array)
+        self._writer.send(message, array)
         self._report()
 
     def _cpu_seconds(self) -> float:

@@ -8,12 +8,11 @@ import subprocess
 import sys
 import threading
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
 from dmlviz.process_setup import ONE_THREAD_ENV
-from dmlviz.recording.messages import send
+from dmlviz.recording.messages import EndMessage, Item, Message, PlanMessage, send
 from dmlviz.recording.run_writer import RunPlan
 
 MAX_WAITING_BYTES = 256 << 20  # of snapshots in the queue; beyond it the training waits for the writer
@@ -34,7 +33,7 @@ class WriterHandle:
 
     def __init__(self, plan: RunPlan, labels: np.ndarray) -> None:
         self.trouble = ""
-        self._queue: queue.Queue[tuple[dict[str, Any], np.ndarray | None] | None] = queue.Queue()
+        self._queue: queue.Queue[Item | None] = queue.Queue()
         self._waiting: list[int] = []  # bytes of the snapshots in the queue
         self._change = threading.Condition()
         self._stored = threading.Event()  # all embeddings are on disk, or the process has ended
@@ -48,14 +47,14 @@ class WriterHandle:
             pipesize=PIPE_BYTES,
             start_new_session=True,  # Ctrl-C is for the training, which then closes the recording
         )
-        self._queue.put((asdict(plan) | {"runs": str(plan.runs)}, labels))
+        self._queue.put((PlanMessage(**asdict(plan) | {"event": "plan", "runs": str(plan.runs)}), labels))
         self._threads = [
             threading.Thread(target=target, name="recording", daemon=True) for target in (self._feed, self._listen)
         ]
         for thread in self._threads:
             thread.start()
 
-    def send(self, message: dict[str, Any], array: np.ndarray | None = None) -> None:
+    def send(self, message: Message, array: np.ndarray | None = None) -> None:
         """Queue a message; waits where the writer is far behind, so that memory stays bounded."""
         if array is not None:
             size = array.nbytes
@@ -64,7 +63,7 @@ class WriterHandle:
                 self._waiting.append(size)
         self._queue.put((message, array))
 
-    def close(self, message: dict[str, Any]) -> None:
+    def close(self, message: EndMessage) -> None:
         """Send the last message, and wait until all embeddings are on disk; the process goes on with their scores."""
         self._queue.put((message, None))
         self._queue.put(None)
@@ -84,8 +83,8 @@ class WriterHandle:
         assert file is not None
         while (item := self._queue.get()) is not None:
             message, array = item
-            is_snapshot = message.get("event") == "snapshot"
-            if is_snapshot:
+            is_snapshot = message["event"] == "snapshot"
+            if message["event"] == "snapshot":
                 message["behind"] = len(self._waiting) > 1
             try:
                 if is_open:

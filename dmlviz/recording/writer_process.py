@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from dmlviz.process_setup import limit_faiss_to_one_thread, lower_priority
-from dmlviz.recording.messages import receive
+from dmlviz.recording.messages import Item, SnapshotMessage, StepMessage, receive
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs.record_writer import error_message
 
@@ -35,11 +35,11 @@ class Session:
         self.writer: RunWriter | None = None
         self.began = time.monotonic()
         self.cpu_seconds = 0.0
-        self.waiting: list[dict[str, Any]] = []  # steps before the first snapshot
+        self.waiting: list[StepMessage] = []  # steps before the first snapshot
 
-    def handle(self, message: dict[str, Any], array: np.ndarray | None) -> None:
+    def handle(self, message: StepMessage | SnapshotMessage, array: np.ndarray | None) -> None:
         """Write one message."""
-        self.cpu_seconds = message.get("cpu_seconds", self.cpu_seconds)
+        self.cpu_seconds = message["cpu_seconds"]
         try:
             if message["event"] == "step":
                 self._step(message)
@@ -60,13 +60,13 @@ class Session:
         except Exception as error:
             answer(trouble=error_message(error))
 
-    def _step(self, message: dict[str, Any]) -> None:
+    def _step(self, message: StepMessage) -> None:
         if self.writer is None:
             self.waiting.append(message)
         else:
             self.writer.step(message["step"], message["loss"], message["active"], self.cpu_seconds)
 
-    def _snapshot(self, message: dict[str, Any], embeddings: np.ndarray) -> None:
+    def _snapshot(self, message: SnapshotMessage, embeddings: np.ndarray) -> None:
         if self.writer is None:
             self.writer = RunWriter(self.plan, self.labels, embeddings)
             for waiting in self.waiting:
@@ -81,7 +81,7 @@ def answer(**fields: Any) -> None:
         print(json.dumps(fields), flush=True)
 
 
-def messages(file: IO[bytes], parent: int) -> Iterator[tuple[dict[str, Any], np.ndarray | None]]:
+def messages(file: IO[bytes], parent: int) -> Iterator[Item]:
     """Yield messages until the other end is closed, or the training process is gone: a child of it may hold the end."""
     while True:
         ready, _, _ = select.select([file], [], [], PARENT_CHECK_S)
@@ -104,21 +104,24 @@ def main() -> None:
         write_recording(messages(file, parent))
 
 
-def write_recording(stream: Iterator[tuple[dict[str, Any], np.ndarray | None]]) -> None:
+def write_recording(stream: Iterator[Item]) -> None:
     """Write one recording from its messages: the plan with the labels, then what happens."""
     first = next(stream, None)
     if first is None:
         return
     plan, labels = first
     assert labels is not None
-    session = Session(RunPlan(**plan | {"runs": Path(plan["runs"])}), labels)
+    assert plan["event"] == "plan"
+    described = RunPlan(Path(plan["runs"]), plan["title"], plan["recording"], plan["dataset"], plan["steps"])
+    session = Session(described, labels)
     reason = LOST
     for message, array in stream:
         if message["event"] == "end":
             reason = message["reason"]
             session.cpu_seconds = message["cpu_seconds"]
             break
-        session.handle(message, array)
+        if message["event"] != "plan":
+            session.handle(message, array)
     session.end(reason)
 
 

@@ -1,4 +1,4 @@
-"""`dmlviz.add_data`: anybody's images, table or embeddings, from Python."""
+"""`dmlviz.add_data`: import images, a table or embeddings from Python."""
 
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO

@@ -97,7 +97,7 @@ class Ownership:
         return min(seen, key=lambda entry: 0 if entry.holder == person else order[entry.visibility], default=None)
 
     def items(self) -> Iterator[str]:
-        """Yield what has a file, deleted entries included."""
+        """Yield each item that has a file, deleted entries included."""
         yield from sorted(path.stem for path in self.folder.glob("*.json"))
 
     def held_by(self, person: str) -> list[str]:
@@ -129,7 +129,7 @@ class Ownership:
         self._change(item, change)
 
     def share(self, item: str, holder: str, visibility: Visibility) -> None:
-        """Set who else sees it. A link that is taken back never works again, nor for those who opened it."""
+        """Set the visibility of an item. A link that is taken back never works again, nor for those who opened it."""
         if visibility not in VISIBILITIES:
             raise UserError(f"Visibility is one of {', '.join(VISIBILITIES)}; got {str(visibility)[:40]!r}.")
         entry = self.entry(item, holder)
@@ -148,7 +148,7 @@ class Ownership:
         return True
 
     def admit(self, item: str, holder: str, readers: Iterable[str]) -> None:
-        """Let people see what is shared by link, as if they had opened the link."""
+        """Let people see an item that is shared by link, as if they had opened the link."""
         entry = self.entry(item, holder)
         if entry is None or entry.visibility != "link":
             return
@@ -183,7 +183,7 @@ class Ownership:
         self._change(item, lambda entries: [replace(e, deleted=e.deleted or now, readers=(), key="") for e in entries])
 
     def forget(self, item: str) -> None:
-        """Remove the file: what it was about is gone for good."""
+        """Remove the file of an item that is deleted for good."""
         self._path(item).unlink(missing_ok=True)
 
     def expired(self, age_s: float, now: float | None = None) -> list[tuple[str, Entry]]:
@@ -197,7 +197,7 @@ class Ownership:
         ]
 
     def sweep(self, exists: Callable[[str], bool], retention_s: float) -> None:
-        """Forget what cannot be restored any more.
+        """Remove entries that cannot be restored any more.
 
         Args:
             exists: Whether an item is still there, or in the trash.

@@ -248,7 +248,7 @@ class Runs:
         return Run(self.folder / run.id)
 
     def remove_stale_folders(self) -> None:
-        """Remove what processes left that were killed while they made, replaced or deleted a run."""
+        """Remove the folders of processes that were killed while they made, replaced or deleted a run."""
         for pattern in (f"{NEW_PREFIX}*", f"{OLD_PREFIX}*", f"*/projections/{NEW_PREFIX}*"):
             remove_stale_folders(self.folder, pattern)
 

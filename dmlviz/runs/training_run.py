@@ -1,4 +1,4 @@
-"""Trains a run and writes what happens into its folder."""
+"""Trains a run and writes its events into its folder."""
 
 import time
 from collections.abc import Callable, Iterator

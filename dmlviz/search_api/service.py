@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from http import HTTPStatus
 from pathlib import Path
 from secrets import compare_digest
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from PIL import Image
@@ -26,12 +26,23 @@ from dmlviz.data.query_image import MAX_BYTES, TOO_MANY_BYTES, decode, prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.embed import embed, load_for_pictures
 from dmlviz.runs.query_calibration import judge_of
+from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.run import Run
 from dmlviz.search_api.description import MAX_NEIGHBORS, USUAL_NEIGHBORS, describe, page
 
 MIN_TOKEN_LENGTH = 16
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]+")  # what every client can put into a header
 _PAGE_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+
+
+FoundImage = TypedDict("FoundImage", {"item": int, "class": str, "distance": float})
+"""A neighbor: its number among the test images, the name of its class, its distance."""
+
+SearchAnswer = TypedDict(
+    "SearchAnswer",
+    {"class": str, "votes": int, "confidence": Confidence, "neighbors": list[FoundImage], "embedding": list[float]},
+)
+"""The class of most neighbors with its votes, and the neighbors, nearest first."""
 
 
 class SearchService:
@@ -53,7 +64,7 @@ class SearchService:
             raise UserError(f"{run.title} has no net to search with: choose a finished run that was trained here.")
         if token is not None and (len(token) < MIN_TOKEN_LENGTH or not _TOKEN.fullmatch(token)):
             raise UserError(
-                f"A token has at least {MIN_TOKEN_LENGTH} letters (a–z), digits or . _ ~ -, so that nobody guesses it; "
+                f"A token has at least {MIN_TOKEN_LENGTH} letters (a–z), digits or . _ ~ -, so that it is hard to guess; "
                 f"got {len(token)} characters. Leave it out to have one made."
             )
         load_for_pictures(run)
@@ -101,8 +112,8 @@ class SearchService:
             return _error(HTTPStatus.NOT_FOUND, str(error))
         return Response(png, media_type="image/png")
 
-    def answer(self, picture: bytes, k: int) -> dict[str, Any]:
-        """Return the neighbors of an encoded picture, as plain JSON types.
+    def answer(self, picture: bytes, k: int) -> SearchAnswer:
+        """Return the neighbors of an encoded picture.
 
         Args:
             picture: PNG, JPEG, WebP or HEIC.

@@ -62,7 +62,7 @@ def new_folder(parent: Path) -> Iterator[Path]:
 
 
 def remove_stale_folders(parent: Path, pattern: str = f"{NEW_PREFIX}*", age: float = STALE_S) -> None:
-    """Remove the folders that nobody has changed for `age` seconds: processes left them that were killed."""
+    """Remove the folders that no process has changed for `age` seconds: processes left them that were killed."""
     for folder in parent.glob(pattern):
         with suppress(OSError):
             if time.time() - folder.lstat().st_mtime > age:

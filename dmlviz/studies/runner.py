@@ -137,7 +137,7 @@ class _Sitting(threading.Thread):
         self._leaving = False
 
     def leave(self) -> None:
-        """End without a word in study.json, so that the study counts as interrupted."""
+        """End without an entry in study.json, so that the study counts as interrupted."""
         self._leaving = True
         self._news.set()
 

@@ -1,1 +1,1 @@
-"""The programs that work for the server, each a process of its own. Above all packages whose work they do."""
+"""The programs that work for the server, each a process of its own."""

@@ -1,13 +1,12 @@
 """Unpacks and checks an archive of a run in a process with limits: `python -m dmlviz.workers.archive_worker FOLDER`.
 
-The archive is standard input, and the folder holds `request.json`: {"data", "holder", "room"}. The answer is a line of
-JSON: {"run": the ID, which is the name of a folder in FOLDER}, {"error": a sentence}, or {"disk_full": bytes needed}.
+The archive is standard input, and the folder holds `request.json`. The answer is a line of JSON.
 """
 
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DiskFullError, UserError
@@ -19,6 +18,22 @@ from dmlviz.storage.files import read_json
 
 SECONDS, BYTES_PER_SECOND = 2, 25_000_000  # of processor time: so many, and one more for so many bytes of the archive
 MEMORY = 100_000_000  # bytes, beyond what Python and its libraries take
+
+
+class ArchiveRequest(TypedDict):
+    """The data folder, the ID of the person who is to hold the run, and the bytes that it may take."""
+
+    data: str
+    holder: str
+    room: int
+
+
+class ArchiveAnswer(TypedDict, total=False):
+    """The ID of the run, which is a folder in that of the request; or an error; or the bytes that a full disk lacks."""
+
+    run: str
+    error: str
+    disk_full: int
 
 
 def main() -> None:
@@ -34,7 +49,7 @@ def main() -> None:
         print(json.dumps(_answer(file, folder, request)), flush=True)
 
 
-def _answer(file: Any, folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(file: IO[bytes], folder: Path, request: ArchiveRequest) -> ArchiveAnswer:
     try:
         with writing(folder):
             return {"run": unpack_run(file, folder, request["holder"], request["room"])}

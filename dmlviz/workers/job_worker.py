@@ -83,7 +83,7 @@ class ParentChannel:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m dmlviz.workers.job_worker", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="the folder of a job, which holds order.json")
     parser.add_argument("--wait", action="store_true", help="import everything, then wait for an order")

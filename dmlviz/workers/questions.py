@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dmlviz.labs.answers import Answer
 from dmlviz.losses import sampling
 from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.embed import handle_request
@@ -26,7 +27,7 @@ def _batch(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
     return asdict(batch_terms(run.config, run.batch(question["step"])))
 
 
-def _lab(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+def _lab(question: dict[str, Any], data_root: Path | None) -> Answer:
     from dmlviz.labs import playground  # loads all labs
 
     return playground.answer(question)

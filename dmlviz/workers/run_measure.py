@@ -50,7 +50,7 @@ def pixel_scores(run: Run, data_root: Path | None = None) -> dict[str, float]:
 
 
 def main() -> None:
-    """Do what the command line says; a sentence on standard error and status 2 where that cannot be done."""
+    """Run the command line; a sentence on standard error and status 2 where that cannot be done."""
     parser = argparse.ArgumentParser(prog="python -m dmlviz.workers.run_measure", description=__doc__)
     parser.add_argument("measure", choices=("neighbors", "pixels"))
     parser.add_argument("run", type=Path, help="folder of the run")

@@ -27,7 +27,7 @@ def test_clean_lists_decides_and_leaves_out_what_was_decided(trained, run_cli, t
     )
     code, output, _ = run_cli("clean", run, *where)
     listed = {line.split()[0] for line in output.splitlines() if line[:1].isdigit()}
-    assert "Rows left out, since somebody has decided: " in output
+    assert "Rows left out, already decided: " in output
     assert third in listed
     assert not {first, second} & listed
     assert "“odd [one]”" in output

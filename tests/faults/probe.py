@@ -100,7 +100,8 @@ class Probe:
         batches = [path.stem for path in sorted((folder / "batches").glob("*.npz"))]
         frames = [path.stem for path in sorted((folder / "frames").glob("*.i16"))][:3]
         views = [path.name for path in sorted((folder / "projections").glob("*"))]
-        found = [f"{base}/{name}" for name in ("events", "tracked_items.json", "nearest.bin", "per_query.bin", "run.zip")]
+        names = ("events", "tracked_items.json", "nearest.bin", "per_query.bin", "run.zip")
+        found = [f"{base}/{name}" for name in names]
         found += [
             f"{base}/thumbnail-light.png",
             f"{base}/neighbor-history/0.json",

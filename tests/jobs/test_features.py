@@ -65,7 +65,7 @@ def quick(monkeypatch):
 
 def order(root, weights=None, **more):
     asked = {"dataset": PICTURES, "backbone": "resnet18", "weights": None if weights is None else str(weights)}
-    return features_order(root / "order", **asked, title="Seen", **more).begin()
+    return features_order(root / "order", {"kind": "features", **asked, "title": "Seen", **more}).begin()
 
 
 def test_features_are_computed_with_progress_and_become_a_data_set(root, quick):

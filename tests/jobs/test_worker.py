@@ -230,7 +230,7 @@ def test_the_exit_of_a_worker_is_one_sentence(status, said, sentence):
 
 
 def test_who_lost_a_worker_to_a_lack_of_memory_is_told_what_helps(tmp_path):
-    computed = features(tmp_path, dataset="digits")
+    computed = features(tmp_path, {"kind": "features", "dataset": "digits"})
     for order, advice in ((training(Runs(tmp_path), SHORT), "smaller batches"), (computed, "and continue")):
         job = Job(order, record=None, owners=[])
         why = job.why_it_failed(exit_message(-signal.SIGKILL, []))

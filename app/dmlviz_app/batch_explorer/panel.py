@@ -8,6 +8,6 @@ from dmlviz_app.widgets.components import mount
 
 
 def batch_explorer(run_view: RunView) -> None:
-    """Render two drawers that ask the server themselves."""
+    """Render two drawers, which fetch their data themselves."""
     data = component_props.run_source(replace(run_view, projection=None))
     mount("batch_explorer", key="batch_explorer", data=data)

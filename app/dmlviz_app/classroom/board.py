@@ -45,7 +45,7 @@ def classroom_board(services: Services, room: Classroom) -> None:
 
 
 def _queue(services: Services, room: Classroom) -> None:
-    """Render who of the class trains and who waits; names only when the teacher opens the list."""
+    """Render the trainings of the class, running and waiting; names only when the teacher opens the list."""
 
     @st.fragment(run_every=REFRESH_S)
     def lines() -> None:
@@ -57,7 +57,7 @@ def _queue(services: Services, room: Classroom) -> None:
                     rows = [f"| {escape_markdown(names)} | {phase} |" for names, phase in jobs]
                     st.markdown("\n".join(["| Student | State |", "|---|---|", *rows]))
                 else:
-                    st.caption("Nobody trains.")
+                    st.caption("No one trains.")
 
     lines()
 

@@ -86,7 +86,7 @@ def _past_classes(services: Services) -> None:
 
 
 def student_page(services: Services, room: Classroom) -> None:
-    """Render what a student has in a class: the hand-in, and the way out."""
+    """Render a student's page of a class: hand-in and Leave."""
     member = room.members[services.person.id]
     st.markdown(f"### {escape_markdown(room.title)}")
     st.markdown(

@@ -1,4 +1,4 @@
-"""A class as its event stream says it, and what is handed in of it: one JSON file a student, one CSV a class."""
+"""The state of a class for its event stream, and its hand-in: one JSON file per student, one CSV per class."""
 
 import csv
 import io

@@ -108,7 +108,7 @@ def _move(services: Services, room: Classroom, now: Place) -> None:
 
 @access(Rule.VISITOR)
 async def action(request: Request) -> Response:
-    """Do what the teacher or a student wants."""
+    """Apply an action of the teacher or of a student."""
     services, room = _room(request)
     wish = await _body(request, _ACTION)
     await asyncio.to_thread(_act, services, room, wish)

@@ -1,1 +1,1 @@
-"""Clean: what a run finds in its training data, and the decisions about it."""
+"""Clean: a run's findings in its training data, and the decisions about them."""

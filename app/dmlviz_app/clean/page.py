@@ -1,4 +1,4 @@
-"""Clean page: what a run finds in its training data, decided about by a person."""
+"""Clean page: a run's findings in its training data, and a person's decisions."""
 
 from dmlviz_app.clean import panel as clean_view
 from dmlviz_app.clean.state import KEY, CleanState

@@ -1,4 +1,4 @@
-"""The page Clean: choose a run, review what it found in its training data, train again, see before and after."""
+"""The page Clean: choose a run, review its findings, train again, compare before and after."""
 
 import streamlit as st
 

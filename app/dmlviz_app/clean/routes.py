@@ -1,4 +1,4 @@
-"""The routes of what a run finds in its training data."""
+"""The routes of a run's findings in its training data."""
 
 import asyncio
 

@@ -70,7 +70,7 @@ class CleanState:
         dataset = run.config.dataset
         try:
             if not services.person.may(Action.CORRECT):
-                raise UserError("Only a teacher corrects labels for everybody on this server.")
+                raise UserError("Only a teacher corrects labels for all on this server.")
             images = num_train_images(dataset, services.data)
             with deciding(services.data, dataset):  # the next action may come while this one is being saved
                 for numbered in actions:

@@ -70,7 +70,7 @@ def _close() -> None:
 
 
 def _line(services: Services, status: FeaturesStatus) -> None:
-    """Render how far it is, for who has closed the dialog or came back to the page."""
+    """Render the progress, while the dialog is closed."""
 
     def line() -> None:
         now = services.features.status(services.person)
@@ -241,12 +241,12 @@ def _stopped(services: Services, status: FeaturesStatus) -> None:
 
 
 def _forget_reason() -> None:
-    """Say no more why what was chosen before cannot be done."""
+    """Clear the reason of the last refusal."""
     st.session_state[ERROR] = ""
 
 
 def _do(action: Callable[[], object]) -> None:
-    """Do something and show the dialog as it is then, with the sentence of what cannot be done."""
+    """Run an action and rerun the dialog, with the sentence of a UserError."""
     st.session_state.pop(ERROR, None)
     try:
         action()

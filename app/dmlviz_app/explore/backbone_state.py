@@ -1,4 +1,4 @@
-"""The pretrained backbone of a person: what may be computed, the start of it, its words, and what it brings."""
+"""A person's choice of a backbone: its validity, the computation, its status in words, and its result."""
 
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -140,7 +140,7 @@ def last_choice(services: Services) -> BackboneChoice | None:
 
 
 def go_on(services: Services) -> None:
-    """Go on with what was stopped; raise UserError where this person may not."""
+    """Resume a stopped computation; raise UserError where this person may not."""
     status = services.features.status(services.person)
     if status is not None:
         services.jobs.check_training(status.dataset, services.features.folder_of(services.person))

@@ -87,7 +87,7 @@ def _table(context: PageContext) -> None:
 
 
 def _caption(run: str, rows: np.ndarray, picked: int, total: int) -> str:
-    """Say what is listed."""
+    """Render the caption: which images are listed."""
     what = f"{picked:,} picked" if picked else f"{len(rows):,} of {total:,} rows"
     if lists_selection(run) and explore.saved_state().seen.selected is None:
         what = "Nothing is selected on the map"

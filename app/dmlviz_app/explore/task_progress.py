@@ -1,4 +1,4 @@
-"""A lesson under way: how far its task has come, and what its runs really gave."""
+"""Progress of a lesson: the state of its task, and the results of its runs."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The cards of the page Labs: question, cost, and a small picture of what came out."""
+"""The cards of the page Labs: question, cost, and a small picture of the results."""
 
 import streamlit as st
 

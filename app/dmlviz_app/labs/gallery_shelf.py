@@ -8,6 +8,7 @@ import streamlit as st
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import query_image
+from dmlviz.data.drawing import decode_drawing
 from dmlviz.errors import UserError
 from dmlviz.labs.gallery.spec import NEWCOMERS
 from dmlviz.ops.gallery import Gallery
@@ -33,7 +34,7 @@ MAX_NAME = 20  # characters
 
 @dataclass
 class Shelf:
-    """The gallery of one visitor, with the pictures of everybody on it.
+    """The gallery of one visitor, with the pictures of each identity on it.
 
     Attributes:
         run: ID of the run whose net embeds.
@@ -66,7 +67,7 @@ class Shelf:
 
 
 def net_config(dataset: str, everybody: bool = False) -> TrainConfig:
-    """Return the settings of the net: trained without the newcomers, or with everybody."""
+    """Return the settings of the net: trained without the newcomers, or with all."""
     return TrainConfig(dataset=dataset, held_out_classes=() if everybody else NEWCOMERS, steps=STEPS)
 
 
@@ -162,9 +163,9 @@ def _add_test_images(services: Services, run: Run, shelf: Shelf, label: int, cou
 
 
 def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, threshold: float) -> None:
-    """Say who the drawing is, and offer to put it on the shelf."""
+    """Render the identity of the drawing, and a button to add it to the shelf."""
     try:
-        picture = query.decode_drawing(drawing)
+        picture = decode_drawing(drawing)
         if picture is None:
             st.markdown("Draw something: the nearest of the shelf is its name.")
             return
@@ -178,7 +179,7 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
     said = f"**{escape_markdown(name)}**" if answers.accepted[0] else "**unknown**"
     st.markdown(
         f"This is {said}: the nearest, {escape_markdown(name)}, is {distance:.2f} away. A classifier of the digits "
-        f"0 to 6 must say {_closed_answer(run, shelf, embedding)}: it has no place for anybody else."
+        f"0 to 6 must say {_closed_answer(run, shelf, embedding)}: it has no place for others."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         new = st.text_input("Name", key=f"{KEY}.name", max_chars=MAX_NAME, placeholder="9, or a name", width=160)

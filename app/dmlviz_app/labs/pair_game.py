@@ -93,7 +93,7 @@ ROUNDS = 10  # half of them of one identity
 
 @dataclass
 class PairGame:
-    """A game: which pairs, and what was said so far.
+    """A game: its pairs, and the answers so far.
 
     Attributes:
         same: Whether each pair of the list is of one identity.

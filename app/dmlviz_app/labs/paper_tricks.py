@@ -15,7 +15,7 @@ HEIGHT = 210  # pixels
 
 
 def paper_tricks(services: Services, view: LabView) -> None:
-    """Render the switches and what they make of the results shown."""
+    """Render the switches, and the comparison that they make of the results."""
     st.markdown("#### Be the author")
     results = view.study.results() if view.study is not None else []
     fair = {key: claim(results, contestant) for key, contestant in BY_KEY.items()}

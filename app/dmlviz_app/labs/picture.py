@@ -1,4 +1,4 @@
-"""The picture of a lab on which one clicks: made from the data set, with what the trials kept of it."""
+"""The clickable picture of a lab: made from the data set, with the arrays that trials kept."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""The linked maps of a lab: points of its nets' planes, and the pictures of the images that they are."""
+"""The linked maps of a lab: the points of its nets' planes, and their images."""
 
 import base64
 from pathlib import Path

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from dmlviz.errors import UserError
+from dmlviz.labs.answers import Answer
 from dmlviz.labs.kept_arrays import NET
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import TrialResult
-from dmlviz_app.protocol.labs import EmbeddedTiles, FollowedVideo, TwoDomains
 from dmlviz_app.server.services import services
-
-Answer = EmbeddedTiles | FollowedVideo | TwoDomains
 
 KEPT_ANSWERS = 48
 LONGEST_KEPT = 10_000  # characters of a question whose answer is kept: one with a picture is asked once
@@ -24,7 +22,7 @@ def kept_nets(study: Study) -> list[TrialResult]:
 
 
 def ask(study: Study, dataset: str, data: Path, fields: dict[str, Any]) -> Answer:
-    """Return what the worker says.
+    """Return the answer of the worker.
 
     Args:
         study: The study whose net is asked: of the trial that `fields` name as `trial`, or of the first that kept one.

@@ -1,4 +1,4 @@
-"""The routes of a lab: what one clicks on, and what one takes away."""
+"""The routes of a lab: its playgrounds and its downloads."""
 
 import asyncio
 import json

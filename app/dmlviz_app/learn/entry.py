@@ -37,7 +37,7 @@ RANKING_HINT = (
 
 
 def render_entry(kind: Kind, name: str) -> None:
-    """Draw it."""
+    """Render the entry."""
     spec: Spec = kind.catalog[name]
     family = f" · {spec.family}" if spec.family else ""
     st.markdown(f"### {spec.title}\n:small[{kind.noun}{family} · `{spec.name}`]")

@@ -11,7 +11,7 @@ from dmlviz_app.widgets.markdown import escape_markdown
 
 
 def index(ui: LearnState) -> None:
-    """Draw it."""
+    """Render the index."""
 
     def on_search(text: str) -> None:
         ui.search, ui.note = text.strip()[:80], ""

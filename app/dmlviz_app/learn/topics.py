@@ -27,7 +27,7 @@ SPACES = """
 ### Why MAP@R
 Four classes, 128 images, every image with a twin beside it. In all three spaces k-means finds the classes without a
 mistake, so NMI and F1 are perfect; and the nearest neighbor of every image is its twin, so R@1 is perfect too. Yet in
-the first space whoever asks for more than one neighbor is shown other classes before all of the own have come.
+the first space a search for more than one neighbor shows other classes before all of the own have come.
 
 MAP@R sees it: for each image it looks at the R nearest, R being how many others there are of its class, and asks at
 each right one how many up to there were right. It is 1 only where every class keeps to itself.

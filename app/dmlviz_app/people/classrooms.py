@@ -1,4 +1,4 @@
-"""The classes of a server: a teacher opens one, students join with a code, and everybody's page follows."""
+"""The classes of a server: a teacher opens one, students join with a code, and their pages follow."""
 
 from dmlviz.errors import UserError
 from dmlviz_app.people.classroom import Classroom, Guess, Place
@@ -20,7 +20,7 @@ class Classrooms(ClassroomRegister):
             member.gone = member.gone or removed
 
     def end(self, code: str, teacher: str) -> None:
-        """End a class, for everybody."""
+        """End a class for all."""
         with self._taught(code, teacher) as room:
             room.ended, room.leading = self._clock(), False
 
@@ -37,7 +37,7 @@ class Classrooms(ClassroomRegister):
                 room.revealed.append(room.task_key)
 
     def set_leading(self, code: str, teacher: str, leading: bool) -> None:
-        """Let pages follow the teacher, or not any more; at its start everybody follows."""
+        """Let pages follow the teacher, or not any more; at first all follow."""
         with self._taught(code, teacher) as room:
             if leading and not room.leading:
                 for member in room.members.values():

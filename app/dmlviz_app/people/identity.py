@@ -47,7 +47,7 @@ class AccessSettings:
     def summary(self) -> str:
         """The identification of people, in one sentence."""
         if self.user_header:
-            return f"People are told apart by the header {self.user_header} of the proxy."
+            return f"People are identified by the header {self.user_header} of the proxy."
         if self.login:
             return "People log in; who does not is a visitor (docs/PEOPLE.md)."
         return "Each browser has its own runs and data (docs/PEOPLE.md)."
@@ -70,9 +70,7 @@ def access_settings(
     if user_header and not proxies:
         raise UserError("--user-header needs --forwarded-allow-ips: the address of the proxy that sets the header.")
     if user_header and "*" in proxies:
-        raise UserError(
-            "With --user-header, --forwarded-allow-ips cannot be *: anybody could name themselves anything."
-        )
+        raise UserError("With --user-header, --forwarded-allow-ips cannot be *: any client could choose its name.")
     if user_header and login:
         raise UserError("People are named by --user-header or by a login ([auth] in secrets.toml); choose one.")
     if shared is False and (people or user_header or login):

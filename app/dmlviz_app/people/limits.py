@@ -76,7 +76,7 @@ def _check(by: Person, role: Role, limits: Limits | None) -> None:
     too_much_disk = most.disk is not None and (limits.disk is None or limits.disk > most.disk)
     if too_much_disk or limits.jobs > most.jobs or limits.upload > most.upload:
         raise UserError(
-            "Nobody gives more than they have: "
+            "You cannot give more than you have: "
             + ("" if most.disk is None else f"{most.disk / GB:g} GB, ")
             + f"{most.jobs} jobs, uploads of {most.upload / MB:g} MB."
         )

@@ -57,7 +57,7 @@ class PersonalJobs:
         self.submit(projection(self.scheduler.runs, run, config, resume=resume))
 
     def stop(self, record: EventLogDir) -> bool:
-        """Stop a job that this person asked for; an admin stops anybody's. See `JobScheduler.stop`."""
+        """Stop a job of this person; an admin stops any. See `JobScheduler.stop`."""
         if self.person.id in self.scheduler.owners_of(record):
             return self.scheduler.stop(record, self.person.id)
         return self.person.may(Action.STOP, "others") and self.scheduler.stop(record)

@@ -105,7 +105,7 @@ class PersonalRuns(OwnRuns):
         return self._as_seen(super().get(run))
 
     def hold(self, run: str, title: str = "", tags: Iterable[str] = ()) -> None:
-        """Give this person an entry of a run; a ready-made one is everybody's."""
+        """Give this person an entry of a run; a ready-made one belongs to all."""
         if (self.folder / run).is_dir() and not (self.bundled / run).is_dir():
             title = title or default_title(super().get(run).config)
             self.person.hold(self.owners, run, title, tags)

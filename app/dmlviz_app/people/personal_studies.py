@@ -1,4 +1,4 @@
-"""The studies of labs as one person uses them: everybody sees all, and its owner or an admin may stop one."""
+"""The studies of labs as one person uses them: all are visible, and its owner or an admin may stop one."""
 
 from dataclasses import dataclass
 

@@ -32,9 +32,9 @@ class Action(enum.Enum):
     SHARE_LINK = "share runs and data by link", Role.MEMBER
     OPEN_CLASS = "open a class", Role.MEMBER
     SHARE_SHELF = "put runs and data on the shelf of all", Role.TEACHER
-    CORRECT = "correct the data sets on which everybody trains", Role.TEACHER
+    CORRECT = "correct the data sets on which all train", Role.TEACHER
     READ_SHEETS = "read the teacher's sheets of lessons", Role.TEACHER
-    SEE_QUEUE = "see the jobs of everybody", Role.TEACHER
+    SEE_QUEUE = "see all jobs", Role.TEACHER
     SET_LIMITS = "set the limits of the roles below", Role.TEACHER
     READ_FILES = "choose files of the server's machine", None
 

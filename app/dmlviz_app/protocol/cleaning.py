@@ -36,7 +36,7 @@ class Decision(TypedDict):
 
 
 class ReviewProps(TypedDict):
-    """Of the component `review_sheet`; `decisions` are by image, `received` is the number of the last action."""
+    """Props of the review sheet; `decisions` are by image, `received` is the number of the last action."""
 
     run: str
     url: str

@@ -2,7 +2,10 @@
 
 from typing_extensions import TypedDict
 
-from dmlviz_app.protocol.query import Drawing
+from dmlviz.data.drawing import Drawing as Drawing
+from dmlviz.labs.answers import EmbeddedTiles as EmbeddedTiles
+from dmlviz.labs.answers import FollowedVideo as FollowedVideo
+from dmlviz.labs.answers import TwoDomains as TwoDomains
 
 
 class LabPictureProps(TypedDict):
@@ -49,13 +52,6 @@ class PlaceScores(TypedDict):
     net: NetDrawing | None
 
 
-class EmbeddedTiles(TypedDict):
-    """The tiles of a visitor's own picture as embeddings, as in `PlaceScores`."""
-
-    embeddings: str
-    dimensions: int
-
-
 class LabPicture(TypedDict):
     """A picture with places in a square grid; `right` is what the places are looked for in, if it is another one.
 
@@ -95,36 +91,6 @@ class TrackerProps(TypedDict):
     most_noise: float
 
 
-class Follower(TypedDict):
-    """The result of one method in a video.
-
-    `boxes` are row, column and side for each frame; `maps` the score maps, frame after frame and row after row, a byte
-    each, in base64; `overlaps` those of its boxes with the true ones; `frames_followed` those until the target is lost.
-    """
-
-    title: str
-    boxes: list[list[float]]
-    maps: str
-    overlaps: list[float]
-    frames_followed: int
-    milliseconds: float
-
-
-class FollowedVideo(TypedDict):
-    """A video of `count` frames, `side` pixels a side, as bytes in base64, and what each method finds in it.
-
-    A place of a score map is `stride` pixels from the next. `first` is the box that was given.
-    """
-
-    frames: str
-    side: int
-    count: int
-    stride: int
-    first: list[float]
-    truth: list[list[float]]
-    followers: list[Follower]
-
-
 class LabPlanesProps(TypedDict):
     """The address of a lab's linked maps, and the pictures of their images: a sheet, `columns` tiles in a row."""
 
@@ -161,44 +127,6 @@ class SketchSearchProps(TypedDict):
     trial: str
     variant: str
     drawing: Drawing | None
-
-
-class NearestPhotograph(TypedDict):
-    """A photograph that a drawing finds: its class, how far it is, and its number on the map, -1 when not on it."""
-
-    garment: int
-    distance: float
-    item: int
-
-
-class SketchAnswer(TypedDict):
-    """The results for a drawing, best first; `sheet` shows them side by side, `prepared` the net's input.
-
-    `place` is where the drawing lies on the map.
-    """
-
-    nearest: list[NearestPhotograph]
-    sheet: str
-    place: list[float]
-    prepared: str
-
-
-class TwoDomains(TypedDict):
-    """Photographs and their sketches on one map.
-
-    `places` are those of the photographs and of the sketches; `photographs` and `sketches` show them side by side,
-    `tile` pixels each; `garments` is the class of each pair by its number in `names`; `count` are all photographs, most
-    of which are not on the map.
-    """
-
-    places: list[list[list[float]]]
-    photographs: str
-    sketches: str
-    garments: list[int]
-    names: list[str]
-    tile: int
-    count: int
-    answer: SketchAnswer | None
 
 
 class ThresholdFolds(TypedDict):

@@ -4,6 +4,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from dmlviz.data.drawing import Drawing as Drawing
 from dmlviz_app.protocol.inspector import CaptionedInk, NeighborHistory, Vote
 
 
@@ -11,14 +12,6 @@ class PadProps(TypedDict):
     """The drawing pad."""
 
     hint: str
-
-
-class Drawing(TypedDict):
-    """A drawing: side × side bytes of ink, base64."""
-
-    side: int
-    strokes: int
-    ink: str
 
 
 class QueryQuestion(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""The routes of what happens in a run: its event stream, and the frames that the events name."""
+"""The routes of a run's event stream, and of the frames that its events name."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Two test images of a run, compared by their pixels and by the net: distances, and what a threshold says of them."""
+"""Two test images of a run, compared by pixels and by the net: distances, and the verdicts of thresholds."""
 
 from functools import lru_cache
 from pathlib import Path

@@ -1,11 +1,10 @@
 """Query images: preprocess as the data set, embed with the run's model, find nearest neighbors."""
 
 import hashlib
-from base64 import b64decode
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from dmlviz_app.server.services import Services
 
 SAMPLES = {"seven": "a seven", "two": "a two", "house": "a house"}
 _SAMPLES_FOLDER = Path(__file__).resolve().parents[1] / "assets" / "queries"
-MAX_PAD_SIDE = 512
 _CACHE_SIZE = 64
 _answers: dict[tuple[object, ...], "QueryResult"] = {}
 
@@ -53,19 +51,6 @@ class TrajectoryPoint(NamedTuple):
     step: int
     place: list[float]
     embedding: np.ndarray
-
-
-def decode_drawing(drawing: Any) -> np.ndarray | None:
-    """Decode the gray image (uint8, side × side) from the pad; None if empty; raise UserError if malformed."""
-    if drawing is None:
-        return None
-    try:
-        side, pixels = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
-        if not 1 <= side <= MAX_PAD_SIDE:
-            raise ValueError(side)
-        return pixels.reshape(side, side)
-    except (KeyError, TypeError, ValueError):
-        raise UserError("The drawing did not arrive whole; draw again.") from None
 
 
 def sample(name: object) -> bytes:

@@ -17,12 +17,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from dmlviz.data.drawing import decode_drawing
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import MAX_BYTES, decode
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.protocol.query import QueryAnswer, QueryRefusal
-from dmlviz_app.run_views.query import decode_drawing, query, sample
+from dmlviz_app.run_views.query import query, sample
 from dmlviz_app.run_views.query_answer import encode_picture, query_answer
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
@@ -40,7 +41,7 @@ _senders: Counter[str] = Counter()
 
 
 class _RefusedError(UserError):
-    """A picture that is not taken, with the status of the answer."""
+    """A refused picture, with the status of the answer."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
@@ -124,7 +125,7 @@ def _decode(content: bytes, dataset: str) -> np.ndarray:
 
 @contextmanager
 def _turn(person: str) -> Iterator[None]:
-    """Hold one of the places of those whose pictures are under way."""
+    """Hold one of the slots for queries."""
     if _senders[person] >= MAX_OF_PERSON or _senders.total() >= MAX_PICTURES:
         raise _RefusedError("Other pictures are on their way to this server; send yours again in a moment.", 503)
     _senders[person] += 1

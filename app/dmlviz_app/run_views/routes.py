@@ -5,6 +5,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 import numpy as np
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id
+from dmlviz_app.protocol.inspector import Logits
 from dmlviz_app.protocol.maps import TrackedItems
 from dmlviz_app.run_views import sprites, thumbnails
 from dmlviz_app.run_views.baseline_curves import baseline_progress, pixel_baseline
@@ -138,7 +140,7 @@ async def history(request: Request) -> Response:
 async def logits(request: Request) -> Response:
     """Return the scores of a test image with each class, before and after the margin of the loss."""
     question = {"ask": "logits", "run": str(_run(request).path), "item": request.path_params["item"]}
-    answer = await ask_worker(services().scheduler.inference_worker.call, question)
+    answer = cast(Logits, await ask_worker(services().scheduler.inference_worker.call, question))
     return JSONResponse(answer, headers=NO_STORE)
 
 

@@ -107,7 +107,7 @@ class UIState(TrainingDraft):
             self.beside = False
 
     def restore_view(self) -> None:
-        """Show what was shown before this view, which cannot be drawn or is not wanted any more."""
+        """Show the view before this one, which cannot be drawn or was dismissed."""
         self.view = self.previous_view if self.previous_view != self.view else LIVE
         self.previous_view, self.projection_overrides, self.beside = LIVE, {}, False
         if self.view == LIVE:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, Any
+from typing import IO
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,6 +24,7 @@ from dmlviz.runs.archive import MAX_BYTES, STAGED_REQUEST, TOO_MUCH, import_run
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import disk_full, writing
 from dmlviz.storage.files import write_json
+from dmlviz.workers.archive_worker import ArchiveAnswer, ArchiveRequest
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
@@ -116,18 +117,18 @@ def check_images(services: Services, config: TrainConfig) -> None:
 
 def unpack_in_process(data: Path, file: IO[bytes], folder: Path, holder: str, room: int) -> str:
     """Unpack and check an archive, a file on disk, as `dmlviz.runs.archive.unpack_run`, in a process with limits."""
-    write_json(folder / STAGED_REQUEST, {"data": str(data), "holder": holder, "room": room})
+    write_json(folder / STAGED_REQUEST, ArchiveRequest(data=str(data), holder=holder, room=room))
     file.seek(0)
     command = [sys.executable, "-P", "-m", "dmlviz.workers.archive_worker", str(folder)]
     try:
         done = subprocess.run(
             command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=PATIENCE_S, check=False
         )
-        answer: dict[str, Any] = json.loads(done.stdout)
+        answer: ArchiveAnswer = json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError):
         raise UserError(TOO_MUCH) from None
     if "disk_full" in answer:
         raise disk_full(folder.parent, answer["disk_full"])
     if "error" in answer:
         raise UserError(answer["error"])
-    return str(answer["run"])
+    return answer["run"]

@@ -22,7 +22,7 @@ LIVE_PHASES = ("queued", "starting", "running", "stopping")
 
 
 class LogStream:
-    """Reads one log while anybody listens, and gives each line to all listeners."""
+    """Reads one log while it has listeners, and gives each line to all of them."""
 
     def __init__(self, log: Path, state: Ask) -> None:
         self.lines: list[str] = []
@@ -37,13 +37,13 @@ class LogStream:
         self._task: asyncio.Task[None] | None = None
 
     def join(self) -> None:
-        """Count one listener more; the first starts the reading."""
+        """Add a listener; the first starts the reading."""
         self.listeners += 1
         if self._task is None:
             self._task = asyncio.create_task(self._read())
 
     def leave(self) -> bool:
-        """Count one listener less; True if it was the last, with whom the reading ends."""
+        """Remove a listener; return True if it was the last, which ends the reading."""
         self.listeners -= 1
         if self.listeners == 0 and self._task is not None:
             self._task.cancel()

@@ -4,17 +4,15 @@ import hashlib
 import re
 import shutil
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.backbone_weights import FOLDER
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.job import JobState, Status
 from dmlviz.jobs.job_events import FeaturesFinished
-from dmlviz.jobs.job_record import ORDER_FILE, FeaturesRecord
+from dmlviz.jobs.job_record import ORDER_FILE, FeaturesOrder, FeaturesRecord
 from dmlviz.jobs.order import features
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.ownership import Ownership
@@ -113,24 +111,23 @@ class FeatureJobs:
             for earlier in weights.parent.iterdir():
                 earlier.unlink()
             weights.write_bytes(content)
-        order = {
-            "dataset": request.dataset,
-            "backbone": request.backbone,
-            "weights": None if weights is None else str(weights.resolve()),
-            "title": " ".join(request.title.split())[:60],
-            "holder": person.owner,
-            "holder_name": person.name,
-            "temporary": not person.may(Action.KEEP),
-        }
+        order = FeaturesOrder(
+            kind="features",
+            dataset=request.dataset,
+            backbone=request.backbone,
+            weights=None if weights is None else str(weights.resolve()),
+            title=" ".join(request.title.split())[:60],
+            holder=person.owner,
+            holder_name=person.name,
+            temporary=not person.may(Action.KEEP),
+        )
         self._submit(person, order)
 
     def go_on(self, person: Person) -> None:
         """Go on with a computation that was stopped, interrupted or failed; raise UserError as `start`."""
         record = self._record(person)
         if record is not None and not self._is_busy(record):
-            order = record.order
-            del order["kind"]
-            self._submit(person, order)
+            self._submit(person, record.order)
 
     def status(self, person: Person) -> FeaturesStatus | None:
         """Return the state of this person's computation; None without one, and once its data set has been selected."""
@@ -178,7 +175,7 @@ class FeatureJobs:
         if record is None or end is None or self._is_busy(record):
             return None
         taken = record.path / TAKEN
-        if pictures is not None and _readable_order(record).get("dataset") != pictures:
+        if pictures is not None and ((order := _readable_order(record)) is None or order["dataset"] != pictures):
             return None
         if not taken.exists():
             self._hold(record)
@@ -216,18 +213,18 @@ class FeatureJobs:
             if is_left and not self._is_busy(record):
                 shutil.rmtree(record.path, ignore_errors=True)
 
-    def _submit(self, person: Person, order: Mapping[str, Any]) -> None:
+    def _submit(self, person: Person, order: FeaturesOrder) -> None:
         folder = self.folder_of(person)
-        self.scheduler.submit(features(folder, **order), person.id, lambda: self._hold(FeaturesRecord(folder)))
+        self.scheduler.submit(features(folder, order), person.id, lambda: self._hold(FeaturesRecord(folder)))
 
     def _hold(self, record: FeaturesRecord) -> None:
-        """Let the new data set be known, and its person's."""
+        """Register the new data set, for its person."""
         end = _finished_event(record)
         if end is None:
             return
         name, order = end["dataset"], _readable_order(record)
         DATASETS.add_search_path(self._data)
-        if order.get("holder"):
+        if order is not None and order.get("holder"):
             self._owners.add(
                 name,
                 holder=order["holder"],
@@ -258,11 +255,11 @@ def _finished_event(record: FeaturesRecord) -> FeaturesFinished | None:
     return end if end is not None and end["event"] == "finished" else None
 
 
-def _readable_order(record: FeaturesRecord) -> dict[str, Any]:
+def _readable_order(record: FeaturesRecord) -> FeaturesOrder | None:
     try:
         return record.order
     except DamagedFileError:
-        return {}
+        return None
 
 
 def _touched(record: FeaturesRecord) -> float:

@@ -1,4 +1,4 @@
-"""The names by which a server may be asked.
+"""The host names under which a server answers.
 
 A page of another site can give its own name this machine's address while it is open (DNS rebinding). Its browser then
 takes the server for a part of that site, and only the name in the Host header shows whose page asks.
@@ -62,7 +62,7 @@ def answered_hosts(settings: Settings, is_open: bool) -> tuple[str, ...]:
 
     Args:
         settings: The address on which the server listens, and the names that it was given.
-        is_open: Whether everybody comes in who reaches it. Where a token, a login or a proxy decides, a page that
+        is_open: True if all who reach it may enter. Where a token, a login or a proxy decides, a page that
             pretends to be this server gets no further than any stranger.
     """
     host, given = settings.host, settings.allowed_hosts

@@ -1,4 +1,4 @@
-"""Deletion by size and age: runs beyond the limit, those of guests after a day, what cannot be restored any more."""
+"""Deletion by size and age: runs beyond the limit, runs of guests after a day, expired deleted runs."""
 
 import contextlib
 import time
@@ -17,7 +17,7 @@ _cleaned_s = -INTERVAL_S
 
 
 def enforce_quota(services: Services) -> None:
-    """Delete old runs beyond the disk limit; once a minute also what guests left, and what was deleted long ago."""
+    """Delete old runs beyond the disk limit; once a minute also clean up."""
     global _cleaned_s
     in_use = _runs_in_use(services)
 

@@ -1,4 +1,4 @@
-"""Middleware about who asks: sessions bound to people, a log of logins, the header in which a proxy names people."""
+"""Middleware for identification: sessions bound to people, a log of logins, the header of a proxy."""
 
 import os
 from collections.abc import Iterable

@@ -106,8 +106,8 @@ class ImmutableAssetMiddleware:
 class BaseAddressMiddleware:
     """ASGI middleware: writes the server's address into Streamlit's page.
 
-    Without that, a page opened at /runs looks for the server below /runs first: two answers of 404 in the console of
-    everybody, and a round trip. `window.__streamlit` is what hosts that embed Streamlit use, and is not documented;
+    Without that, a page opened at /runs looks for the server below /runs first: two answers of 404 in every console,
+    and a round trip. `window.__streamlit` is what hosts that embed Streamlit use, and is not documented;
     `tests/browser/test_pages.py` fails when it moves.
     """
 

@@ -104,7 +104,7 @@ class Settings(BaseSettings):
     embed: Words = _setting(
         (), "site that may show the app in a frame, such as https://school.example", metavar="ORIGIN"
     )
-    no_token: bool = _setting(False, "let everybody in who reaches the server", option="--no-token")
+    no_token: bool = _setting(False, "let in all who reach the server", option="--no-token")
     token: str | None = _setting(
         None,
         "access token that a browser must know, at least 16 characters "
@@ -218,7 +218,7 @@ class Settings(BaseSettings):
                 "metrics_token": ("A metrics token", "`openssl rand -hex 16` makes one."),
             }[str(info.field_name)]
             raise UserError(
-                f"{what} has at least {MIN_TOKEN_LENGTH} letters, digits or . _ ~ -, so that nobody guesses it; "
+                f"{what} has at least {MIN_TOKEN_LENGTH} letters, digits or . _ ~ -, so that it cannot be guessed; "
                 f"got {len(token)} characters. {remedy}"
             )
         return token

@@ -1,4 +1,4 @@
-"""Guards Streamlit's upload route: whose page it is, what it shows, how much waits there; before anything is read."""
+"""Guard of Streamlit's upload route: checks owner, page and size of a file before it is read."""
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection

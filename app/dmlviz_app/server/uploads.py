@@ -129,7 +129,7 @@ class UploadManager:
         return ImportStatus("understood", 1.0, preview)
 
     def accept(self, owner: str, title: str) -> tuple[str, str]:
-        """Keep what was understood: ("pictures", name of the data set) or ("vectors", id of the run)."""
+        """Keep the read data: ("pictures", name of the data set) or ("vectors", id of the run)."""
         status = self.status(owner)
         if status is None or status.preview is None:
             raise UserError("There is nothing to keep yet; wait until the files are read.")
@@ -155,7 +155,7 @@ class UploadManager:
         return kind, name
 
     def discard(self, owner: str) -> None:
-        """Delete what this person uploaded and did not keep."""
+        """Delete this person's upload, if it was not kept."""
         self._end(owner)
         with self._lock:
             folder, _ = self._uploads.pop(owner, (None, None))
@@ -176,7 +176,7 @@ class UploadManager:
             self._uploads[owner] = folder, process
 
     def _end(self, owner: str) -> Path | None:
-        """Stop reading; where the files lie."""
+        """Stop reading; return the folder of the files."""
         with self._lock:
             folder, process = self._uploads.get(owner, (None, None))
         if process is not None and process.poll() is None:

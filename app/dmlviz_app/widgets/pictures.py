@@ -1,4 +1,4 @@
-"""Pictures on a page, as data URLs: Streamlit's own would lie at an address that everybody who knows it can read."""
+"""Pictures on a page, as data URLs: the address of Streamlit's own pictures is open to all who know it."""
 
 import io
 from base64 import b64encode

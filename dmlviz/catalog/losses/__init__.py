@@ -1,4 +1,4 @@
-"""The losses, as they are offered, family by family."""
+"""The specs of the losses, family by family."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,12 +19,12 @@ class Losses(Catalog[LossSpec]):
         super().__init__("loss", [*single, *sums(single)])
 
     def add(self, entry: LossSpec, implementation: Callable[..., Any]) -> None:
-        """Offer what a plug-in brings, by itself and within sums."""
+        """Add the loss of a plug-in, by itself and within sums."""
         super().add(entry, implementation)
         self._declare_sums()
 
     def remove(self, name: str) -> None:
-        """Take away what a plug-in brought."""
+        """Remove the loss of a plug-in."""
         super().remove(name)
         self._declare_sums()
 

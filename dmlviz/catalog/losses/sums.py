@@ -1,4 +1,4 @@
-"""Sums of losses, as they are offered."""
+"""The specs of sums of losses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -79,7 +79,7 @@ TRIPLETS = [
         title="Batch hard",
         family="triplets",
         summary="For each anchor only the hardest triplet of the batch: farthest positive, closest negative.",
-        when_to_use="For clean labels: one wrong label becomes everybody's hardest example. Begin with two images of "
+        when_to_use="For clean labels: one wrong label becomes the hardest example of many. Begin with two images of "
         "each class and a small learning rate: with more, the farthest positives pull all images into one place, "
         "and the loss stays at the margin.",
         formula=r"\big[m + \max_{p\in P(a)} d_{ap} - \min_{n\in N(a)} d_{an}\big]_+",

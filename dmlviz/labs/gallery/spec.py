@@ -60,7 +60,7 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
         rows += seed_rows("open_set", title, FALSE_ALARMS, group, lambda result: result.values["identified"])
         grown = having("growth", group)
         rows += seed_rows("growth", title, ENROLLED, grown, lambda result: result.values["growth"]["at_one_percent"])
-        for name, words in (("closed_accuracy", "everybody known"), ("at_one_percent", "1 % false alarms")):
+        for name, words in (("closed_accuracy", "all known"), ("at_one_percent", "1 % false alarms")):
             for rule, rule_words in RULES.items() if grown else ():
                 values = [result.values[name][rule] for result in grown]
                 rows.append(mean_row("rules", f"{words}, {rule_words}", title, values))
@@ -129,10 +129,10 @@ LAB = Lab(
     name="gallery",
     aliases=("open set", "unknown", "rejection"),
     title="A gallery that grows",
-    summary="Identities are added by a few pictures, without training; and a query may be somebody unknown.",
+    summary="Identities are added by a few pictures, without training; and a query may be unknown.",
     reference="Phillips, Grother, Micheals: Evaluation methods in face recognition, in: Handbook of Face Recognition, "
     "2011",
-    question="Can a net name somebody who came after its training, and say when it does not know?",
+    question="Can a net name an identity that came after its training, and say when it does not know?",
     datasets=("identities",),
     plan=_plan,
     measure="dmlviz.labs.gallery.measure:measure",
@@ -170,7 +170,7 @@ LAB = Lab(
         FigureSpec(
             name="rules",
             title="Rules",
-            caption="375 identities. In the closed world everybody is known and there is no threshold. Of several "
+            caption="375 identities. In the closed world all are known and there is no threshold. Of several "
             "seeds (n) the mean with a 95 % t-interval; one seed has none.",
             kind="bar",
             x_title="loss",

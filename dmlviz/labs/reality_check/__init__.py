@@ -1,1 +1,1 @@
-"""The lab *Reality check*: who competes, how their settings are searched, what is made of the results."""
+"""The lab *Reality check*: the competing losses, the search of their settings, the claims from the results."""

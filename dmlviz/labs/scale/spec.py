@@ -123,7 +123,7 @@ def _more_people(scores: Scores, softmax: str, metric: str) -> str:
     return (
         f"{words}{falls}{softmax} learns the weights of an identity only from its own images, and {STEPS} steps of "
         f"{PLACES} images show each of {few} identities {seen[0]} times, each of {many} only {seen[1]} times. {metric} "
-        "has no such weights: all images of a batch are compared with each other, whoever they show. "
+        "has no such weights: all images of a batch are compared with each other, also those of one identity. "
     )
 
 

@@ -118,13 +118,13 @@ def others_of_another_image(index: NearestNeighbors, image: np.ndarray, k: int, 
 
 
 def _keep_for_playground(context: TrialContext, embedded: np.ndarray) -> None:
-    """Keep where the tiles are; none of the pixels themselves."""
+    """Keep the embeddings of the tiles, without their pixels."""
     if embedded.shape[1] <= DIMENSIONS:
         np.savez_compressed(context.folder / PLAYGROUND, embeddings=directions(embedded))
 
 
 def _keep(context: TrialContext, tiles: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> None:
-    """Keep what a few clicks find."""
+    """Keep the results of a few clicks."""
     clicked = np.linspace(0, len(tiles) - 1, SHOWN).astype(int)
     np.savez_compressed(
         context.folder / PICTURES,

@@ -1,32 +1,26 @@
 """Embeds the tiles of a visitor's own picture, for the lab *terrapattern*."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from torch import nn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.labs.answers import EmbeddedTiles, TilesQuestion
 from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.pair_training import in_chunks, normalized
 from dmlviz.labs.terrapattern.measure import DIMENSIONS, build_net, directions
 from dmlviz.labs.terrapattern.spec import CELL, LEAST_COLUMNS, MOST_COLUMNS
 
 
-def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+def answer(question: TilesQuestion) -> EmbeddedTiles:
     """Return where the tiles of a picture are in the embedding.
 
     Args:
-        question: `folder` of the trial that kept the net and the `stamp` of its file, `dataset` that it was trained
-            on; `columns`, the tiles in a row of a square picture, and `pixels`, its gray bytes in base64, row after
-            row, CELL · columns a row.
-
-    Returns:
-        `embeddings`, columns² × `dimensions` signed bytes in base64.
+        question: The picture, CELL · columns pixels a side.
 
     Raises:
         UserError: If the picture is too large or too small, or did not arrive whole.
@@ -41,7 +35,7 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
     spec = DATASETS[question["dataset"]]
     net = _net(question["folder"], question["stamp"])
     embedded = directions(in_chunks(net, normalized(grid, spec.mean, spec.std)))
-    return {"embeddings": b64encode(embedded.tobytes()).decode(), "dimensions": DIMENSIONS}
+    return EmbeddedTiles(embeddings=b64encode(embedded.tobytes()).decode(), dimensions=DIMENSIONS)
 
 
 @lru_cache(maxsize=4)

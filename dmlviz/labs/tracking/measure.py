@@ -57,7 +57,7 @@ class Correlation(nn.Module):
 
 
 def build_tracker(method: str, seed: int) -> Correlation:
-    """Create what compares the target with the places of a frame: the pixels themselves, or three convolutions."""
+    """Create the comparison of the target with the places of a frame: of pixels, or of three convolutions."""
     if method == "pixels":
         return Correlation(nn.AvgPool2d(STRIDE))
     with seeded(seed):
@@ -156,7 +156,7 @@ def follow(tracker: Correlation, videos: Videos) -> np.ndarray:
 
 
 def follow_from(tracker: Correlation, videos: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Follow what a box of the first frame holds.
+    """Follow the object in a box of the first frame.
 
     Args:
         tracker: Function that compares it with the places of a frame.

@@ -2,10 +2,9 @@
 
 import time
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from dmlviz.data.dataset import Split
 from dmlviz.data.made.pixels import enlarged
 from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, Videos, make_videos
 from dmlviz.errors import UserError
+from dmlviz.labs.answers import FollowedVideo, Follower, VideoQuestion
 from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.tracking.measure import STRIDE, Correlation, box_overlap, build_tracker, follow_from
 from dmlviz.labs.tracking.spec import MOST_DISTRACTORS, MOST_NOISE, TITLES, VIDEOS
@@ -22,18 +22,11 @@ LOST = 0.1  # overlap up to which a target counts as lost, as in the figures
 LEAST_SIDE = 6.0  # pixels of a box drawn by hand
 
 
-def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+def answer(question: VideoQuestion) -> FollowedVideo:
     """Return a video, and what each method finds in it.
 
     Args:
-        question: `folder` of the trial that kept the net and the `stamp` of its file, `dataset`, `data`; `video` (its
-            number), `distractors`, `noise` in gray levels, and `box`: row, column and side of a square in the first
-            frame, or None for the true one.
-
-    Returns:
-        `frames` and, for each of `followers`, `maps`: bytes in base64, frame after frame, row after row; `truth` and
-        `boxes`: row, column and side for each frame; `overlaps`, `frames_followed` (until it is lost) and
-        `milliseconds` a frame.
+        question: The video, its noise in gray levels.
 
     Raises:
         UserError: If a number is out of range.
@@ -53,8 +46,8 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         noise,
         drawn=MOST_DISTRACTORS,
     )
-    first = videos.boxes[0, 0] if question.get("box") is None else _drawn_box(question["box"])
-    truth = _meant(videos, first)
+    first = videos.boxes[0, 0] if (box := question.get("box")) is None else _drawn_box(box)
+    truth = _target(videos, first)
     return {
         "frames": _bytes(videos.frames[0]),
         "side": SIDE,
@@ -69,12 +62,10 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _follower(
-    method: str, tracker: Correlation, videos: Videos, first: np.ndarray, truth: np.ndarray
-) -> dict[str, Any]:
-    begun = time.perf_counter()
+def _follower(method: str, tracker: Correlation, videos: Videos, first: np.ndarray, truth: np.ndarray) -> Follower:
+    start = time.perf_counter()
     boxes, maps = follow_from(tracker, videos.frames, first[None])
-    spent = time.perf_counter() - begun
+    spent = time.perf_counter() - start
     overlaps = box_overlap(boxes[0], truth)
     low, high = maps.min(axis=(2, 3), keepdims=True), maps.max(axis=(2, 3), keepdims=True)
     shares = (maps - low) / np.maximum(high - low, 1e-9)
@@ -98,12 +89,12 @@ def _drawn_box(box: Sequence[float]) -> np.ndarray:
     return np.array([row, column, side], np.float32)
 
 
-def _meant(videos: Videos, first: np.ndarray) -> np.ndarray:
+def _target(videos: Videos, first: np.ndarray) -> np.ndarray:
     """Return the true boxes of the thing that a box of the first frame holds best, frames × 3."""
     everything = np.concatenate([videos.boxes[:1], videos.distractors[0]])
     away = np.hypot(*(everything[:, 0, :2] - first[:2]).T)
-    chosen: np.ndarray = everything[away.argmin()]
-    return chosen
+    target: np.ndarray = everything[away.argmin()]
+    return target
 
 
 @lru_cache(maxsize=4)

@@ -1,7 +1,7 @@
 """Finds photographs by a visitor's own sketch, and draws both domains on one map, for the lab *two-domains*."""
 
 import io
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +13,9 @@ from PIL import Image
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import made, sprite_sheet
+from dmlviz.data.drawing import decode_drawing
 from dmlviz.errors import UserError
+from dmlviz.labs.answers import SketchAnswer, SketchQuestion, TwoDomains
 from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.pair_training import normalized
 from dmlviz.labs.two_domains.measure import SHOWN, build_towers, domains, embed
@@ -22,13 +24,12 @@ from dmlviz.nets import PairNet
 from dmlviz.ops.linear_projection import LinearProjection
 
 NUM_NEAREST = 12  # photographs
-MOST_SIDE = 512  # pixels of a drawing
 FILLED = 0.93  # of the image's side, that a drawing fills
 
 
 @dataclass(frozen=True, eq=False)
 class _Gallery:
-    """All photographs of the test, embedded, with what one needs to ask them."""
+    """All test photographs, embedded, with their net and projection."""
 
     net: PairNet
     settings: Mapping[str, Any]
@@ -43,25 +44,19 @@ class _Gallery:
     places: np.ndarray
 
 
-def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+def answer(question: SketchQuestion) -> TwoDomains:
     """Return the map of both domains; with a drawing, what it finds and where it lies.
 
     Args:
-        question: `folder` of the trial that kept the net and the `stamp` of its file, `dataset`, `data`; `variant`,
-            and `drawing`: None, or `ink`, side × side bytes in base64, light lines on a dark ground, and its `side`.
-
-    Returns:
-        `places`: of the photographs and of their sketches, 2 × n × 2; `photographs` and `sketches`: sheets of them,
-        n tiles in a row; `garments`, a class each, and `names` of the classes; `count` of all photographs. With a
-        drawing also `nearest`, the best first: `garment`, `distance` and `item`, its number on the map (−1 when it is
-        not on it) of each; `sheet` of them, `place` of the drawing and `prepared`, as the net sees it.
+        question: The drawing, if any: light lines on a dark ground.
 
     Raises:
         UserError: If the drawing is empty or did not arrive whole.
     """
     variant = question["variant"]
     gallery = _gallery(question["folder"], question["stamp"], question["dataset"], question["data"], variant)
-    reply = {
+    drawing = decode_drawing(question["drawing"])
+    return {
         "places": gallery.places.round(4).tolist(),
         "photographs": _sheet(gallery.images[:SHOWN]),
         "sketches": _sheet(gallery.sketches[:SHOWN]),
@@ -69,15 +64,12 @@ def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         "names": list(gallery.names),
         "tile": int(gallery.images.shape[1]),
         "count": len(gallery.images),
-        "answer": None,
+        "answer": None if drawing is None else _find(gallery, drawing),
     }
-    if question["drawing"] is not None:
-        reply["answer"] = _find(gallery, question["drawing"])
-    return reply
 
 
-def _find(gallery: _Gallery, drawing: Mapping[str, Any]) -> dict[str, Any]:
-    prepared = prepare(_decode(drawing), gallery.images.shape[1])
+def _find(gallery: _Gallery, drawing: np.ndarray) -> SketchAnswer:
+    prepared = prepare(drawing, gallery.images.shape[1])
     embedded = embed(gallery.net.b, normalized(prepared[None], gallery.mean, gallery.std), gallery.settings)
     distances = np.linalg.norm(gallery.embedded - embedded, axis=1)
     best = np.argsort(distances, kind="stable")[:NUM_NEAREST]
@@ -117,13 +109,6 @@ def prepare(drawing: np.ndarray, size: int) -> np.ndarray:
     top, left = (size - height) // 2, (size - width) // 2
     result[top : top + height, left : left + width] = small
     return result
-
-
-def _decode(drawing: Mapping[str, Any]) -> np.ndarray:
-    side, ink = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
-    if not 1 <= side <= MOST_SIDE or len(ink) != side**2:
-        raise UserError("The drawing did not arrive whole; draw again.")
-    return ink.reshape(side, side)
 
 
 @lru_cache(maxsize=4)

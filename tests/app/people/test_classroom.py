@@ -265,7 +265,7 @@ def test_students_see_the_run_to_which_their_teacher_leads_them(ada, bob, people
     url = f"/dmlviz/classrooms/{room.code}"
     place = {"page": "", "query": {"run": adas_run}, "step": None}
     assert ada.client.post(f"{url}/place", json=place).status_code == 200
-    assert bob.client.get(f"/dmlviz/runs/{adas_run}/tracked_items.json").status_code == 404, "the teacher does not lead yet"
+    assert bob.client.get(f"/dmlviz/runs/{adas_run}/tracked_items.json").status_code == 404, "not led yet"
     assert ada.client.post(f"{url}/action", json={"what": "lead", "on": True}).status_code == 200
     assert bob.here.runs.get(adas_run).id == adas_run
     with pytest.raises(UserError):
