@@ -26,26 +26,26 @@ def is_custom(name: object) -> bool:
 
 def list_names(root: Path) -> Iterator[str]:
     """Return the names of the imported data sets in a data folder, the oldest first."""
-    found = [path for path in (root / FOLDER).glob(f"{PREFIX}*/{DESCRIBED}") if is_custom(path.parent.name)]
-    yield from (path.parent.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path)))
+    paths = [path for path in (root / FOLDER).glob(f"{PREFIX}*/{DESCRIBED}") if is_custom(path.parent.name)]
+    yield from (path.parent.name for path in sorted(paths, key=lambda path: (path.stat().st_mtime_ns, path)))
 
 
 def load_description(root: Path, name: str) -> dict[str, Any] | None:
     """Return the description that `keep` has stored; None if there is none."""
-    found = read_json(root / FOLDER / name / DESCRIBED)
-    return found if isinstance(found, dict) else None
+    description = read_json(root / FOLDER / name / DESCRIBED)
+    return description if isinstance(description, dict) else None
 
 
 def load_arrays(root: Path, name: str) -> dict[str, np.ndarray]:
     """{"train_images", "train_labels", "test_images", "test_labels"}, mapped from disk."""
-    folder, found = root / FOLDER / name, {}
+    folder, arrays = root / FOLDER / name, {}
     for part in PARTS:
         for kind in ("images", "labels"):
             array = read_array(folder / f"{part}_{kind}.npy")
             if array is None:
                 raise DataUnavailableError(f"{folder} has no {part} {kind}: add the data again with dmlviz data add.")
-            found[f"{part}_{kind}"] = array
-    return found
+            arrays[f"{part}_{kind}"] = array
+    return arrays
 
 
 def columns_file(part: str) -> str:

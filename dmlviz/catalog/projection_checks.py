@@ -31,9 +31,9 @@ def check_plane(params: Params, dims: int, n: int, dimension: int) -> None:
 
 def check_different_axes(params: Params, dims: int) -> None:
     """Refuse a component that is drawn twice."""
-    drawn = axes(params, dims)
-    if len(set(drawn)) < dims:
-        raise UserError(f"PCA needs {dims} different components; got {', '.join(map(str, drawn))}.")
+    components = axes(params, dims)
+    if len(set(components)) < dims:
+        raise UserError(f"PCA needs {dims} different components; got {', '.join(map(str, components))}.")
 
 
 def check_components(params: Params, dims: int, n: int, dimension: int) -> None:

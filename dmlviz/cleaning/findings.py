@@ -129,7 +129,7 @@ class Findings:
         import pyarrow
 
         decisions = {} if corrections is None else corrections.images
-        made = [decisions.get(row.image) for row in self.rows]
+        row_decisions = [decisions.get(row.image) for row in self.rows]
         classes = DATASETS[self.dataset].classes
         text, number = pyarrow.string(), pyarrow.int64()
         columns: dict[str, tuple[Any, list[Any]]] = {
@@ -141,9 +141,9 @@ class Findings:
             "reason": (text, [row.reason for row in self.rows]),
             "other": (number, [row.other for row in self.rows]),
             "other_label": (text, [_name(classes, row.other_label) for row in self.rows]),
-            "decision": (text, [one.action if one and one.action != "tag" else None for one in made]),
-            "new_label": (text, [_name(classes, one.label) if one else None for one in made]),
-            "tag": (text, [(one.tag or None) if one else None for one in made]),
+            "decision": (text, [one.action if one and one.action != "tag" else None for one in row_decisions]),
+            "new_label": (text, [_name(classes, one.label) if one else None for one in row_decisions]),
+            "tag": (text, [(one.tag or None) if one else None for one in row_decisions]),
         }
         return pyarrow.table({name: pyarrow.array(values, kind) for name, (kind, values) in columns.items()})
 

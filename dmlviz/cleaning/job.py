@@ -48,13 +48,13 @@ def clean_run(folder: Path, *, data_root: Path | None = None, stop: Callable[[],
 
 def _write(folder: Path, root: Path, part: int, findings: Findings) -> None:
     """Write findings with, for each, the tiles of its image and of the one that it is compared with."""
-    shown = pictures_of(findings)
+    pictures = pictures_of(findings)
     dataset = load(findings.dataset, root)
-    if shown:
-        images = np.stack([(dataset.test if is_test else dataset.train).images[image] for is_test, image in shown])
+    if pictures:
+        images = np.stack([(dataset.test if is_test else dataset.train).images[image] for is_test, image in pictures])
         with atomic_write(folder / f"{part}.png") as file:
             Image.fromarray(tile(small_images(images), COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
-    places = {picture: place for place, picture in enumerate(shown)}
+    places = {picture: place for place, picture in enumerate(pictures)}
     rows = [
         ReviewRow(
             **row.to_dict(),

@@ -79,11 +79,11 @@ def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
         task = bar.add_task(projection.config.declared.title, total=None)
         work = threading.Thread(target=run_projection, args=(projection.path,), kwargs={"stop": stop}, daemon=True)
         work.start()
-        seen = 0
+        count = 0
         while work.is_alive():
             time.sleep(0.1)
-            for event in projection.events(seen):
-                seen += 1
+            for event in projection.events(count):
+                count += 1
                 if event["event"] == "phase":
                     bar.update(task, description=event["words"], completed=event["iteration"], total=event["of"])
                 if event["event"] == "frame":

@@ -159,11 +159,11 @@ def check_batch(config: "TrainConfig", loss: LossSpec) -> None:
             different = "different images" if config.views > 1 else "images"
             raise UserError(f"{loss.name} needs at least 4 {different} per batch; got {images}: use batch_size ≥ 4.")
         return
-    classes, seen, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
-    if classes > seen:
+    classes, available, data = config.classes_per_batch, len(config.train_classes), DATASETS[config.dataset]
+    if classes > available:
         count = len(data.classes)
-        reason = f"{seen} of {count} are seen" if seen < count else f"{data.title} has {seen}"
-        raise UserError(f"A batch has P = {classes} classes; {reason}: use classes_per_batch ≤ {seen}.")
+        reason = f"{available} of {count} are seen" if available < count else f"{data.title} has {available}"
+        raise UserError(f"A batch has P = {classes} classes; {reason}: use classes_per_batch ≤ {available}.")
     if not loss.needs_pairs:
         return
     if config.images_per_class * config.views < 2:

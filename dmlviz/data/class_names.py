@@ -77,13 +77,13 @@ def short_names(texts: Sequence[str]) -> tuple[str, ...]:
         f"{text[:half]}…{text[-half:]}" if often[name] > 1 and len(text) > MAX_NAME else name
         for name, text in zip(names, texts, strict=True)
     ]
-    taken = {name for name, text in zip(names, texts, strict=True) if name == text}
+    used_names = {name for name, text in zip(names, texts, strict=True) if name == text}
     different = []
     for name, text in zip(names, texts, strict=True):
         number, chosen = 2, name
-        while chosen in taken and chosen != text:
+        while chosen in used_names and chosen != text:
             chosen, number = f"{name[: MAX_NAME - 1 - len(str(number))]} {number}", number + 1
-        taken.add(chosen)
+        used_names.add(chosen)
         different.append(chosen)
     return tuple(different)
 

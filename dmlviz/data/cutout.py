@@ -86,17 +86,17 @@ def _grab(difference: np.ndarray, labels: np.ndarray, limit: float, distance: np
     opened = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, disk)
     outlines, _ = cv2.findContours(opened, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     height, width = mask.shape
-    found = []
+    candidates = []
     for outline in outlines:
         area = cv2.contourArea(outline)
         if area < LEAST * mask.size:
             continue
         left, top, across, down = cv2.boundingRect(outline)
         off = np.hypot((left + across / 2) / width * 2 - 1, (top + down / 2) / height * 2 - 1)
-        found.append((area * np.exp(-off), outline))
-    found.sort(key=lambda pair: -pair[0])
+        candidates.append((area * np.exp(-off), outline))
+    candidates.sort(key=lambda pair: -pair[0])
     masks = []
-    for _score, outline in found:
+    for _score, outline in candidates:
         filled = np.zeros(mask.shape, np.float32)
         cv2.drawContours(filled, [outline], -1, 1.0, -1)
         masks.append(filled)

@@ -146,16 +146,16 @@ def columns_of_vectors(
             raise _no_camera(name, camera, table.column_names)
         cameras = shared_objects(table.column(camera))
         table = table.drop_columns(camera)
-    found = find_columns(table, name, choice)
-    if not found.vector:
+    roles = find_columns(table, name, choice)
+    if not roles.vector:
         raise UserError(
             f"A table of vectors has columns of numbers; those of {name} are {', '.join(table.column_names[:8])}: "
             "add one column for each dimension."
         )
-    labels = None if found.label is None else shared_objects(table.column(found.label))
-    vectors = read_vectors(table, found.vector, name)
-    others = table.select(found.others)
-    return EmbeddingTable(vectors, labels, cameras, clean_columns(others), (*found.notes(), *dropped_note(others)))
+    labels = None if roles.label is None else shared_objects(table.column(roles.label))
+    vectors = read_vectors(table, roles.vector, name)
+    others = table.select(roles.others)
+    return EmbeddingTable(vectors, labels, cameras, clean_columns(others), (*roles.notes(), *dropped_note(others)))
 
 
 def shared_objects(column: Any) -> np.ndarray:

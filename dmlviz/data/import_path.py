@@ -128,17 +128,17 @@ def import_table(
     """
     if table.num_rows == 0:
         raise UserError(f"A table has a row for each picture or vector; {name} has none: check how it was written.")
-    found = find_columns(table, name, choice)
-    if not found.vector and found.image is not None:
-        notes = [*notes, f"Pictures: {found.image}. Label: {found.label}."]
+    roles = find_columns(table, name, choice)
+    if not roles.vector and roles.image is not None:
+        notes = [*notes, f"Pictures: {roles.image}. Label: {roles.label}."]
         return import_picture_table(
-            table, found, folder, title=title, name=name, side=side, color=color, progress=progress, notes=notes
+            table, roles, folder, title=title, name=name, side=side, color=color, progress=progress, notes=notes
         )
     columns = columns_of_vectors(table, name, choice=choice)
     embeddings = validated(name, columns.vectors, columns.labels, columns.columns, (*notes, *columns.notes))
-    if found.image is None:
+    if roles.image is None:
         return embeddings
-    pictures = read_pictures(table, found.image, folder, name, side, color, progress)
+    pictures = read_pictures(table, roles.image, folder, name, side, color, progress)
     return replace(
         embeddings, images=pictures.at_all_rows(table.num_rows), notes=(*embeddings.notes, *pictures.notes())
     )

@@ -118,8 +118,8 @@ def cars_devkit(folder: Folder) -> Rows:
 
     def read(name: str) -> Any:
         places = (folder / "devkit" / name, folder / name)
-        found = next((place for place in places if exists(place)), None)
-        return None if found is None else loadmat(BytesIO(read_file(found)), squeeze_me=True)
+        path = next((place for place in places if exists(place)), None)
+        return None if path is None else loadmat(BytesIO(read_file(path)), squeeze_me=True)
 
     names = [str(name) for name in read("cars_meta.mat")["class_names"]]
     half, rows = len(names) // 2, []
@@ -127,7 +127,7 @@ def cars_devkit(folder: Folder) -> Rows:
         ("train", ("cars_train_annos.mat",)),
         ("test", ("cars_test_annos_withlabels.mat", "cars_test_annos.mat")),
     ):
-        annotations = next((found for found in map(read, lists) if found is not None), None)
+        annotations = next((annotation for annotation in map(read, lists) if annotation is not None), None)
         inner = f"cars_{part}/cars_{part}"  # as Kaggle packs it
         images = inner if exists(folder / inner) else f"cars_{part}"
         for row in annotations["annotations"] if annotations is not None else ():

@@ -167,11 +167,11 @@ def _without_lines(flat: np.ndarray, noise: float, side: int) -> np.ndarray:
     if lines is None:
         return flat
     rest = flat.copy()
-    taken: list[tuple[float, float]] = []
+    spans: list[tuple[float, float]] = []
     for rho, theta in lines.reshape(-1, 2)[:1500].tolist():
-        near = sum(abs(abs(rho) - abs(r)) < thickest and abs(np.sin(theta - t)) < 0.04 for r, t in taken)
+        near = sum(abs(abs(rho) - abs(r)) < thickest and abs(np.sin(theta - t)) < 0.04 for r, t in spans)
         if near < 3 and _divide_line(rest, rho, theta, thickest, noise):
-            taken.append((rho, theta))
+            spans.append((rho, theta))
     return rest
 
 

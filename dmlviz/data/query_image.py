@@ -222,10 +222,10 @@ def _find_thing(
 ) -> tuple[np.ndarray, tuple[Frame, ...]]:
     """Return a photographed thing as if it lay on black (float32, h × w, 0 to 1); light grounds are inverted."""
     inside = None if frame is None else cover(frame, picture.shape)
-    found = cut_out(np.repeat(picture[..., None], 3, axis=2), inside)
-    if not found.masks:
+    cut = cut_out(np.repeat(picture[..., None], 3, axis=2), inside)
+    if not cut.masks:
         return _find_drawn(picture, framing, frame, steps)
-    ground = found.ground[..., 0]
+    ground = cut.ground[..., 0]
     if np.median(ground) > 127:
         steps.append(PreparationStep("inverted", 255 - picture))
         ink = 1 - picture / np.maximum(ground, 1)
@@ -233,12 +233,12 @@ def _find_thing(
         ink = (picture - ground) / (255 - ground)
     ink = np.clip(ink, 0, 1).astype(np.float32)
     steps.append(PreparationStep("background removed", _as_bytes(ink * 255)))
-    ink = ink * (found.masks[0] if frame is None else np.max(found.masks, axis=0))
+    ink = ink * (cut.masks[0] if frame is None else np.max(cut.masks, axis=0))
     ink[ink < TRIM] = 0
     if not ink.any():
         raise UserError(BLANK_PICTURE)
     steps.append(PreparationStep("cut out", _as_bytes(ink * 255)))
-    return ink, tuple(around_mask(mask > 0.5) for mask in found.masks)
+    return ink, tuple(around_mask(mask > 0.5) for mask in cut.masks)
 
 
 def _find_written(

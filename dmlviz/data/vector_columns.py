@@ -85,8 +85,8 @@ def parse_text_vectors(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
         kind = values.type.value_type if types.is_dictionary(values.type) else values.type
         if not (types.is_string(kind) or types.is_large_string(kind)):
             continue
-        seen = [text for text in values.slice(0, SEEN).to_pylist() if text]
-        if not seen or not all(_LIST.fullmatch(text) for text in seen):
+        samples = [text for text in values.slice(0, SEEN).to_pylist() if text]
+        if not samples or not all(_LIST.fullmatch(text) for text in samples):
             continue
         vectors = [_parsed(text, row, column, name) for row, text in enumerate(values.to_pylist(), start=1)]
         table = table.set_column(number, column, pyarrow.array(vectors, pyarrow.list_(pyarrow.float32())))

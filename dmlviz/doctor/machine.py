@@ -79,18 +79,18 @@ BUSY = "See what keeps the cores busy, for instance with `top`."
 
 def check_training() -> Check:
     """Return whether a training works from queue to result, in a folder that is deleted afterwards."""
-    begun = time.monotonic()
+    start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="dmlviz-doctor-") as folder:
         jobs = JobScheduler(Runs(Path(folder)), slots=1, likely=DATASET)
         try:
-            return _train(jobs, begun)
+            return _train(jobs, start)
         except (OSError, UserError) as error:
             return Check(NAME, "broken", f"No worker could be started: {error}", "See the checks above.")
         finally:
             jobs.close()
 
 
-def _train(jobs: JobScheduler, begun: float) -> Check:
+def _train(jobs: JobScheduler, start: float) -> Check:
     worker = jobs.pool.idle_worker
     assert worker is not None
     if not _wait(lambda: worker.ready.is_set() or not worker.alive):
@@ -105,7 +105,7 @@ def _train(jobs: JobScheduler, begun: float) -> Check:
         return Check(NAME, "broken", f"One step on the digits {status.phase}: {status.reason}", "See the checks above.")
     seconds = time.monotonic() - ready
     return Check(
-        NAME, "ok", f"a worker is ready after {ready - begun:.1f} s, one step on the digits took {seconds:.1f} s"
+        NAME, "ok", f"a worker is ready after {ready - start:.1f} s, one step on the digits took {seconds:.1f} s"
     )
 
 

@@ -85,8 +85,8 @@ def lesson_page(export: LessonExport, pages: Sequence[str], site: str) -> str:
 
 def _task(number: int, task: Task, table: str, export: RunExport, page: str) -> str:
     config = export.run.config
-    shown = "run" if task.view_before_guess else "workbench"
-    frame = FRAME.format(page=page, shown=shown, title=html.escape(task.title))
+    page_kind = "run" if task.view_before_guess else "workbench"
+    frame = FRAME.format(page=page, shown=page_kind, title=html.escape(task.title))
     guesses = [
         GUESS.format(number=number, guess=html.escape(guess), right=' class="right"' if place == task.answer else "")
         for place, guess in enumerate(task.guesses)

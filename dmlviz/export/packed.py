@@ -97,8 +97,8 @@ def _pack_frames(stream: PageStream, parts: _Parts) -> dict[str, dict[str, int]]
 def _last_frame(events: list[RunEvent]) -> str | None:
     """Return the ID of the frame at the end: of the replay, else of the projection."""
     replays = [event for event in events if event["event"] == "replay"]
-    shown = [frame for event in replays or events for frame in frames_of(event)]
-    return shown[-1]["id"] if shown else None
+    frames = [frame for event in replays or events for frame in frames_of(event)]
+    return frames[-1]["id"] if frames else None
 
 
 def _rounded_frame(data: bytes) -> np.ndarray:

@@ -214,10 +214,10 @@ def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[P
 
 def _drop_frames(events: list[RunEvent], budget: int) -> tuple[list[RunEvent], int]:
     """Drop events whose frames exceed the budget; return the rest and the number of dropped events."""
-    drawn = [event for event in events if event["event"] == "snapshot" or event["event"] == "frame"]
-    kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in drawn], budget)}
-    gone = [event for event in drawn if event["frame"]["id"] not in kept]
-    return [event for event in events if event not in gone], len(gone)
+    frame_events = [event for event in events if event["event"] == "snapshot" or event["event"] == "frame"]
+    kept = {frame["id"] for frame in _fit_frame_budget([event["frame"] for event in frame_events], budget)}
+    dropped = [event for event in frame_events if event["frame"]["id"] not in kept]
+    return [event for event in events if event not in dropped], len(dropped)
 
 
 def _fit_frame_budget(frames: list[F], budget: int, each: int = 1) -> list[F]:

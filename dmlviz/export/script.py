@@ -50,9 +50,9 @@ def _resolves_to(kind: type[Config], fields: Mapping[str, Any], id: str) -> bool
 
 def as_python(export: RunExport) -> str:
     """Return a script that retrains the run and computes its map, as `end.embeddings` and `coordinates`."""
-    run, drawn = export.run, export.projection
-    needs_snapshots = drawn is not None and (
-        drawn.config.all_epochs or export.step is not None or _uses_other_epochs(drawn)
+    run, projection = export.run, export.projection
+    needs_snapshots = projection is not None and (
+        projection.config.all_epochs or export.step is not None or _uses_other_epochs(projection)
     )
     if needs_snapshots:  # made from stored snapshots, which a script does not have
         return as_python(RunExport(run)) + f"# The map is made from stored snapshots: {_projection_call(export)}\n"
@@ -62,9 +62,9 @@ def as_python(export: RunExport) -> str:
         "",
         "import torch",
         "",
-        f"from dmlviz import {'ProjectionConfig, ' if drawn else ''}TrainConfig, data, train",
+        f"from dmlviz import {'ProjectionConfig, ' if projection else ''}TrainConfig, data, train",
         "from dmlviz.projection import project"
-        if drawn
+        if projection
         else "from dmlviz.ops.linear_projection import default_projection",
         "",
         f"torch.set_num_threads({_literal(run.info.get('threads', 1))})  # as it was trained",
@@ -78,9 +78,9 @@ def as_python(export: RunExport) -> str:
         "",
         "labels = data.load(config.dataset).test.labels",
     ]
-    if drawn:
-        lines.append(f"view = {_call('ProjectionConfig', minimal_overrides(drawn.config))}")
-        rows = "" if drawn.config.subset is None else "[view.items]"
+    if projection:
+        lines.append(f"view = {_call('ProjectionConfig', minimal_overrides(projection.config))}")
+        rows = "" if projection.config.subset is None else "[view.items]"
         lines.append(f"coordinates = project(end.embeddings{rows}, view, labels=labels{rows}).coordinates")
     else:
         lines.append("coordinates = default_projection(end.embeddings, labels).project(end.embeddings)")

@@ -90,7 +90,7 @@ def write_site(
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise UserError(f"{folder} holds other files, which are not touched: choose a new folder.")
     pages = [RunPage.with_pad(export) for export in runs]
-    shown = {page.name: page for page in [*(RunPage(run) for lesson in lessons for run in lesson.runs), *pages]}
+    pages_by_name = {page.name: page for page in [*(RunPage(run) for lesson in lessons for run in lesson.runs), *pages]}
     lab_pages = {name: lab_page(name, title) for name in dict.fromkeys(labs)}
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
@@ -98,13 +98,13 @@ def write_site(
         new.mkdir(parents=True)
         for name, source in (("script.js", "standalone.js"), ("style.css", "standalone.css")):
             (new / name).write_bytes((BUILT / source).read_bytes())
-        write_images(new / "images", shown.values())
+        write_images(new / "images", pages_by_name.values())
         _write_labs(new, lab_pages)
         _write_lessons(new, lessons, title)
         _write_index(new, pages, lessons, list(lab_pages), title)
         names = [export.lesson.name for export in lessons]
         write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
-        left_out = write_runs(new / "runs", list(shown.values()), title, _page, MAX_BYTES - _size(new))
+        left_out = write_runs(new / "runs", list(pages_by_name.values()), title, _page, MAX_BYTES - _size(new))
         size = _size(new)
         if size > MAX_BYTES:
             raise UserError(
@@ -175,9 +175,9 @@ def _map(export: RunExport) -> str:
 def _scores(export: RunExport) -> str:
     """Return a run's main scores, as in "P@1 0.93 · MAP@R 0.87 on 596 test images"."""
     metrics = export.run.metrics
-    shown = [f"{METRICS[name].title} {metrics[name]:.3f}" for name in CARD_SCORES if name in metrics]
+    scores = [f"{METRICS[name].title} {metrics[name]:.3f}" for name in CARD_SCORES if name in metrics]
     queries = metrics.get("queries", math.nan)
-    return " · ".join(shown) + (f" on {queries:,.0f} test images" if shown and math.isfinite(queries) else "")
+    return " · ".join(scores) + (f" on {queries:,.0f} test images" if scores and math.isfinite(queries) else "")
 
 
 def _size(folder: Path) -> int:
@@ -200,8 +200,8 @@ def _map_picture(coordinates: np.ndarray, labels: np.ndarray, classes: int) -> s
         SVG of 320 × 200; of many points every second, third … is drawn.
     """
     every = -(-len(coordinates) // MAX_POINTS) or 1
-    shown = np.isfinite(coordinates[:, :2]).all(axis=1)
-    points, classes_of = coordinates[shown][::every, :2], labels[shown][::every]
+    finite = np.isfinite(coordinates[:, :2]).all(axis=1)
+    points, classes_of = coordinates[finite][::every, :2], labels[finite][::every]
     low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
     room = np.array([WIDTH - 2 * BORDER, HEIGHT - 2 * BORDER])
     scale = float((room / np.maximum(high - low, 1e-9)).min())

@@ -40,7 +40,7 @@ def curve_beside(x: np.ndarray, y: np.ndarray, name: str, label: str, theme: The
         rest = {"hoverinfo": "skip", "mode": "lines"}
     else:
         ink = {"color": PALETTE[theme][1], "size": 9, "opacity": 0}
-        seen = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 0}}}
-        rest = {"mode": "lines+markers", "marker": ink, **seen} | rest
+        opacity = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 0}}}
+        rest = {"mode": "lines+markers", "marker": ink, **opacity} | rest
     line = {"color": MUTED[theme] if is_baseline else PALETTE[theme][1], "width": 1.5 if is_baseline else 2}
     return go.Scatter(x=x, y=y, name=label, line=line | {"dash": BASELINES.get(name, "solid")}, **rest)

@@ -132,13 +132,13 @@ def columns(measured: Measured) -> _Columns:
     if isinstance(data, curves.RecallAtK):
         return {"k": data.ks, "recall": data.recall}
     if isinstance(data, curves.Roc):
-        drawn = curves.outline(data.false_positives, data.recall)
+        points = curves.outline(data.false_positives, data.recall)
         named = {"distance": data.thresholds, "false_positive_rate": data.false_positives, "recall": data.recall}
-        return {name: values[drawn] for name, values in named.items()}
+        return {name: values[points] for name, values in named.items()}
     if isinstance(data, curves.PrecisionRecall):
-        drawn = curves.outline(data.recall, data.precision)
+        points = curves.outline(data.recall, data.precision)
         named = {"distance": data.thresholds, "recall": data.recall, "precision": data.precision}
-        return {name: values[drawn] for name, values in named.items()}
+        return {name: values[points] for name, values in named.items()}
     if isinstance(data, distance_histograms.DistanceHistogram):
         return {"from": data.edges[:-1], "to": data.edges[1:], "one_class": data.same, "two_classes": data.different}
     if isinstance(data, History):

@@ -100,8 +100,8 @@ def _roc_curve(roc: curves.Roc, log_x: bool) -> dict[str, np.ndarray]:
     if log_x:
         x, y, distance = (values[roc.false_positives > 0] for values in (x, y, distance))
     scaled = 1 + np.log10(x) / np.log10(roc.pairs) if log_x and len(x) and roc.pairs > 1 else x
-    drawn = curves.outline(scaled, y) if len(x) else np.zeros(0, np.int64)
-    return {"x": x[drawn], "y": y[drawn], "distance": distance[drawn]}
+    points = curves.outline(scaled, y) if len(x) else np.zeros(0, np.int64)
+    return {"x": x[points], "y": y[points], "distance": distance[points]}
 
 
 def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
@@ -114,13 +114,13 @@ def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = 
 def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
     """Draw a measured curve, and others beside it."""
     precision, theme = measured.data, theme_of(dark)
-    drawn = curves.outline(precision.recall, precision.precision)
+    points = curves.outline(precision.recall, precision.precision)
     line = curve(
-        precision.recall[drawn],
-        precision.precision[drawn],
+        precision.recall[points],
+        precision.precision[points],
         f"{measured.name}: average precision {precision.average_precision:.4f}",
         theme,
-        customdata=_readable_thresholds(precision.thresholds[drawn]),
+        customdata=_readable_thresholds(precision.thresholds[points]),
         hovertemplate="up to distance %{customdata:.3f}:<br>%{x:.2%} of the pairs of one class are found,<br>"
         "%{y:.2%} of what is found is of one class<extra></extra>",
     )

@@ -96,8 +96,8 @@ class DaskFleet:
             client = self._client
             if client is None or client.status != "running" or self._closing.is_set():
                 return None
-            taken = Counter(self._jobs.values())
-            machine = best_machine(self._machines.values(), taken, order.dataset, only=only)
+            busy = Counter(self._jobs.values())
+            machine = best_machine(self._machines.values(), busy, order.dataset, only=only)
             if machine is None:
                 return None
             address = machine.address
@@ -176,21 +176,21 @@ class DaskFleet:
         try:
             client = self._client
             answer = answer_within(LOOK_TIMEOUT_S, lambda: list_machines(client))
-            found = {machine.address: machine for machine in answer}
+            machines = {machine.address: machine for machine in answer}
         except (OSError, RuntimeError, NoAnswer) as error:
             raise FleetError(why_unreachable(self.address, error)) from None
         for address in [*self._machines]:
-            if address not in found:
+            if address not in machines:
                 log.warning("%s has left the fleet.", self._machines[address].name)
                 self._lose([address], f"{self._machines[address].name} was lost.")
         with self._change:
             for address in self._lost:  # may be in an answer that was on its way
-                found.pop(address, None)
-            new = found.keys() - self._machines.keys()
-            self._machines = found
+                machines.pop(address, None)
+            new = machines.keys() - self._machines.keys()
+            self._machines = machines
         for address in new:
-            if found[address].refused:
-                log.warning("%s is not used. %s", found[address].name, found[address].refused)
+            if machines[address].refused:
+                log.warning("%s is not used. %s", machines[address].name, machines[address].refused)
         if new:
             self._on_room()
 

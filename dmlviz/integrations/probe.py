@@ -210,8 +210,8 @@ class Probe:
             if type(error).__name__ not in self._warned:
                 self._warned.add(type(error).__name__)
                 text = one_line(str(error), 300)
-                told = text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
-                text = f"Something is not recorded, and the training goes on. {told}"
+                message = text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+                text = f"Something is not recorded, and the training goes on. {message}"
                 warnings.warn(text, RecordingWarning, stacklevel=5)
 
 

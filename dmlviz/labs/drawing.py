@@ -40,7 +40,7 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
         ]
     is_category = any(isinstance(row.x, str) for row in own)
     places = sorted({row.x for row in own if not isinstance(row.x, str)})
-    drawn = figure(
+    plot = figure(
         traces,
         spec.title,
         spec.caption,
@@ -54,9 +54,9 @@ def draw(spec: FigureSpec, rows: Sequence[FigureRow], dark: bool = False) -> go.
     if spec.kind == "cells":
         # On two lines where that is possible: on a phone the names would leave no room for the cells.
         names = {"tickvals": list(series), "ticktext": [name.replace(", ", ",<br>") for name in series]}
-        drawn.update_yaxes(autorange="reversed", automargin=True, **names)
-        drawn.update_xaxes(range=[-0.5, len({row.x for row in own}) - 0.5])  # no room for the points beside the cells
-    return drawn
+        plot.update_yaxes(autorange="reversed", automargin=True, **names)
+        plot.update_xaxes(range=[-0.5, len({row.x for row in own}) - 0.5])  # no room for the points beside the cells
+    return plot
 
 
 def _axis(log: bool, is_category: bool, places: Sequence[float] = ()) -> dict[str, Any]:

@@ -51,11 +51,11 @@ def study_progress(study: Study) -> StudyProgress:
     info = study.info
     total, seconds = LABS[info["lab"]].total(info["size"], info["dataset"])
     results = study.results()
-    expected, taken = done_seconds([result for result in results if not result.error])
+    expected, measured = done_seconds([result for result in results if not result.error])
     parts = trials_under_way(study)
-    begun = sum(trial.seconds * share for trial, share, _ in parts)
-    work = sum(result.trial.seconds for result in results) + begun
-    slowness = taken / expected if expected and taken else 1.0
+    partial = sum(trial.seconds * share for trial, share, _ in parts)
+    work = sum(result.trial.seconds for result in results) + partial
+    slowness = measured / expected if expected and measured else 1.0
     parallel = 1 if info["owner"] else info["slots"]
     left = max(0.0, seconds - work) * slowness / parallel
     return StudyProgress(

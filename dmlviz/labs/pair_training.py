@@ -84,7 +84,7 @@ def train_steps(
     """
     optimizer = eager(torch.optim.Adam)(net.parameters(), lr, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [max(1, steps * 2 // 3)])
-    begun = time.process_time()
+    start = time.process_time()
     net.train()
     for step in range(steps):
         loss = step_loss(step)
@@ -99,7 +99,7 @@ def train_steps(
                 raise UserError(f"The loss was not finite any more at step {step}: the training diverged.")
             context.report(share * step / steps)
     net.eval()
-    return time.process_time() - begun
+    return time.process_time() - start
 
 
 def in_chunks(function: Callable[..., Tensor], *inputs: Tensor) -> np.ndarray:

@@ -53,11 +53,11 @@ def run_lab(
         trial = missing[0]
         own = folder / trial.name
         own.mkdir(parents=True, exist_ok=True)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
             values, error = measure(trial, TrialContext(folder=own)), ""
         except UserError as problem:
             values, error = {}, str(problem)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         results.append(TrialResult(trial=trial, values=values, error=error, seconds=seconds, folder=own))
         on_result(results[-1])

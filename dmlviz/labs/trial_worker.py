@@ -33,10 +33,10 @@ def run_trial(folder: Path, *, data_root: Path | None = None, stop: Callable[[],
         writer.progress(TrialProgress(event="progress", share=share, values=values), now=bool(new))
 
     with record.writing() as writer:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         context = TrialContext(folder=folder, data_root=data_root, report=report, stop=stop)
         measured = measurement(order["lab"])(Trial(**order["trial"]), context)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         writer.finished(TrialFinished(event="finished", values=dict(measured), seconds=seconds))
 
 

@@ -210,14 +210,14 @@ def _length(default: float) -> Control:
 def _learned(loss: Loss) -> tuple[Control, ...]:
     """Return sliders for the single numbers that a loss learns, except where a parameter says where they start."""
     known = {parameter.name for parameter in loss.declaration.parameters}
-    found = []
+    controls = []
     for name, values in loss.named_parameters():
         if values.numel() == 1 and name not in known:
             start = float(values.detach())
             title = name.replace("_", " ").capitalize()
             reach = max(_LEARNED_RANGE, 2 * abs(start))
-            found.append(Control(f"learned.{name}", f"{title} (learned)", start, start - reach, start + reach, 0.5))
-    return tuple(found)
+            controls.append(Control(f"learned.{name}", f"{title} (learned)", start, start - reach, start + reach, 0.5))
+    return tuple(controls)
 
 
 def _moves(loss: Loss, scene: Scene, near: bool) -> bool:

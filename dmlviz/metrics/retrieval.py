@@ -168,11 +168,11 @@ def ranks_of_first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:
         keys: The keys of all items (m × n), for rows without a hit among the nearest.
     """
     first: np.ndarray = hits.argmax(axis=1) + 1
-    missed = ~hits.any(axis=1)
-    if missed.any():
-        keys = keys[missed]
+    without_hit = ~hits.any(axis=1)
+    if without_hit.any():
+        keys = keys[without_hit]
         nearest_relevant = np.where(keys & 1, keys, np.iinfo(keys.dtype).max).min(axis=1)
-        first[missed] = np.count_nonzero(keys < nearest_relevant[:, None], axis=1) + 1
+        first[without_hit] = np.count_nonzero(keys < nearest_relevant[:, None], axis=1) + 1
     return first
 
 

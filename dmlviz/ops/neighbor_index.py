@@ -99,11 +99,11 @@ class NeighborIndex:
     def search(self, queries: np.ndarray) -> np.ndarray:
         """Return indices among which are nearly the k nearest points of each query, m × k or more; -1 for none."""
         wide = _candidates(self._index, self._k)
-        found = [
+        blocks = [
             self._index.search(np.asarray(part / self._unit, np.float32) - self._exact.center, wide)[1]
             for part in np.array_split(queries, -(-len(queries) // _BLOCK_ROWS))
         ]
-        return np.concatenate(found)
+        return np.concatenate(blocks)
 
     def _choose_lists(self, rows: np.ndarray, wanted: float) -> None:
         index, limits = self._index, _farthest(self._exact, rows, self._k)
@@ -146,17 +146,17 @@ def _candidates(index: faiss.IndexIVF, k: int) -> int:
 
 def _others(exact: EuclideanSearch, index: faiss.IndexIVF, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return squared distances and indices of nearly the k nearest others of some points, nearest first."""
-    _, found = index.search(exact.points[rows] - exact.center, _candidates(index, k))
-    difference = exact.points[found] - exact.points[rows][:, None]
+    _, neighbors = index.search(exact.points[rows] - exact.center, _candidates(index, k))
+    difference = exact.points[neighbors] - exact.points[rows][:, None]
     squared = np.einsum("nkd,nkd->nk", difference, difference)
-    squared[(found == rows[:, None]) | (found < 0)] = np.inf
+    squared[(neighbors == rows[:, None]) | (neighbors < 0)] = np.inf
     nearest = np.argpartition(squared, k - 1, axis=1)[:, :k]
-    squared, found = np.take_along_axis(squared, nearest, axis=1), np.take_along_axis(found, nearest, axis=1)
+    squared, neighbors = np.take_along_axis(squared, nearest, axis=1), np.take_along_axis(neighbors, nearest, axis=1)
     few = np.flatnonzero(np.isinf(squared).any(axis=1))  # the lists hold fewer points than were asked for
     if len(few):
-        squared[few], found[few] = exact.others(k, rows[few])
-    order = np.lexsort((found, squared))
-    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(found, order, axis=1)
+        squared[few], neighbors[few] = exact.others(k, rows[few])
+    order = np.lexsort((neighbors, squared))
+    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(neighbors, order, axis=1)
 
 
 def _farthest(exact: EuclideanSearch, rows: np.ndarray, k: int) -> np.ndarray:

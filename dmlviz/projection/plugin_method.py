@@ -34,8 +34,8 @@ class PluginMethod(Method):
 
         offered = {"dims": config.dims, "seed": config.seed, "labels": request.labels, "report": report}
         offered |= {"start": request.start, "begun": request.begun}
-        taken = inspect.signature(self.function).parameters
-        keywords = {name: value for name, value in offered.items() if name in taken}
+        parameters = inspect.signature(self.function).parameters
+        keywords = {name: value for name, value in offered.items() if name in parameters}
         coordinates = np.asarray(self.function(rows, **keywords, **config.params), np.float32)
         if coordinates.shape != (len(rows), config.dims) or not np.isfinite(coordinates).all():
             raise UserError(

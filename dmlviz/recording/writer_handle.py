@@ -7,7 +7,6 @@ import queue
 import subprocess
 import sys
 import threading
-from dataclasses import asdict
 
 import numpy as np
 
@@ -47,7 +46,15 @@ class WriterHandle:
             pipesize=PIPE_BYTES,
             start_new_session=True,  # Ctrl-C is for the training, which then closes the recording
         )
-        self._queue.put((PlanMessage(**asdict(plan) | {"event": "plan", "runs": str(plan.runs)}), labels))
+        described = PlanMessage(
+            event="plan",
+            runs=str(plan.runs),
+            title=plan.title,
+            recording=plan.recording,
+            dataset=plan.dataset,
+            steps=plan.steps,
+        )
+        self._queue.put((described, labels))
         self._threads = [
             threading.Thread(target=target, name="recording", daemon=True) for target in (self._feed, self._listen)
         ]

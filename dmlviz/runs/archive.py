@@ -299,8 +299,8 @@ def _check_columns(run: Run) -> None:
         if pyarrow.types.is_dictionary(column.type):
             values = pyarrow.chunked_array([chunk.dictionary for chunk in column.chunks] or [[]])
         if pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type):
-            found = values.filter(compute.match_substring_regex(values, _UNFIT_IN_COLUMNS))
-            _check_texts(path, found.slice(0, 1).to_pylist())
+            unfit = values.filter(compute.match_substring_regex(values, _UNFIT_IN_COLUMNS))
+            _check_texts(path, unfit.slice(0, 1).to_pylist())
 
 
 _UNFIT_IN_COLUMNS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]"

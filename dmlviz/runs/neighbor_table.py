@@ -113,9 +113,9 @@ def map_recall(indices: np.ndarray, positions: np.ndarray) -> np.ndarray:
     from scipy.spatial import KDTree
 
     k = indices.shape[1]
-    found = KDTree(positions).query(positions, k + 1)[1]
-    is_self = found == np.arange(len(found))[:, None]
+    neighbors = KDTree(positions).query(positions, k + 1)[1]
+    is_self = neighbors == np.arange(len(neighbors))[:, None]
     is_self[~is_self.any(axis=1), -1] = True  # among more than k at one place the point itself may be missing
-    near = found[~is_self].reshape(len(found), k)
+    near = neighbors[~is_self].reshape(len(neighbors), k)
     shares: np.ndarray = (indices[:, :, None] == near[:, None, :]).any(axis=2).mean(axis=1).astype(np.float32)
     return shares

@@ -92,9 +92,9 @@ class Ownership:
 
     def visible_entry(self, item: str, person: str) -> Entry | None:
         """Return the entry through which a person sees it: their own, else one on the shelf, else one by link."""
-        seen = [entry for entry in self.entries(item) if _sees(entry, person)]
+        visible = [entry for entry in self.entries(item) if _sees(entry, person)]
         order = {"shelf": 1, "link": 2, "private": 3}
-        return min(seen, key=lambda entry: 0 if entry.holder == person else order[entry.visibility], default=None)
+        return min(visible, key=lambda entry: 0 if entry.holder == person else order[entry.visibility], default=None)
 
     def items(self) -> Iterator[str]:
         """Yield each item that has a file, deleted entries included."""

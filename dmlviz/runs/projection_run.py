@@ -230,6 +230,6 @@ def projected_embeddings(run: Run, config: ProjectionConfig, step: int | None) -
     if config.items is None:
         return embeddings, labels
     tracked = run.tracked_indices
-    shown = np.arange(len(labels)) if step is None or tracked is None else tracked
-    rows = np.isin(shown, projected_items(run, config.replace(step=step, all_epochs=False)))
+    items = np.arange(len(labels)) if step is None or tracked is None else tracked
+    rows = np.isin(items, projected_items(run, config.replace(step=step, all_epochs=False)))
     return embeddings[rows], labels[rows]

@@ -64,7 +64,7 @@ class SearchService:
             raise UserError(f"{run.title} has no net to search with: choose a finished run that was trained here.")
         if token is not None and (len(token) < MIN_TOKEN_LENGTH or not _TOKEN.fullmatch(token)):
             raise UserError(
-                f"A token has at least {MIN_TOKEN_LENGTH} letters (a–z), digits or . _ ~ -, so that it is hard to guess; "
+                f"A token has at least {MIN_TOKEN_LENGTH} letters (a–z), digits or . _ ~ -, so as to be hard to guess; "
                 f"got {len(token)} characters. Leave it out to have one made."
             )
         load_for_pictures(run)

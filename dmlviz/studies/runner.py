@@ -143,7 +143,7 @@ class _Sitting(threading.Thread):
 
     def run(self) -> None:
         """Hand out trials until there are no more, or an end is asked for."""
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             state, reason = self._work(), ""
         except Exception as error:
@@ -152,7 +152,7 @@ class _Sitting(threading.Thread):
             state, reason = "failed", error_message(error)
         try:
             with contextlib.suppress(OSError, UserError):  # its folder may be gone
-                seconds = self._info["seconds"] + time.monotonic() - begun
+                seconds = self._info["seconds"] + time.monotonic() - start
                 self.study.update(seconds=round(seconds, 3))
                 if state == "finished":
                     self.study.finish()

@@ -68,8 +68,8 @@ class _Progress:
 
     def __call__(self, done: int, of: int) -> None:
         stopped, now = self._stop(), time.monotonic()
-        begun, before = self._begun = self._begun or (now, done)
-        left = None if done == before else (of - done) * (now - begun) / (done - before)
+        start, before = self._begun = self._begun or (now, done)
+        left = None if done == before else (of - done) * (now - start) / (done - before)
         self._writer.progress(
             FeaturesProgress(event="progress", done=done, of=of, left=left), now=stopped or done == of
         )

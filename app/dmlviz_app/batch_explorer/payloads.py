@@ -189,8 +189,8 @@ def _weights_match(comparing_loss: ComparingLoss, batch: BatchRecord, config: Tr
 
 
 def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
-    shown = batch.images.tobytes() if batch.pixels is None else batch.pixels.tobytes()
-    name = hashlib.sha256(shown).hexdigest()[:16]
+    pixels = batch.images.tobytes() if batch.pixels is None else batch.pixels.tobytes()
+    name = hashlib.sha256(pixels).hexdigest()[:16]
     return cache / f"{run.config.dataset}-batches" / f"{name}.png"
 
 

@@ -83,7 +83,7 @@ def classroom_event(rooms: Classrooms, code: str, person: str) -> ClassroomEvent
     if not rooms.is_open(room) or not (teacher or person in room.present):
         return None
     task = _current_task(room)
-    shown = room.task_key in room.revealed
+    is_revealed = room.task_key in room.revealed
     guesses = [guess for member in room.present.values() if (guess := _guess(room, member)) is not None]
     counts = None if task is None else [guesses.count(number) for number in range(1, len(task.guesses) + 1)]
     mine = None if teacher else room.present[person]
@@ -99,11 +99,11 @@ def classroom_event(rooms: Classrooms, code: str, person: str) -> ClassroomEvent
         "lead": _lead(room) if room.leading and not teacher else None,
         "turn": room.turn,
         "task": None if task is None else _task(room, task),
-        "revealed": shown,
+        "revealed": is_revealed,
         "guessed": len(guesses),
         "mine": None if mine is None else _guess(room, mine),
-        "counts": counts if teacher or shown else None,
-        "answer": task.answer + 1 if task is not None and (teacher or shown) else None,
+        "counts": counts if teacher or is_revealed else None,
+        "answer": task.answer + 1 if task is not None and (teacher or is_revealed) else None,
         "students": _students(rooms, room) if teacher else None,
     }
 
@@ -240,12 +240,12 @@ def _handed_in(room: Classroom, key: str, member: Member) -> HandedInTask:
         task = known_task(lesson, int(number))
     except UserError:
         return entry
-    shown = key in room.revealed
+    is_revealed = key in room.revealed
     entry["title"], entry["question"] = task.title, task.question
     if guess.number <= len(task.guesses):
         entry["guess"] = task.guesses[guess.number - 1]
-    entry["answer"] = task.guesses[task.answer] if shown else None
-    entry["correct"] = guess.number - 1 == task.answer if shown else None
+    entry["answer"] = task.guesses[task.answer] if is_revealed else None
+    entry["correct"] = guess.number - 1 == task.answer if is_revealed else None
     return entry
 
 

@@ -94,8 +94,8 @@ async def _blocks(services: Services, room: Classroom) -> AsyncIterator[str]:
 async def place(request: Request) -> Response:
     """Store the place of a person's page; a teacher who leads takes the others along."""
     services, room = _room(request)
-    told = await _body(request, _PLACE)
-    now = Place(page=told.page, query=told.query, step=told.step)
+    place = await _body(request, _PLACE)
+    now = Place(page=place.page, query=place.query, step=place.step)
     await asyncio.to_thread(_move, services, room, now)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 

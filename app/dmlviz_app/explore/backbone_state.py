@@ -57,9 +57,9 @@ def takes_backbone(dataset: str) -> bool:
 
 def sources(services: Services, backbone: str) -> list[Source]:
     """Return the sources from which this person may take weights; a path only on a server for one person."""
-    found: list[Source] = ["kept"] if known_weights(services, backbone) else []
+    sources: list[Source] = ["kept"] if known_weights(services, backbone) else []
     by_path: list[Source] = ["path"] if services.person.may(Action.READ_FILES) else []
-    return [*found, "download", "upload", *by_path]
+    return [*sources, "download", "upload", *by_path]
 
 
 def known_weights(services: Services, backbone: str) -> dict[str, str]:
@@ -159,17 +159,17 @@ def take_finished(ui: TrainingDraft, services: Services, pictures: str | None, t
     Returns:
         A word for this computation; `taken` where there is no other.
     """
-    found = services.features.take(services.person, pictures)
-    if found is None or found[1] == taken:
+    result = services.features.take(services.person, pictures)
+    if result is None or result[1] == taken:
         return taken
-    ui.set("dataset", found[0])
-    return found[1]
+    ui.set("dataset", result[0])
+    return result[1]
 
 
 def put_aside(services: Services) -> str:
     """Keep the data set of a computation that has finished, not selected; return its word, as `take_finished` does."""
-    found = services.features.take(services.person)
-    return "" if found is None else found[1]
+    result = services.features.take(services.person)
+    return "" if result is None else result[1]
 
 
 def reusable_upload(services: Services, backbone: str) -> Path | None:

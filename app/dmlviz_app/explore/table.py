@@ -178,9 +178,9 @@ def _rows_key(run: str, rows: np.ndarray) -> str:
 
 
 def _rows_on_page(run: str, table: "pyarrow.Table", rows: np.ndarray) -> None:
-    shown = rows[:MOST_ROWS]
+    page_rows = rows[:MOST_ROWS]
     st.dataframe(
-        table.take(shown).to_pandas().set_index(shown.astype(np.int64)),
+        table.take(page_rows).to_pandas().set_index(page_rows.astype(np.int64)),
         key=_rows_key(run, rows),
         height=HEIGHT,
         on_select="rerun",
@@ -191,8 +191,8 @@ def _rows_on_page(run: str, table: "pyarrow.Table", rows: np.ndarray) -> None:
 def _picked(run: str, rows: np.ndarray) -> np.ndarray:
     """Return the rows that are picked in the list."""
     event = st.session_state.get(_rows_key(run, rows))
-    shown = rows[:MOST_ROWS]
-    return shown[[] if event is None else [row for row in event.selection.rows if row < len(shown)]]
+    page_rows = rows[:MOST_ROWS]
+    return page_rows[[] if event is None else [row for row in event.selection.rows if row < len(page_rows)]]
 
 
 def _select(run: Run, data: Path) -> None:

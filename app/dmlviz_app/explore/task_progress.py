@@ -52,10 +52,10 @@ def task_progress(ui: UIState, services: Services, dataset: str) -> TaskProgress
     config = task.training(ui.settings.get("dataset", dataset))
     run = _run(config, services)
     over = run is not None and run.state == "finished" and services.jobs.status(run.id).phase == "finished"
-    held = services.classrooms.holds_back(services.person.id, lesson.name, ui.task)
-    shown = services.classrooms.shows(services.person.id, lesson.name, ui.task)
+    is_held = services.classrooms.holds_back(services.person.id, lesson.name, ui.task)
+    is_shown = services.classrooms.shows(services.person.id, lesson.name, ui.task)
     guess = ui.guess or services.classrooms.guess_of(services.person.id, lesson.name, ui.task)
-    return TaskProgress(lesson, ui.task, task, guess, config, run, over, held, shown)
+    return TaskProgress(lesson, ui.task, task, guess, config, run, over, is_held, is_shown)
 
 
 def task_view(task: Task) -> UIState:

@@ -99,12 +99,12 @@ def _map(path: str, ways: int, shots: int, number: int, names: tuple[str, ...]) 
 
     kept = _kept(path)
     episode = episode_map(kept["embeddings"], kept["labels"], ways, shots, QUERIES, number)
-    drawn = draw_episode(
+    plot = draw_episode(
         episode, [names[label] for label in episode.episode.classes], dark=st.context.theme.type == "dark"
     )
-    about = drawn.layout.meta["about"]
-    drawn.update_layout(title=None, margin={"l": 8, "r": 8, "t": 8, "b": 40}, height=HEIGHT)
-    st.plotly_chart(drawn, theme="streamlit", config=PLOTLY_CONFIG, key=f"{KEY}.map", alt=about)
+    about = plot.layout.meta["about"]
+    plot.update_layout(title=None, margin={"l": 8, "r": 8, "t": 8, "b": 40}, height=HEIGHT)
+    st.plotly_chart(plot, theme="streamlit", config=PLOTLY_CONFIG, key=f"{KEY}.map", alt=about)
     st.caption(about)
 
 

@@ -176,9 +176,9 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
         st.caption(f":orange[{escape_markdown(error)}]")
         return
     name, distance = answers.names[0], answers.distances[0]
-    said = f"**{escape_markdown(name)}**" if answers.accepted[0] else "**unknown**"
+    verdict = f"**{escape_markdown(name)}**" if answers.accepted[0] else "**unknown**"
     st.markdown(
-        f"This is {said}: the nearest, {escape_markdown(name)}, is {distance:.2f} away. A classifier of the digits "
+        f"This is {verdict}: the nearest, {escape_markdown(name)}, is {distance:.2f} away. A classifier of the digits "
         f"0 to 6 must say {_closed_answer(run, shelf, embedding)}: it has no place for others."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

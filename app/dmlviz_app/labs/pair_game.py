@@ -110,8 +110,8 @@ class PairGame:
         """Draw as many pairs of one identity as of two, in random order."""
         rng = np.random.default_rng(seed)
         kinds = (np.flatnonzero(same), np.flatnonzero(~same))
-        drawn = np.concatenate([rng.choice(kind, rounds // 2, replace=False) for kind in kinds])
-        return cls(np.asarray(same), rng.permutation(drawn).tolist())
+        pairs = np.concatenate([rng.choice(kind, rounds // 2, replace=False) for kind in kinds])
+        return cls(np.asarray(same), rng.permutation(pairs).tolist())
 
     @property
     def current(self) -> int | None:
@@ -126,7 +126,7 @@ class PairGame:
     @property
     def right(self) -> int:
         """The number of right answers."""
-        return sum(said == self.same[pair] for pair, said in zip(self.order, self.said, strict=False))
+        return sum(answer == self.same[pair] for pair, answer in zip(self.order, self.said, strict=False))
 
     @property
     def operating_point(self) -> tuple[float, float]:

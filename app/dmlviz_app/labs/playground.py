@@ -36,11 +36,11 @@ def places(services: Services, view: LabView) -> None:
             f"The picture is made of the images of {title}, which is not on disk: train on it once to download it."
         )
         return
-    asked = _asked_study(view)  # of the lab patches none kept a net
+    study = _asked_study(view)  # of the lab patches none kept a net
     data = LabPictureProps(
         url=_address(view, view.study, info["dataset"], "picture.json"),
         version=str(len(view.study.results())),
-        ask=_address(view, asked, asked.info["dataset"], "answer.json") if asked is not None else None,
+        ask=_address(view, study, study.info["dataset"], "answer.json") if study is not None else None,
         least=terrapattern.LEAST_COLUMNS,
         most=terrapattern.MOST_COLUMNS,
         cell=terrapattern.CELL,

@@ -82,8 +82,8 @@ async def numbers(request: Request) -> Response:
 async def figure(request: Request) -> Response:
     """Return a figure as a page that needs no network; `?figure=` names it, `?dark=1` is for a dark page."""
     study, lab = _study(request), LABS[request.path_params["lab"]]
-    wanted = request.query_params.get("figure", lab.figures[0].name)
-    spec = next((one for one in lab.figures if one.name == wanted), None)
+    name = request.query_params.get("figure", lab.figures[0].name)
+    spec = next((one for one in lab.figures if one.name == name), None)
     if spec is None:
         raise UserError(f"The figures of {lab.name} are {', '.join(one.name for one in lab.figures)}.")
     dark = request.query_params.get("dark") == "1"
@@ -105,8 +105,8 @@ async def script(request: Request) -> Response:
 async def _question(request: Request) -> dict[str, Any]:
     length = request.headers.get("content-length", "")
     if not length or int(length) > MAX_QUESTION_BYTES:
-        got = f"{int(length):,} bytes" if length else "a body of unknown length"
-        raise UserError(f"A question of a lab has at most {MAX_QUESTION_BYTES:,} bytes; got {got}.")
+        size = f"{int(length):,} bytes" if length else "a body of unknown length"
+        raise UserError(f"A question of a lab has at most {MAX_QUESTION_BYTES:,} bytes; got {size}.")
     try:
         fields = json.loads(await request.body())
     except (ValueError, RecursionError):

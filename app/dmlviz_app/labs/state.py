@@ -131,5 +131,5 @@ def view_rows(view: LabView) -> list[FigureRow]:
 
 def first_figure(lab: Lab, rows: Sequence[FigureRow]) -> str:
     """Return the figure to show where none was chosen: the first that has something to show, else the first."""
-    drawn = {row.figure for row in rows}
-    return next((figure.name for figure in lab.figures if figure.name in drawn), lab.figures[0].name)
+    figures = {row.figure for row in rows}
+    return next((figure.name for figure in lab.figures if figure.name in figures), lab.figures[0].name)

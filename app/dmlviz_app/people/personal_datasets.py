@@ -71,7 +71,7 @@ class PersonalDatasets:
 
     def used(self) -> int:
         """Return the bytes that the data sets of this person take, with the weights that are kept for them."""
-        held = self.owners.held_by(self.person.id)
-        files = {backbone_weights.weights_of(self.folder, name) for name in held}
+        names = self.owners.held_by(self.person.id)
+        files = {backbone_weights.weights_of(self.folder, name) for name in names}
         kept = sum(path.stat().st_size for path in files if path is not None and path.exists())
-        return kept + sum(folder_size(self.folder / FOLDER / name) for name in held)
+        return kept + sum(folder_size(self.folder / FOLDER / name) for name in names)

@@ -112,8 +112,8 @@ class PersonalRuns(OwnRuns):
 
     def used(self) -> int:
         """Return the bytes that the runs of this person take; what several people hold counts for each."""
-        held = [self.folder / run for run in self.owners.held_by(self.person.id)]
-        return sum(run_size(path) for path in held if path.is_dir())
+        folders = [self.folder / run for run in self.owners.held_by(self.person.id)]
+        return sum(run_size(path) for path in folders if path.is_dir())
 
     def share(self, run: str, visibility: Visibility) -> None:
         """Set who else sees a run; raise UserError where the person's role does not allow it."""

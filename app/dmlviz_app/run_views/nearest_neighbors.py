@@ -67,8 +67,8 @@ def table_by_index(run: Run) -> "NeighborTable | None":
             _, errors = process.communicate()
             table = _stored(run.path, _stamp(run, FILE, EMBEDDINGS))
             if table is None:
-                said = (errors.strip().splitlines() or [FAILED])[-1]
-                raise UserError(said if process.returncode == 2 else FAILED)
+                last_line = (errors.strip().splitlines() or [FAILED])[-1]
+                raise UserError(last_line if process.returncode == 2 else FAILED)
             return table
         if process is None and not any(other.poll() is None for other in _processes.values()):
             command = [sys.executable, "-m", "dmlviz.workers.run_measure", "neighbors", str(run.path)]

@@ -63,7 +63,7 @@ async def ask(request: Request) -> Response:
     services = personal(request)
     run = services.runs.get(request.path_params["run"])
     is_question = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-    shown: str | None = None
+    encoded: str | None = None
     try:
         frame = _frame(request.query_params.get("frame"))
         if is_question:
@@ -71,15 +71,15 @@ async def ask(request: Request) -> Response:
         else:
             picture = await _sent(request, run, services)
         if request.query_params.get("picture") == "1":
-            shown = await asyncio.to_thread(encode_picture, picture)
+            encoded = await asyncio.to_thread(encode_picture, picture)
         answer = await ask_worker(_answer, picture, run, services, frame)
     except UserError as error:
         refusal: QueryRefusal = {"error": str(error)}
-        if shown is not None:
-            refusal["picture"] = shown
+        if encoded is not None:
+            refusal["picture"] = encoded
         return JSONResponse(refusal, getattr(error, "status", 422), NO_STORE)
-    if shown is not None:
-        answer["picture"] = shown
+    if encoded is not None:
+        answer["picture"] = encoded
     return JSONResponse(answer, headers=NO_STORE)
 
 
@@ -148,8 +148,8 @@ async def _body(request: Request, limit: int, what: str) -> bytes:
             if size > limit:
                 break
     if size > limit:
-        got = f"{size / MB:.0f} MB" if length.isdecimal() else "more"
-        raise _RefusedError(f"{what} has up to {limit / MB:g} MB; got {got}: send a smaller one.", 413)
+        announced = f"{size / MB:.0f} MB" if length.isdecimal() else "more"
+        raise _RefusedError(f"{what} has up to {limit / MB:g} MB; got {announced}: send a smaller one.", 413)
     return bytes(body)
 
 

@@ -57,26 +57,26 @@ def matching_rows(table: "pyarrow.Table", columns: tuple[Column, ...], wanted: F
     """Return the indices of the rows that a filter finds, in ascending order."""
     from pyarrow import compute
 
-    found = np.ones(table.num_rows, bool)
+    mask = np.ones(table.num_rows, bool)
     if wanted.among is not None:
-        found[:] = False
-        found[wanted.among[wanted.among < table.num_rows]] = True
+        mask[:] = False
+        mask[wanted.among[wanted.among < table.num_rows]] = True
     if wanted.text:
         anywhere = np.zeros(table.num_rows, bool)
         for values in table.columns:
             matches = compute.match_substring(values.cast("string"), wanted.text, ignore_case=True)
             anywhere |= matches.fill_null(False).to_numpy()
-        found &= anywhere
+        mask &= anywhere
     by_name = {column.name: column for column in columns}
     for condition in wanted.conditions:
         column = by_name.get(condition.column)
         if column is not None and column.kind == "number":
             numbers = column_numbers(table, column)
-            found &= (numbers >= np.float32(condition.low)) & (numbers <= np.float32(condition.high))
+            mask &= (numbers >= np.float32(condition.low)) & (numbers <= np.float32(condition.high))
         elif column is not None and condition.values:
             codes = [column.values.index(value) for value in condition.values if value in column.values]
-            found &= np.isin(column_numbers(table, column), codes)
-    return np.flatnonzero(found)
+            mask &= np.isin(column_numbers(table, column), codes)
+    return np.flatnonzero(mask)
 
 
 def sorted_rows(table: "pyarrow.Table", rows: np.ndarray, by: str, descending: bool) -> np.ndarray:

@@ -105,9 +105,11 @@ class AccessTokenMiddleware:
 
     async def answer(self, request: Request) -> Response:
         """Return a form for a page, a sentence for other requests, and a redirect for the right form."""
-        sent = request.method == "POST" and request.headers.get("content-type") == "application/x-www-form-urlencoded"
+        is_form = (
+            request.method == "POST" and request.headers.get("content-type") == "application/x-www-form-urlencoded"
+        )
         refusal = "This is not the token of this server."
-        if sent:
+        if is_form:
             text = await _form_token(request)
             try:
                 if self.is_token(text) or is_class_code(text, request):
@@ -117,7 +119,7 @@ class AccessTokenMiddleware:
         if "text/html" not in request.headers.get("accept", ""):
             sentence = "This server asks for its access token: open the link that it printed when it started."
             return JSONResponse({"error": sentence}, 401, NO_STORE)
-        note = _NOTE.format(refusal=refusal) if sent or PARAMETER in request.query_params else ""
+        note = _NOTE.format(refusal=refusal) if is_form or PARAMETER in request.query_params else ""
         return HTMLResponse(_FORM.format(note=note), 401, NO_STORE)
 
 

@@ -57,13 +57,13 @@ class LogStream:
             self._finish("unknown")
 
     async def _follow(self) -> None:
-        asked = -STATUS_INTERVAL_S
+        last_status = -STATUS_INTERVAL_S
         clock = asyncio.get_running_loop().time
         while self.end is None:
             state = None
-            if clock() - asked >= STATUS_INTERVAL_S:
+            if clock() - last_status >= STATUS_INTERVAL_S:
                 # Asked before the log is read, so that the lines then read include all that was written before the end.
-                state, asked = await asyncio.to_thread(self._state), clock()
+                state, last_status = await asyncio.to_thread(self._state), clock()
             new = self._follower.read_new()
             begun_again = self._follower.restarts != self.restarts
             if begun_again:
@@ -122,17 +122,17 @@ class StreamHub:
         if stream is None or stream.end is not None:
             stream = self._open[log] = LogStream(log, state)
         stream.join()
-        sent, queue, machine, restarts = after + 1, None, None, stream.restarts
+        line_count, queue, machine, restarts = after + 1, None, None, stream.restarts
         try:
             yield "retry: 1000\n\n"
             while True:
                 changed = stream.changed
                 block: list[str] = []
                 if stream.restarts != restarts:
-                    restarts, sent, queue, machine = stream.restarts, 0, None, None
+                    restarts, line_count, queue, machine = stream.restarts, 0, None, None
                     block.append(f"data: {json.dumps(BegunEvent(event='begun'))}\n\n")
-                block += [f"id: {n}\ndata: {line}\n\n" for n, line in enumerate(stream.lines[sent:], sent)]
-                sent = max(sent, len(stream.lines))
+                block += [f"id: {n}\ndata: {line}\n\n" for n, line in enumerate(stream.lines[line_count:], line_count)]
+                line_count = max(line_count, len(stream.lines))
                 if stream.queue is not None and stream.queue != queue:
                     queue = stream.queue
                     block.append(f"data: {json.dumps(queue)}\n\n")
@@ -163,7 +163,7 @@ class StreamHub:
         """
         with changes.listen() as changed:
             yield "retry: 1000\n\n"
-            sent = None
+            last_text = None
             while not self.closing.is_set():
                 changed.clear()
                 event = await asyncio.to_thread(state)
@@ -171,8 +171,8 @@ class StreamHub:
                     yield f"data: {json.dumps(EndEvent(event='end', state='finished'))}\n\n"
                     return
                 text = json.dumps(event)
-                if text != sent:
-                    sent = text
+                if text != last_text:
+                    last_text = text
                     yield f"data: {text}\n\n"
                 if not await self._woken(changed, heartbeat):
                     yield ": still here\n\n"

@@ -174,16 +174,16 @@ class FeatureJobs:
         end = None if record is None else _finished_event(record)
         if record is None or end is None or self._is_busy(record):
             return None
-        taken = record.path / TAKEN
+        marker = record.path / TAKEN
         if pictures is not None and ((order := _readable_order(record)) is None or order["dataset"] != pictures):
             return None
-        if not taken.exists():
+        if not marker.exists():
             self._hold(record)
             for path in record.path.iterdir():
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
-            taken.touch()
-        elif time.time() - taken.stat().st_mtime > TAKEN_FOR_S:
+            marker.touch()
+        elif time.time() - marker.stat().st_mtime > TAKEN_FOR_S:
             shutil.rmtree(record.path, ignore_errors=True)
             return None
         return end["dataset"], str(end["time"])

@@ -41,9 +41,9 @@ class HostNameMiddleware:
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "unknown host name"})
         else:
-            shown = one_line(name) or "no name"
+            host = one_line(name) or "no name"
             sentence = (
-                f"This server does not answer to {shown}: start it with --allowed-host (or DMLVIZ_ALLOWED_HOSTS) and "
+                f"This server does not answer to {host}: start it with --allowed-host (or DMLVIZ_ALLOWED_HOSTS) and "
                 "the name or address by which people reach it."
             )
             await PlainTextResponse(sentence, 400)(scope, receive, send)

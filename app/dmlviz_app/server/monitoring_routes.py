@@ -169,7 +169,7 @@ class RequestMonitorMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun = time.perf_counter()
+        start = time.perf_counter()
         is_noted = False
 
         def note(status: int, headers: Headers) -> None:
@@ -179,7 +179,7 @@ class RequestMonitorMiddleware:
             route = _route(scope, headers)
             REQUESTS.labels(method, route, status).inc()
             if status >= 400:
-                log_failed_request(method, route, status, time.perf_counter() - begun)
+                log_failed_request(method, route, status, time.perf_counter() - start)
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":

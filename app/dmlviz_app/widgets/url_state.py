@@ -77,8 +77,8 @@ def is_browser_key(name: str) -> bool:
 
 def begin_rerun() -> None:
     """Note which address the browser sent. Call it before the page reads or writes one."""
-    query, sent = _query(), st.session_state.get(_ADDRESSES, [])
-    st.session_state[_ADDRESSES] = sent[sent.index(query) :] if query in sent else [query]
+    query, addresses = _query(), st.session_state.get(_ADDRESSES, [])
+    st.session_state[_ADDRESSES] = addresses[addresses.index(query) :] if query in addresses else [query]
 
 
 def note_event() -> None:
@@ -99,8 +99,8 @@ def rerun() -> NoReturn:
 
 def _is_outdated(query: dict[str, str], state: UrlState) -> bool:
     """Return whether the browser sent this address with a click or an event, before it had the one written last."""
-    sent = st.session_state.get(_ADDRESSES, [])
-    is_behind = len(sent) > 1 and query == sent[0]
+    addresses = st.session_state.get(_ADDRESSES, [])
+    is_behind = len(addresses) > 1 and query == addresses[0]
     return is_behind and (state.to_query() != state.last_query or st.session_state.get(_EVENT) == query)
 
 

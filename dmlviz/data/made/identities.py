@@ -59,12 +59,12 @@ def _view(image: np.ndarray, camera: int, rng: np.random.Generator) -> np.ndarra
     matrix = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]) / scale
     middle = (np.array(image.shape) - 1) / 2
     offset = middle - matrix @ (middle + SHIFT * np.array([down, right]))
-    seen = ndimage.affine_transform(image, matrix, offset, order=1)
+    view = ndimage.affine_transform(image, matrix, offset, order=1)
     if (front + 1) / 2 < OCCLUDED:
-        row, column = (int((place + 1) / 2 * (len(seen) - BLOCK + 1)) for place in (top, left))
-        seen[row : row + BLOCK, column : column + BLOCK] = 127 * (level + 1)
+        row, column = (int((place + 1) / 2 * (len(view) - BLOCK + 1)) for place in (top, left))
+        view[row : row + BLOCK, column : column + BLOCK] = 127 * (level + 1)
     if BLUR[camera]:
-        seen = ndimage.gaussian_filter(seen, BLUR[camera], truncate=3)
+        view = ndimage.gaussian_filter(view, BLUR[camera], truncate=3)
     ground = GROUND[camera]
-    shown = ground + CONTRAST[camera] * (1 - ground / 255) * seen
-    return to_bytes(shown + noise(image.shape, NOISE, rng))
+    pixels = ground + CONTRAST[camera] * (1 - ground / 255) * view
+    return to_bytes(pixels + noise(image.shape, NOISE, rng))

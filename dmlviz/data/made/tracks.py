@@ -145,12 +145,12 @@ def _lay_over(canvas: np.ndarray, things: np.ndarray, corners: np.ndarray) -> No
 
 
 def _pictures(videos: Videos, first: int) -> Split:
-    shown = np.arange(0, FRAMES, EVERY)
-    frames = videos.frames[:, shown].reshape(-1, SIDE, SIDE)
-    images = crop(frames, videos.boxes[:, shown].reshape(-1, 3), PICTURE)
+    frame_numbers = np.arange(0, FRAMES, EVERY)
+    frames = videos.frames[:, frame_numbers].reshape(-1, SIDE, SIDE)
+    images = crop(frames, videos.boxes[:, frame_numbers].reshape(-1, 3), PICTURE)
     roles = {
-        "frame": np.tile(np.arange(len(shown)), len(videos)),
-        "thing": np.repeat(videos.labels, len(shown)),
-        "query": np.tile((shown == 0).astype(np.int64), len(videos)),
+        "frame": np.tile(np.arange(len(frame_numbers)), len(videos)),
+        "thing": np.repeat(videos.labels, len(frame_numbers)),
+        "query": np.tile((frame_numbers == 0).astype(np.int64), len(videos)),
     }
-    return Split(images, np.repeat(np.arange(first, first + len(videos)), len(shown)).astype(np.int64), roles)
+    return Split(images, np.repeat(np.arange(first, first + len(videos)), len(frame_numbers)).astype(np.int64), roles)

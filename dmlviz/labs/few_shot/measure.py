@@ -78,10 +78,10 @@ def _interval(values: np.ndarray) -> list[float]:
 
 def _keep_episodes(embeddings: np.ndarray, labels: np.ndarray, rows: np.ndarray, context: TrialContext) -> None:
     """Keep the images of a few episodes, as indices of test images, with the answers."""
-    drawn = list(episodes(labels, 5, 1, SHOWN_QUERIES, SHOWN_EPISODES, EPISODES_SEED))
+    shown_episodes = list(episodes(labels, 5, 1, SHOWN_QUERIES, SHOWN_EPISODES, EPISODES_SEED))
     np.savez_compressed(
         context.folder / "episodes.npz",
-        support=np.stack([rows[episode.support] for episode in drawn]).astype(np.int32),
-        queries=np.stack([rows[episode.queries] for episode in drawn]).astype(np.int32),
-        answers=np.stack([nearest_prototype(embeddings, episode) for episode in drawn]).astype(np.uint8),
+        support=np.stack([rows[episode.support] for episode in shown_episodes]).astype(np.int32),
+        queries=np.stack([rows[episode.queries] for episode in shown_episodes]).astype(np.int32),
+        answers=np.stack([nearest_prototype(embeddings, episode) for episode in shown_episodes]).astype(np.uint8),
     )

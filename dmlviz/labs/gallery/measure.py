@@ -91,9 +91,12 @@ def _keep_answers(embeddings: np.ndarray, test: Split, context: TrialContext) ->
     threshold = answers.threshold_at(FALSE_ALARM_RATE)
     enrolled = np.setdiff1d(np.arange(len(test.labels)), probes)
     alarms = np.flatnonzero(~known & (distances <= threshold))
-    missed = np.flatnonzero(known & right & (distances > threshold))
+    false_rejections = np.flatnonzero(known & right & (distances > threshold))
     chosen = np.concatenate(
-        [alarms[np.argsort(distances[alarms])][:SHOWN], missed[np.argsort(-distances[missed])][:SHOWN]]
+        [
+            alarms[np.argsort(distances[alarms])][:SHOWN],
+            false_rejections[np.argsort(-distances[false_rejections])][:SHOWN],
+        ]
     )
     squared = ((embeddings[probes[chosen]][:, None] - embeddings[enrolled]) ** 2).sum(axis=-1)
     np.savez_compressed(
@@ -119,21 +122,21 @@ def _newcomers(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     examples, queries = (embed(net, split.images, data) for split in (data.train, data.test))
     rng = np.random.default_rng(0)
     is_new = np.isin(data.test.labels, NEWCOMERS)
-    wanted = data.test.labels.astype(str)
+    true_names = data.test.labels.astype(str)
     accuracies: dict[str, list[float]] = {"newcomers": [], "known": []}
     closed = 0.0
     for count in EXAMPLES:
-        right = np.zeros(len(wanted))
+        right = np.zeros(len(true_names))
         for _ in range(DRAWS):
             gallery = Gallery("mean")
             for label in range(len(data.classes)):
                 members = np.flatnonzero(data.train.labels == label)
                 drawn = rng.choice(members, count if label in NEWCOMERS else EXAMPLES_OF_KNOWN, replace=False)
                 gallery.add(str(label), examples[drawn])
-            right += np.array(gallery.ask(queries).names) == wanted
+            right += np.array(gallery.ask(queries).names) == true_names
         accuracies["newcomers"].append(float(right[is_new].mean() / DRAWS))
         accuracies["known"].append(float(right[~is_new].mean() / DRAWS))
         for label in NEWCOMERS:
             gallery.remove(str(label))
-        closed = float(np.mean(np.array(gallery.ask(queries[is_new]).names) == wanted[is_new]))
+        closed = float(np.mean(np.array(gallery.ask(queries[is_new]).names) == true_names[is_new]))
     return {**accuracies, "classifier": closed}

@@ -110,9 +110,9 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 def _answer(results: Sequence[TrialResult]) -> str:
     rows = {row.series: row for row in LAB.rows(results) if row.figure == "newcomers" and row.x == 3}
-    found = [rows.get(f"new digits, gallery of {title}") for title in NEWCOMER_NETS.values()]
-    new = [row for row in found if row is not None]
-    if len(new) < len(found):
+    gallery_rows = [rows.get(f"new digits, gallery of {title}") for title in NEWCOMER_NETS.values()]
+    new = [row for row in gallery_rows if row is not None]
+    if len(new) < len(gallery_rows):
         return "Too many trainings failed to tell."
     named = " and ".join(f"{row.y:.0%} ({title})" for row, title in zip(new, NEWCOMER_NETS.values(), strict=True))
     softmax, metric = new

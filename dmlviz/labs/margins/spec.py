@@ -131,9 +131,9 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 def _answer(results: Sequence[TrialResult]) -> str:
     rows = {(row.figure, row.series.split(",")[0], row.x): row for row in reversed(LAB.rows(results))}
     keys = ("angles", "half of the images"), ("angles", "90 % of the images"), ("gap", "smallest gap")
-    found = [rows.get((*key, margin)) for key in keys for margin in (min(MARGINS), 0.2)]
-    known = [row for row in found if row is not None]
-    if len(known) < len(found):
+    margin_rows = [rows.get((*key, margin)) for key in keys for margin in (min(MARGINS), 0.2)]
+    known = [row for row in margin_rows if row is not None]
+    if len(known) < len(margin_rows):
         return "Too many trainings failed to tell."
     half, wide, gap = ((a, b, caveat(a, b, "{:.0f}°")) for a, b in zip(known[::2], known[1::2], strict=True))
     words = (

@@ -146,9 +146,9 @@ def _click_ms(net: nn.Module, size: int) -> float:
         compare = compare_with(net, places)
         times = []
         for _ in range(5):
-            begun = time.process_time()
+            start = time.process_time()
             compare(patch)
-            times.append(time.process_time() - begun)
+            times.append(time.process_time() - start)
     return round(1000 * float(np.median(times)), 3)
 
 

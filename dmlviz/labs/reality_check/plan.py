@@ -66,15 +66,15 @@ def contestants(size: Size) -> tuple[Contestant, ...]:
 def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
     """Return the trials wanted now: of each loss those that are done and the next of its search, or its final runs."""
     by_name = {result.trial.name: result for result in results}
-    done, wanted = [result.trial for result in results], []
+    done, trials = [result.trial for result in results], []
     for contestant in contestants(size):
         searched = search_results(contestant, results)
         if len(searched) < TRIALS[size]:
-            wanted.append((len(searched), _search_trial(size, dataset, contestant, searched)))
+            trials.append((len(searched), _search_trial(size, dataset, contestant, searched)))
             continue
         settings = best_settings(searched)
         if settings is not None:
-            wanted += [
+            trials += [
                 (TRIALS[size], _trial(size, dataset, f"final-{contestant.key}", contestant, settings, seed, "test"))
                 for seed in range(1, SEEDS[size] + 1)
             ]
@@ -84,14 +84,14 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
     for name, baseline in BASELINES.items():
         settings = best if baseline.tuned else start
         if settings is not None:
-            wanted += [
+            trials += [
                 (
                     TRIALS[size] + 1,
                     _trial(size, dataset, f"paper-{name}", CONTRASTIVE, settings, seed, "test", baseline.changes),
                 )
                 for seed in range(1, baseline.seeds[size] + 1)
             ]
-    missing = [(turn, trial) for turn, trial in wanted if trial.name not in by_name]
+    missing = [(turn, trial) for turn, trial in trials if trial.name not in by_name]
     return done + [trial for _, trial in sorted(missing, key=lambda pair: pair[0])]  # each loss in turn
 
 

@@ -55,12 +55,12 @@ def fold_difference(results: Sequence[TrialResult], one: Contestant, other: Cont
 def ends_of_ranges(results: Sequence[TrialResult], contestant: Contestant) -> list[str]:
     """Return the chosen settings that lie within 5 % of an end of the range that was searched."""
     best = best_settings(search_results(contestant, results)) or {}
-    found = []
+    tied = []
     for dimension in contestant.dimensions:
         if dimension.name in best and not NEAR_END <= _position(dimension, best[dimension.name]) <= 1 - NEAR_END:
             searched = f"{dimension.low:g} to {dimension.high:g}"
-            found.append(f"{contestant.title} {dimension.name} {best[dimension.name]:g} ({searched})")
-    return found
+            tied.append(f"{contestant.title} {dimension.name} {best[dimension.name]:g} ({searched})")
+    return tied
 
 
 def _best_folds(results: Sequence[TrialResult], contestant: Contestant) -> np.ndarray:

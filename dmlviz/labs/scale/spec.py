@@ -119,11 +119,11 @@ def _more_people(scores: Scores, softmax: str, metric: str) -> str:
     falls = _peaks({key: row for key, row in scores.items() if key[0] == softmax}, "identities")
     if not falls:
         return words
-    seen = [STEPS * PLACES // count for count in (few, many)]
+    repetitions = [STEPS * PLACES // count for count in (few, many)]
     return (
         f"{words}{falls}{softmax} learns the weights of an identity only from its own images, and {STEPS} steps of "
-        f"{PLACES} images show each of {few} identities {seen[0]} times, each of {many} only {seen[1]} times. {metric} "
-        "has no such weights: all images of a batch are compared with each other, also those of one identity. "
+        f"{PLACES} images show each of {few} identities {repetitions[0]} times, each of {many} only {repetitions[1]} "
+        f"times. {metric} has no such weights: all images of a batch are compared, also within an identity. "
     )
 
 

@@ -87,14 +87,14 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         seconds = _train(tracker, train, settings, context)
         keep_net(tracker, context.folder)
     tracker.eval()
-    tests, begun, frames = [], time.process_time(), 0
+    tests, start, frames = [], time.process_time(), 0
     things = enlarged(source)[1].select_classes(TEST_CLASSES)
     spent = 0.0
     for distractors in settings["distractors"]:
         videos = make_videos(things, TEST_VIDEOS, np.random.default_rng(distractors), distractors)
-        begun = time.process_time()
+        start = time.process_time()
         boxes = follow(tracker, videos)
-        spent += time.process_time() - begun
+        spent += time.process_time() - start
         frames += videos.frames.shape[0] * (FRAMES - 1)
         overlaps = box_overlap(boxes, videos.boxes)
         tests.append({"distractors": distractors, **summary(overlaps)})

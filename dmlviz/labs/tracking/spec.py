@@ -75,10 +75,10 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 def _answer(results: Sequence[TrialResult]) -> str:
     rows = {row.series: row for row in LAB.rows(results) if row.figure == "overlap" and row.x == USUAL_DISTRACTORS}
-    wanted = [TITLES[name] for name in ("pixels", "trained")]
-    if not set(wanted) <= rows.keys():
+    titles = [TITLES[name] for name in ("pixels", "trained")]
+    if not set(titles) <= rows.keys():
         return "Too many trials failed to tell."
-    pixels, trained = (rows[title] for title in wanted)
+    pixels, trained = (rows[title] for title in titles)
     words = (
         f"With three distractors the mean overlap with the true box is {pixels.y:.2f} by pixel correlation and "
         f"{trained.y:.2f} by the learned similarity{caveat(pixels, trained, '{:.2f}')}, for digits of classes that it "

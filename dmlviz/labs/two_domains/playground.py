@@ -119,9 +119,9 @@ def _gallery(folder: str, stamp: int, dataset: str, data: str, variant: str) -> 
     net = build_towers(settings, source.size)
     fill_with_kept(net, Path(folder))
     photographs, sketches = domains(source.test, source.mean, source.std)
-    embedded, drawn = embed(net.a, photographs, settings), embed(net.b, sketches, settings)
-    projection = LinearProjection.pca(np.concatenate([embedded, drawn]))
-    places = projection.project(np.concatenate([embedded[:SHOWN], drawn[:SHOWN]]))
+    embedded, sketch_embeddings = embed(net.a, photographs, settings), embed(net.b, sketches, settings)
+    projection = LinearProjection.pca(np.concatenate([embedded, sketch_embeddings]))
+    places = projection.project(np.concatenate([embedded[:SHOWN], sketch_embeddings[:SHOWN]]))
     return _Gallery(
         net=net,
         settings=settings,

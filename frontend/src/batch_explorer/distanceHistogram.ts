@@ -192,11 +192,11 @@ export class DistanceHistogram {
       svg("text", { x: width / 2, y: HEIGHT - 3, "text-anchor": "middle" }, DISTANCE_LABELS[shown.measure]),
     );
     this.marks.replaceChildren(...margins(shown, x, y));
-    const here = this.thresholdOf(shown);
-    setAttributes(this.line, { x1: x(here), x2: x(here), y1: 8, y2: y(0) });
-    setAttributes(this.grip, { cx: x(here), cy: 8 });
-    const { accepted, rejected } = rates(shown, here);
-    const value = Number(short(here));
+    const threshold = this.thresholdOf(shown);
+    setAttributes(this.line, { x1: x(threshold), x2: x(threshold), y1: 8, y2: y(0) });
+    setAttributes(this.grip, { cx: x(threshold), cy: 8 });
+    const { accepted, rejected } = rates(shown, threshold);
+    const value = Number(short(threshold));
     setAttributes(this.handle, {
       "aria-valuemin": 0,
       "aria-valuemax": shown.high,

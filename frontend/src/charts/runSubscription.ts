@@ -1,16 +1,16 @@
 // Lets a small component follow a run: all events so far, then each new one, drawn once a frame.
 import { stream, type StreamEvent } from "../lib/eventStream.ts";
 
-/** Redraws on the next animation frame, however often it is asked. */
+/** Redraws on the next animation frame, however often it is called. */
 export function onAnimationFrame(draw: () => void): { (): void; cancel(): void } {
-  let asked = 0;
+  let frame = 0;
   const ask = () => {
-    asked ||= requestAnimationFrame(() => {
-      asked = 0;
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
       draw();
     });
   };
-  return Object.assign(ask, { cancel: () => cancelAnimationFrame(asked) });
+  return Object.assign(ask, { cancel: () => cancelAnimationFrame(frame) });
 }
 
 export interface RunSource {

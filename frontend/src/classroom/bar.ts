@@ -114,9 +114,9 @@ const button = (text: string, click: () => void): HTMLButtonElement => h("button
 const answered = ({ guessed, present }: ClassroomEvent) => `${guessed} of ${present} answered`;
 
 function teacherWords(event: ClassroomEvent): string {
-  const here = `${counted(event.online, "student")} here`;
+  const online = `${counted(event.online, "student")} here`;
   const task = event.task ? ` · ${event.task.title}: ${answered(event)}` : "";
-  return `${here}${task}${event.leading ? " · every page follows yours" : ""}`;
+  return `${online}${task}${event.leading ? " · every page follows yours" : ""}`;
 }
 
 function studentWords(event: ClassroomEvent): string {

@@ -19,24 +19,24 @@ const last = new Map<string, ClassroomEvent>();
 const listeners = new Map<string, Set<Listener>>();
 const LINGER_MS = 3000; // the line is made anew on another page: the stream waits for it
 
-/** Hear how a class stands, now and from now on; returns a cleanup function. */
+/** Call `listener` with the state of a class, now and after each change; returns a cleanup function. */
 export function followClassroom({ code, url }: { code: string; url: string }, listener: Listener): () => void {
-  const heard = listeners.get(code) ?? new Set();
+  const members = listeners.get(code) ?? new Set();
   if (!listeners.has(code)) {
-    listeners.set(code, heard);
+    listeners.set(code, members);
     streams.subscribe(code, (event) => {
       if (event.event === "classroom") last.set(code, event);
-      if (event.event === "classroom") for (const each of [...heard]) each(event);
-      if (event.event === "end") for (const each of [...heard]) each("ended");
+      if (event.event === "classroom") for (const each of [...members]) each(event);
+      if (event.event === "end") for (const each of [...members]) each("ended");
     });
   }
-  heard.add(listener);
+  members.add(listener);
   streams.open({ run: code, events_url: `${url}/events` });
-  const known = last.get(code);
-  if (known) listener(known);
+  const newest = last.get(code);
+  if (newest) listener(newest);
   return () => {
-    heard.delete(listener);
-    setTimeout(() => heard.size || streams.close(code), LINGER_MS);
+    members.delete(listener);
+    setTimeout(() => members.size || streams.close(code), LINGER_MS);
   };
 }
 

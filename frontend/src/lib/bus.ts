@@ -79,9 +79,9 @@ export const bus = {
 
   /** Listen until the returned function is called. */
   on<K extends Name>(name: K, listener: Listener<K>): () => void {
-    const heard = listeners.get(name) ?? new Set();
-    listeners.set(name, heard.add(listener));
-    return () => void heard.delete(listener);
+    const group = listeners.get(name) ?? new Set();
+    listeners.set(name, group.add(listener));
+    return () => void group.delete(listener);
   },
 
   /** The last event, for a component that is mounted later. */

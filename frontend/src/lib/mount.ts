@@ -27,14 +27,14 @@ export function mount<C extends Component>(
   make: (parent: HTMLElement | ShadowRoot) => C,
   update: (component: C) => void,
 ): () => void {
-  let here = mounted.get(parent);
-  if (!here) {
+  let entry = mounted.get(parent);
+  if (!entry) {
     const sheet = h("style", null, shared + style);
     parent.append(sheet);
-    here = { component: make(parent), sheet };
-    mounted.set(parent, here);
+    entry = { component: make(parent), sheet };
+    mounted.set(parent, entry);
   }
-  const { component, sheet } = here;
+  const { component, sheet } = entry;
   update(component as C);
   return whenGone(parent, () => {
     component.destroy();

@@ -11,13 +11,13 @@ export const pinnedNeighbors = (run: string): PinnedNeighbors | null => answers.
 
 /** Answer the pins of the runs that are `shown`; of a run's pins the newest counts. Returns how to stop. */
 export function followPins(store: ViewStore, shown: (run: string) => boolean): () => void {
-  const asked = new Map<string, { item: number | null; under: AbortController }>();
+  const requests = new Map<string, { item: number | null; under: AbortController }>();
 
   const ask = (run: string, item: number | null) => {
     if (!shown(run)) return;
     const under = new AbortController();
-    asked.get(run)?.under.abort();
-    asked.set(run, { item, under });
+    requests.get(run)?.under.abort();
+    requests.set(run, { item, under });
     const publish = (answer: PinnedNeighbors) => {
       if (under.signal.aborted) return;
       answers.set(run, answer);
@@ -30,18 +30,18 @@ export function followPins(store: ViewStore, shown: (run: string) => boolean): (
     );
   };
   const again = ({ run }: { run: string }) => {
-    const item = asked.get(run)?.item ?? null;
+    const item = requests.get(run)?.item ?? null;
     if (item !== null) ask(run, item);
   };
   const offs = [
     bus.on("pinned", ({ run, item }) => ask(run, item)),
     bus.on("embedded", again),
     store.subscribe((change) => {
-      if (change.has("metric")) for (const run of asked.keys()) again({ run });
+      if (change.has("metric")) for (const run of requests.keys()) again({ run });
     }),
   ];
   return () => {
     offs.forEach((off) => off());
-    for (const { under } of asked.values()) under.abort();
+    for (const { under } of requests.values()) under.abort();
   };
 }

@@ -54,10 +54,10 @@ export class ViewLink {
 
   private send(): void {
     const { state } = this.store;
-    const heard: Snapshot = { ...START, ...decodeView(this.props.known, this.props) };
-    if (HEARD.every((name) => String(heard[name]) === String(state[name]))) return;
-    const said = Object.fromEntries(HEARD.map((name) => [name, state[name]])) as unknown as Snapshot;
-    this.tell("snapshot", encodeView({ ...START, ...said }, this.props.dataset));
+    const sent: Snapshot = { ...START, ...decodeView(this.props.known, this.props) };
+    if (HEARD.every((name) => String(sent[name]) === String(state[name]))) return;
+    const changed = Object.fromEntries(HEARD.map((name) => [name, state[name]])) as unknown as Snapshot;
+    this.tell("snapshot", encodeView({ ...START, ...changed }, this.props.dataset));
   }
 
   destroy(): void {

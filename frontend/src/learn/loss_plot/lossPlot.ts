@@ -148,16 +148,16 @@ class LossPlot {
   private paint(): void {
     const { curve } = this;
     if (!curve) return;
-    const here = curve.low + this.probe * (curve.high - curve.low);
-    drawCurve(this.chart, curve, here);
-    this.describe(curve, here);
-    setData(this.root, { ready: "true", loss: this.loss, at: here.toFixed(4) });
+    const value = curve.low + this.probe * (curve.high - curve.low);
+    drawCurve(this.chart, curve, value);
+    this.describe(curve, value);
+    setData(this.root, { ready: "true", loss: this.loss, at: value.toFixed(4) });
   }
 
-  private describe(curve: LossCurve, here: number): void {
+  private describe(curve: LossCurve, value: number): void {
     const { axis, names } = curve;
-    const [near, far] = [curve.near, curve.far].map((side) => readAt(curve, side, here));
-    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${axisValue(axis, here)}`;
+    const [near, far] = [curve.near, curve.far].map((side) => readAt(curve, side, value));
+    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${axisValue(axis, value)}`;
     this.head.replaceChildren(
       h("span", "place", place),
       readingNode(names[0], near, "near"),

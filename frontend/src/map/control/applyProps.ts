@@ -82,8 +82,8 @@ export class PropsReceiver {
     const { store } = this.parts.state;
     const { before } = this;
     if (!items && run === before?.run && view === before.view) return;
-    const asked = store.state.view === null || store.state.view === view; // by this map
-    if (!items && run === before?.run && !asked) store.record();
+    const isOwn = store.state.view === null || store.state.view === view; // by this map
+    if (!items && run === before?.run && !isOwn) store.record();
     store.set({ view });
   }
 

@@ -21,14 +21,14 @@ export function mapRanks(
 ): Map<number, number | null> {
   const dims = place.length;
   const squared = (i: number) => place.reduce((sum, v, axis) => sum + (places[dims * i + axis] - v) ** 2, 0);
-  const asked = items.filter((item) => usable[item]).map((item) => ({ item, far: squared(item), rank: 1 }));
+  const ranked = items.filter((item) => usable[item]).map((item) => ({ item, far: squared(item), rank: 1 }));
   for (let i = 0; i < usable.length; i++) {
     if (!usable[i] || i === itself) continue;
     const far = squared(i);
-    for (const one of asked) if (far < one.far) one.rank++;
+    for (const one of ranked) if (far < one.far) one.rank++;
   }
   const ranks = new Map<number, number | null>(items.map((item) => [item, null]));
-  for (const { item, rank } of asked) ranks.set(item, rank);
+  for (const { item, rank } of ranked) ranks.set(item, rank);
   return ranks;
 }
 

@@ -67,9 +67,9 @@ export class QueryMarker {
 
   /** The scene starts to move from one entry to another (the same one: to it, from wherever the star is). */
   move(a: Moment, b: Moment, t: number): void {
-    const here = this.between(t);
+    const position = this.between(t);
     this.to = placeAt(this.query, b);
-    this.from = a === b ? (here ?? this.to) : placeAt(this.query, a);
+    this.from = a === b ? (position ?? this.to) : placeAt(this.query, a);
     this.even = a !== b;
   }
 

@@ -78,8 +78,8 @@ export class FramePresenter {
       this.pace = 0;
       this.on.change();
     };
-    const here = frames.get(entry.frame);
-    if (here) put(here);
+    const frame = frames.get(entry.frame);
+    if (frame) put(frame);
     else frames.load(entry.frame).then(put).catch(this.on.trouble);
   }
 
@@ -92,8 +92,8 @@ export class FramePresenter {
       this.showPosition();
       return;
     }
-    const here = frames?.get(shown.frame);
-    if (here?.xyz) this.scene.rotated(here);
+    const frame = frames?.get(shown.frame);
+    if (frame?.xyz) this.scene.rotated(frame);
   }
 
   /** Show what lies at the playhead's position. */

@@ -145,10 +145,11 @@ export class Playback extends PlayState {
 
   private start(source: PlaybackSource, last: number): void {
     const { player, presenter } = this;
-    const asked = source.step === null || source.step === undefined ? null : indexOfStep(this.timeline, source.step);
-    player.following = this.open && asked === null;
-    const autoplay = source.autoplay && !this.open && asked === null && last > 0 && !this.still();
-    player.position = asked ?? (autoplay ? 0 : last);
+    const requested =
+      source.step === null || source.step === undefined ? null : indexOfStep(this.timeline, source.step);
+    player.following = this.open && requested === null;
+    const autoplay = source.autoplay && !this.open && requested === null && last > 0 && !this.still();
+    player.position = requested ?? (autoplay ? 0 : last);
     const { entries, frames } = this;
     if (!frames) return;
     if (!autoplay) {

@@ -16,7 +16,7 @@ class RunList {
   private order: RunListOrder = { sort: "newest", search: "", group: "all" };
   /** By run, so that one that is being renamed is left alone. */
   private cards = new Map<string, RunCard>();
-  private told: RunCardProps[] = [];
+  private runs: RunCardProps[] = [];
   private pages: { explore: Query; compare: Query } = { explore: {}, compare: {} };
   private url: string | null = null; // where runs are imported
   private sent = ""; // the order that Python sent last
@@ -87,7 +87,7 @@ class RunList {
     const { cards, sort, search, group, disk, deleted, note, import: url, explore, compare } = props;
     this.host = host;
     this.pages = { explore, compare };
-    this.told = cards;
+    this.runs = cards;
     this.url = url;
     this.import.hidden = !url;
     if (this.sent !== `${sort} ${group} ${search}`) {
@@ -146,21 +146,21 @@ class RunList {
   }
 
   private show(): void {
-    const found = filterAndSort(this.told, this.order);
+    const matches = filterAndSort(this.runs, this.order);
     for (const button of this.sorts)
       button.setAttribute("aria-pressed", String(button.dataset.sort === this.order.sort));
-    const groups = groupsOf(this.told);
+    const groups = groupsOf(this.runs);
     this.groupBar.hidden = !groups.length;
     for (const button of this.groups) {
       button.hidden = !groups.includes(button.dataset.group ?? "");
       button.setAttribute("aria-pressed", String(button.dataset.group === this.order.group));
     }
-    const all = this.told.length;
-    this.count.textContent = `${found.length}${found.length === all ? "" : ` of ${all}`} ${all === 1 ? "run" : "runs"}`;
-    const nodes = found.map((told) => {
-      let card = this.cards.get(told.run);
-      if (!card) this.cards.set(told.run, (card = new RunCard(told, this.theme, this.act)));
-      card.show(told, this.theme);
+    const all = this.runs.length;
+    this.count.textContent = `${matches.length}${matches.length === all ? "" : ` of ${all}`} ${all === 1 ? "run" : "runs"}`;
+    const nodes = matches.map((props) => {
+      let card = this.cards.get(props.run);
+      if (!card) this.cards.set(props.run, (card = new RunCard(props, this.theme, this.act)));
+      card.show(props, this.theme);
       return card.node;
     });
     // Only moved cards are touched, so that a field being edited keeps its focus.
@@ -168,9 +168,9 @@ class RunList {
       if (this.list.children[i] !== node) this.list.insertBefore(node, this.list.children[i] ?? null);
     });
     while (this.list.children.length > nodes.length) this.list.lastChild?.remove();
-    const here = new Set(this.told.map(({ run }) => run));
-    for (const run of this.cards.keys()) if (!here.has(run)) this.cards.delete(run);
-    setData(this.root, { ready: true, shown: found.length });
+    const runs = new Set(this.runs.map(({ run }) => run));
+    for (const run of this.cards.keys()) if (!runs.has(run)) this.cards.delete(run);
+    setData(this.root, { ready: true, shown: matches.length });
   }
 
   destroy(): void {

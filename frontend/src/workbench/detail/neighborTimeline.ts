@@ -24,12 +24,12 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
   return { node, caption: captionOf(history, classes, metric), onStep };
 
   function onStep(step: number | undefined, first = false): void {
-    const here = Math.max(
+    const current = Math.max(
       0,
       history.steps.findLastIndex((known) => known <= (step ?? Infinity)),
     );
-    columns.forEach((one, i) => one.toggleAttribute("data-here", i === here));
-    const one = columns[here];
+    columns.forEach((one, i) => one.toggleAttribute("data-here", i === current));
+    const one = columns[current];
     if (!one) return;
     const [left, right] = [strip.scrollLeft, strip.scrollLeft + strip.clientWidth];
     if (first || one.offsetLeft < left || one.offsetLeft + one.offsetWidth > right) {

@@ -189,11 +189,11 @@ class LossCurve {
     );
     const ground = height - PADDING.bottom;
     setAttributes(this.frames, { d: losses.frames.map((step) => `M${x(step).toFixed(1)} ${ground - 3}v3`).join("") });
-    const here = this.dragged ?? this.step ?? losses.points.at(-1)?.step ?? 0;
-    const at = pointAt(smooth, here);
-    setAttributes(this.mark, { x1: x(here), x2: x(here), y1: PADDING.top - 4, y2: ground });
+    const current = this.dragged ?? this.step ?? losses.points.at(-1)?.step ?? 0;
+    const at = pointAt(smooth, current);
+    setAttributes(this.mark, { x1: x(current), x2: x(current), y1: PADDING.top - 4, y2: ground });
     const inside = at ? Math.min(ground, Math.max(PADDING.top, y(at.loss))) : ground;
-    setAttributes(this.knob, { cx: x(here), cy: inside, visibility: losses.frames.length ? null : "hidden" });
+    setAttributes(this.knob, { cx: x(current), cy: inside, visibility: losses.frames.length ? null : "hidden" });
     const ghost = this.hover !== null && this.dragged === null ? x(this.hover) : null;
     setAttributes(this.ghost, {
       x1: ghost,
@@ -202,13 +202,13 @@ class LossCurve {
       y2: ground,
       visibility: ghost === null ? "hidden" : null,
     });
-    setAttributes(this.chart, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": Math.round(here) });
-    this.drawReadout(this.dragged ?? this.hover ?? here, smooth);
-    this.drawCaption(this.dragged ?? this.hover ?? here);
+    setAttributes(this.chart, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": Math.round(current) });
+    this.drawReadout(this.dragged ?? this.hover ?? current, smooth);
+    this.drawCaption(this.dragged ?? this.hover ?? current);
     setData(this.root, {
       ready: true,
       run: this.run,
-      step: Math.round(here),
+      step: Math.round(current),
       points: losses.points.length,
       held: this.dragged !== null,
     });

@@ -10,7 +10,7 @@ import type { Frame } from "./frameGeometry.ts";
 const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes through
 
 /** A question and its answer. */
-abstract class Asked {
+abstract class AnsweredQuestion {
   answer: QueryAnswer | null = null;
   trouble = ""; // why there is no answer, in a sentence
   changed: () => void = () => {};
@@ -56,7 +56,7 @@ abstract class Asked {
   }
 }
 
-export class DrawingQuestion extends Asked {
+export class DrawingQuestion extends AnsweredQuestion {
   private drawing: Drawing | null = null;
 
   send(source: QuerySource, drawing: Drawing | null): void {
@@ -84,7 +84,7 @@ interface Picture extends FramedPicture {
   small: Blob; // what the server made of it, which travels with the next frame
 }
 
-export class PictureQuestion extends Asked {
+export class PictureQuestion extends AnsweredQuestion {
   picture: Picture | null = null;
   busy = ""; // the name of what is on its way
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -81,9 +81,9 @@ export class ScoreTile {
     const values = [...course.map(({ value }) => value), ...[untrained, pixels].filter(isKnown)];
     const x = scale(first.step, last.step, 1, WIDTH - 1);
     const y = scale(Math.min(...values), Math.max(...values), HEIGHT - 2, 2);
-    const here = x(Math.min(Math.max(step ?? last.step, first.step), last.step));
+    const current = x(Math.min(Math.max(step ?? last.step, first.step), last.step));
     setAttributes(this.line, { d: pathOf(course.map(({ step: at, value }) => [x(at), y(value)])), visibility: null });
-    setAttributes(this.mark, { x1: here, x2: here, visibility: null });
+    setAttributes(this.mark, { x1: current, x2: current, visibility: null });
     for (const [node, mark] of [
       [this.base, untrained],
       [this.pixels, pixels],
@@ -97,7 +97,7 @@ export class ScoreTile {
       ...(isKnown(untrained) ? [`untrained net ${untrained.toFixed(3)}`] : []),
       ...(isKnown(pixels) ? [`raw pixels ${pixels.toFixed(3)}`] : []),
     ];
-    const told = marks.length ? ` On the ${images}: ${marks.join(", ")}.` : "";
-    return `${this.title}.${told}${this.button ? " Click to select the errors." : ""}`;
+    const references = marks.length ? ` On the ${images}: ${marks.join(", ")}.` : "";
+    return `${this.title}.${references}${this.button ? " Click to select the errors." : ""}`;
   }
 }
