@@ -177,7 +177,7 @@ def _with_map(ui: CompareState, side: str, view: RunView, services: Services) ->
         return view
     try:
         if method not in view_titles(view.run):
-            raise UserError(f"{PROJECTIONS[method].title} would only turn the space of {view.run.title}.")
+            raise UserError(f"{PROJECTIONS[method].title} is the map of the training of {view.run.title} already.")
         return with_drawing(view, ProjectionConfig(method=method), services)
     except UserError as error:
         ui.notes.append(str(error))
