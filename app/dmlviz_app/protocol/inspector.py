@@ -96,7 +96,8 @@ class QuerySource(TypedDict):
 class InspectorProps(Nouns, total=False):
     """The fields of a run that the inspector needs; it fetches the neighbors of a pinned image by itself.
 
-    With `example`, an image with its neighbors stands where nothing is pinned; else the words of `placeholder`, unless an exported page gives the answer to a query: `subject` with
+    Where nothing is pinned, an image with its neighbors stands (`example`), or else the words of `placeholder`, unless
+    an exported page gives the answer to a query: `subject` with
     its `near`. With `metrics` a person chooses the distance. `columns` says whether a table knows more of the items.
     `far` is why an answer is not sure, `basis` on which images that rests.
     """

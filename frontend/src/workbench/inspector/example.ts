@@ -60,7 +60,7 @@ export class Example {
 export function whySentence({ subject, neighbors, classes }: WithSubject): string {
   const nameOf = (label: number | null | undefined) => classOf({ classes }, label);
   const wrong = neighbors.flatMap(({ label, distance }, i) =>
-    label === subject.label ? [] : [`number ${i + 1} (${nameOf(label)}, ${distance.toFixed(3)} away)`],
+    label === subject.label ? [] : [`number ${i + 1} (class ${nameOf(label)}, ${distance.toFixed(3)} away)`],
   );
   const nearest = neighbors.find(({ label }) => label === subject.label);
   if (!wrong.length || !nearest) return "";
@@ -69,8 +69,8 @@ export function whySentence({ subject, neighbors, classes }: WithSubject): strin
   const [[winner, most], [, second]] = [...votes].sort(([, a], [, b]) => b - a);
   return (
     `${sentenceCase(listed(wrong))} ${wrong.length > 1 ? "are" : "is"} of another class; the nearest of class ` +
-    `${nameOf(subject.label)} is ${nearest.distance.toFixed(3)} away. A vote of all ${neighbors.length} says ` +
-    `${nameOf(winner)}, by ${most} to ${second}.`
+    `${nameOf(subject.label)} is ${nearest.distance.toFixed(3)} away. A vote of all ${neighbors.length} is for ` +
+    `class ${nameOf(winner)}, by ${most} to ${second}.`
   );
 }
 
