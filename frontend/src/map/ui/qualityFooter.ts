@@ -48,18 +48,23 @@ export function varianceOf(explained: number[] | null | undefined, axes?: number
   return `${shares.join(axes ? ", " : " + ")} of the variance`;
 }
 
-const ADVICE: [below: number, words: string][] = [
-  [0.3, "do not read distances here"],
-  [0.7, "read groups here, not distances"],
-  [Infinity, "near neighbors can be read here"],
-];
+const FEW = 0.3; // shares of neighbors that survive, and a correlation of distances: below FEW a map shows others than the embedding
+const MOST = 0.7;
+const FAITHFUL = 0.9;
 
-/** What a map is good for, before any figure: how many neighbors it keeps, and what may be read. "" if unknown. */
+/** What a map is good for, before any figure: how many neighbors survive, and what may be read. "" if unknown. */
 export function meaningOf(kept: Faithfulness | null): string {
-  const share = kept?.neighbors_kept;
-  if (typeof share !== "number" || !Number.isFinite(share) || !kept?.k) return "";
-  const advice = ADVICE.find(([below]) => share < below)?.[1];
-  return `${(share * kept.k).toFixed(1)} of ${kept.k} neighbors survive: ${advice}.`;
+  const { neighbors_kept: share, k, distance_correlation: correlation } = kept ?? {};
+  if (typeof share !== "number" || !Number.isFinite(share) || !k) return "";
+  const advice =
+    share < FEW
+      ? "do not read distances here"
+      : share < MOST
+        ? "read groups here, not distances"
+        : (correlation ?? 0) < FAITHFUL
+          ? "read who is near, not how far"
+          : "near and far can be read here";
+  return `${(share * k).toFixed(1)} of ${k} neighbors survive: ${advice}.`;
 }
 
 /** The first sentence of a text, and the others. */
