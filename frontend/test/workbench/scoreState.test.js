@@ -4,6 +4,7 @@ import {
   captionAt,
   emptyScores,
   reasonAt,
+  scoreInWords,
   scoresAt,
   shortCaptionAt,
   stepAt,
@@ -31,6 +32,14 @@ test("before the first snapshot there is no score", () => {
   assert.equal(first(readings).value, null);
   assert.equal(first(readings).change, null);
   assert.match(captionAt(readings), /first snapshot/);
+});
+
+test("the first score is said in words, and never as all where one image fails", () => {
+  const words = (value) => scoreInWords(run(started, snapshot(0, value)), null);
+  assert.equal(words(0.936), "94 of 100 images have a nearest neighbor of their own class");
+  assert.match(words(0.9996), /^99.9 of 100/);
+  assert.match(words(1), /^100 of 100/);
+  assert.equal(scoreInWords(run(started), null), "");
 });
 
 test("the newest score is shown until a step is asked for", () => {
