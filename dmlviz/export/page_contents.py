@@ -1,5 +1,6 @@
 """The parts of a run that are kept for display without a server: in the exported page, a notebook, a site."""
 
+import json
 import zlib
 from base64 import b64encode
 from typing import Any, Literal, NotRequired, TypeAlias, TypeVar
@@ -10,6 +11,7 @@ from typing_extensions import TypedDict
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.export.contents import RunExport
+from dmlviz.runs.example_item import example_item
 from dmlviz.runs.neighbor_table import by_index
 from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.point_values import POINT_MEASURES, has_point_values, point_values
@@ -176,8 +178,8 @@ def _tracked(export: RunExport) -> list[int]:
 def _files(export: RunExport) -> dict[str, Packed]:
     """Return files of the server, deflated, by their addresses below that of the run.
 
-    They say by what points can be colored and, for the run's own view, which images fail a score. Those of very many
-    images are left out: they take minutes.
+    They say by what points can be colored and, for the run's own view, which images fail a score and which one is shown
+    first. Those of very many images are left out: they take minutes.
     """
     run, projection = export.run, export.projection
     if by_index(run):
@@ -189,6 +191,8 @@ def _files(export: RunExport) -> dict[str, Packed]:
             content[address] = point_values(run, projection, measure).astype("<f4").tobytes()
     if projection is None and run.metrics:
         content["per_query.bin"] = per_query_bytes(run, None)
+    if projection is None:
+        content["example.json"] = json.dumps({"item": example_item(run)}).encode()
     return {address: zlib.compress(data, 9) for address, data in content.items()}
 
 

@@ -94,10 +94,21 @@ def test_a_deleted_run_is_reported_and_replaced(here, two):
     assert len(ui.notes) == 1
 
 
-def test_the_first_pair_is_a_run_that_learned_and_one_that_fails(here):
+def test_the_first_pair_learned_something_and_never_fails_on_purpose(here):
     pair = resolve_pair(CompareState(), here, None)
+    failure = next(run for run in here.runs.list() if run.info.get("fails"))
     assert not pair.a.run.info.get("fails")
-    assert pair.b.run.info["fails"]
+    assert not pair.b.run.info.get("fails")
+    assert resolve_pair(CompareState(), here, failure.id).b.run.id != failure.id
+    assert resolve_pair(CompareState(a=failure.id), here, None).a.run.id == failure.id  # it was asked for
+
+
+def test_the_first_pair_is_the_run_just_trained_and_the_one_that_is_one_setting_apart(here, two, write):
+    newest = write(here.runs, DIGITS.replace(seed=12, steps=3))
+    pair = resolve_pair(CompareState(), here, two[1].id)
+    assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
+    pair = resolve_pair(CompareState(), here, newest.id)  # which none is so near
+    assert (pair.a.run.id, pair.b.run.id) == (newest.id, two[0].id)
 
 
 def test_the_newest_two_runs_that_can_be_compared_are_the_first_pair(here, two, write):
@@ -182,8 +193,9 @@ def test_the_page_compares_what_two_maps_of_one_run_keep(here, maps):
     assert workbench["compare"]["sides"] == []
 
 
-def test_a_map_that_a_run_cannot_have_is_noted_and_given_up(here, two):
-    ui = CompareState(a=two[0].id, b=two[1].id, view_a="pca")  # of two dimensions, which the run's own map shows whole
+def test_a_map_that_a_run_cannot_have_is_noted_and_given_up(here, two, monkeypatch):
+    monkeypatch.setattr(type(two[0]), "default_view", "pca")  # as of embeddings without classes
+    ui = CompareState(a=two[0].id, b=two[1].id, view_a="pca")
     pair = resolve_pair(ui, here, None)
     assert (pair.a.projection, ui.view_a) == (None, "live")
     assert len(ui.notes) == 1

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 import dmlviz
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
 from dmlviz.data.import_path import import_path
 from dmlviz.jobs.job import Status
@@ -225,7 +226,7 @@ def test_the_page_is_given_the_route_that_answers_queries(here, run):
 
 def test_widgets_follow_the_state(here, run):
     page = Page(run=run.id)
-    page.test.session_state["more"] = True
+    page.ui.more = True
     page.ui.set("steps", 77)
     page.run()
     assert page.number_input(key="set.steps").value == 77
@@ -263,6 +264,42 @@ def test_each_loss_of_a_sum_has_its_own_parameters(here):
 def test_settings_under_more_are_rendered_only_when_open(here, run):
     page = Page(run=run.id)
     assert not [widget for widget in page.test.number_input if widget.key == "set.steps"]
+    assert "Small net, 64 dimensions on a sphere, 600 steps" in page.captions
+    assert Page(run=run.id, more=1).number_input(key="set.steps").value == 600
+
+
+def test_the_form_starts_from_a_recipe_or_a_run_and_says_what_was_changed_since(here, run):
+    page = Page(run=run.id, dataset="digits")
+    recipe = RECIPES["arcface_circle"]
+    page.selectbox(key="start").select(recipe.name)
+    page.run()
+    assert page.ui.config("mnist") == TrainConfig(dataset="digits", **recipe.settings)
+    assert recipe.summary in page.captions
+    assert page.ui.to_query()["from"] == recipe.name
+
+    page.ui.set("steps", 77)
+    page.run()
+    assert "Changed: steps" in page.captions
+    page.button(key="reset").click()
+    page.run()
+    assert page.ui.config("mnist") == TrainConfig(dataset="digits", **recipe.settings)
+
+    page.button(key="use-settings").click()
+    page.run()
+    assert page.ui.config("mnist") == run.config
+    page.ui.set("dataset", "mnist")
+    page.ui.set("seed", 3)
+    page.run()
+    assert "Changed: dataset, seed" in page.captions
+    again = Page(**page.ui.to_query())
+    assert (again.ui.base, again.selectbox(key="start").value) == (run.id, run.id)
+    assert "Changed: dataset, seed" in again.captions
+
+
+def test_a_starting_point_that_is_gone_is_the_default(here, run):
+    page = Page(run=run.id, **{"from": "0" * 16})
+    assert page.selectbox(key="start").value == next(iter(RECIPES))
+    assert "There is no recipe" in Page(**{"from": "quik"}).captions
 
 
 def test_an_internal_error_shows_a_message_without_a_traceback(here, run, monkeypatch, caplog):
@@ -285,7 +322,7 @@ def test_digits_have_images_without_a_download(tmp_path):
 
 
 def test_after_an_interrupted_rerun_widgets_default_to_the_state(here):
-    page = Page(dataset="digits", net="lenet", embedding_dim=16, loss="triplet", **{"loss.margin": "0.35"})
+    page = Page(dataset="digits", net="lenet", embedding_dim=16, loss="triplet", more=1, **{"loss.margin": "0.35"})
     for run in range(2):
         chosen = {box.key: box.options[box.proto.default] for box in page.selectbox if box.key.startswith("set.")}
         assert (chosen["set.net"], chosen["set.embedding_dim"]) == ("LeNet", "16"), f"run {run}"

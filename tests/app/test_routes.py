@@ -122,6 +122,13 @@ def test_neighbors_by_an_index_are_asked_for_again_until_they_are_there(client, 
     (run.path / neighbor_table.FILE).unlink()
 
 
+def test_the_example_is_an_image_of_the_map_and_waits_for_the_end(client, here, run, write):
+    item = client.get(f"/dmlviz/runs/{run.id}/example.json").json()["item"]
+    assert item in run.tracked_indices
+    running = write(here.runs, run.config.replace(seed=77), upto=4)
+    assert client.get(f"/dmlviz/runs/{running.id}/example.json").json() == {"item": None}
+
+
 def test_a_running_run_has_no_nearest_neighbors_yet(client, here, write):
     run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=3)
     answer = client.get(f"/dmlviz/runs/{run.id}/nearest.bin")

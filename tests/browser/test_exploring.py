@@ -110,6 +110,8 @@ def test_a_failing_run_shows_an_alarm_and_applies_its_suggestion(person, server)
     alarm = page.locator(".map .alarm")
     expect(alarm).to_have_attribute("data-alarm", "collapsed")
     expect(alarm).to_contain_text("Embeddings have collapsed")
+    stage = page.locator(".map .stage").bounding_box()
+    assert alarm.bounding_box()["x"] > stage["x"] + stage["width"] / 2, "the alarm covers the middle of the map"
     alarm.get_by_text("a margin of 1").click()
     expect(page).to_have_url(re.compile("loss=contrastive"))
     expect(page.get_by_label("Margin", exact=True)).to_have_value("1")

@@ -76,7 +76,7 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, runs
     expect(page.locator(".map .color-by select")).to_have_value("center")
     page.locator(".loss-curve svg").press("Home")
     page.locator("[data-score=precision_at_1]").click()  # the page knows the images of the end alone, and says so
-    expect(page.locator(".scores .where").first).to_contain_text("This page has no server")
+    expect(page.locator(".scores .about > summary")).to_contain_text("This page has no server")
     alone.close()
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
@@ -136,6 +136,7 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     expect(look).to_contain_text("Columns to color and search by: shop, price, name.", timeout=60_000)
     person.press("Open embeddings")
     person.map_has("points", "60")
+    person.map.locator(".view > summary").click()
     person.map.get_by_label("Color by").select_option("shop")
     person.map_has("color", "column.shop")
     expect(person.map.locator(".class .name")).to_have_text(["Lima", "Oslo"])

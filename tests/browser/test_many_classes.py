@@ -27,9 +27,11 @@ def test_many_classes_can_be_found_pointed_at_selected_and_read(person):
     page.get_by_placeholder("Find a class").fill("")
 
     expect(page.locator(".color-by option", has_text="camera")).to_have_count(1)
+    page.locator(".view > summary").click()
     for markers in ("class", "column.camera"):
         page.locator("[data-tool=markers]").click()
         person.map_has("markers", markers)
+    page.locator(".view > summary").click()
     expect(legend.get_by_role("listitem")).to_have_text(CAMERAS)
 
     last = 6007  # an image of the last class

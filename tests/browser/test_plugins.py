@@ -111,6 +111,7 @@ def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person
     person.open("?loss=triplet&steps=20&sampler=with_replacement&batch_size=32")
     page = person.page
     choose(person, "Data", "Stripes", "dataset=stripes")
+    page.locator("[data-testid=stSidebar]").get_by_text("More", exact=True).click()
     choose(person, "Net", "Linear", "net=linear")
     choose(person, "Miner", "First negative", "miner=first_negative")
     config = json.loads((runs / train(person) / "run.json").read_text())["config"]

@@ -32,7 +32,35 @@ def test_a_new_user_sees_a_run_play_at_once(visit):
     until(lambda: int(person.of_map("frame")) > first, what="the run does not play")
     assert "run=" not in person.page.url
     until(lambda: person.score("precision_at_1") != "–")
-    expect(person.page.locator(".scores p")).to_contain_text("validation images (each vs. the others), after")
+    expect(person.page.locator(".scores .about p")).to_contain_text("validation images (each vs. the others), after")
+
+
+def test_an_example_stands_until_the_first_click_and_what_was_opened_is_found_open(visit):
+    person = visit()
+    person.open()
+    page, inspector = person.page, person.page.locator(".inspector")
+    expect(inspector).not_to_have_attribute("data-example", "")
+    expect(inspector.locator("button.row")).to_have_count(10)
+    expect(inspector.locator("button.row.wrong")).to_have_count(2)
+    assert "?" not in page.url
+    expect(page.locator(".scores .words")).to_contain_text("of 100 images have a nearest neighbor of their own class")
+    expect(page.locator("[data-score=nmi]")).to_be_hidden()
+    expect(page.locator("[data-tool=trails]")).to_be_hidden()
+    for summary in (
+        inspector.get_by_text("Why?"),
+        page.get_by_text("All scores").first,
+        page.locator(".view > summary"),
+    ):
+        summary.click()
+    expect(page).to_have_url(re.compile("open=scores%2Cview%2Cwhy"))
+    page.reload()
+    person.map_has("ready", "true")
+    expect(page.locator("[data-score=nmi]")).to_be_visible()
+    expect(page.locator("[data-tool=trails]")).to_be_visible()
+    expect(inspector.locator(".why p")).to_contain_text("are of another class; the nearest of class")
+    page.get_by_role("button", name=re.compile("^Compare it with number")).click()
+    expect(inspector.locator(".pair")).to_contain_text("threshold")
+    expect(inspector).to_have_attribute("data-example", "")
 
 
 def test_training_moves_the_map_without_a_jump(visit, runs):
@@ -47,8 +75,8 @@ def test_training_moves_the_map_without_a_jump(visit, runs):
     config = Runs(runs).get(run).config
     assert config == TrainConfig(dataset="digits", steps=200, seed=3)
     until(lambda: person.of_map("points") == "596")
-    caption = person.page.locator(".scores p")
-    words = r"On all [\d,]+ test images, after 200 steps; val\.: [\d,]+ images"
+    caption = person.page.locator(".scores .about p")
+    words = r"On all [\d,]+ test images, after 200 steps; validation: [\d,]+ images"
     expect(caption).to_contain_text(re.compile(words))
     expect(person.page.locator('.scores [data-score="precision_at_1"] [data-group="validation"]')).to_be_visible()
     assert float(person.score("precision_at_1")) > 0.9
@@ -316,6 +344,7 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     person.map_has("state", "finished")
     person.map_has("points", "596")
+    expect(person.page.locator(".map .foot > summary")).to_contain_text(re.compile(r"\d of 10 neighbors survive: "))
     expect(person.page.locator(".map .foot")).to_contain_text("trustworthiness")
     expect(person.page.locator(".map .foot")).to_contain_text("on 596 test images")
     expect(person.page).to_have_url(re.compile("view=tsne"))

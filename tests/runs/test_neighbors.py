@@ -9,6 +9,8 @@ import pytest
 from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs import neighbor_table
+from dmlviz.runs.example_item import example_item
+from dmlviz.storage.files import write_array
 
 
 def test_neighbors_leave_the_item_out_and_name_classes(runs, write, labels):
@@ -22,6 +24,22 @@ def test_neighbors_leave_the_item_out_and_name_classes(runs, write, labels):
     assert [neighbor.label for neighbor in found] == labels[expected].tolist()
     np.testing.assert_allclose([neighbor.distance for neighbor in found], far[expected], rtol=1e-4)
     json.dumps([neighbor._asdict() for neighbor in found])
+
+
+def test_the_example_has_two_neighbors_of_another_class_but_not_the_nearest(runs, told, write, labels):
+    run = write(runs)
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=run.embeddings.shape).astype(np.float32)
+    for spread in (0, 0.02, 0.05, 0.1, 0.3, 1):
+        write_array(run.path / "embeddings.npy", run.embeddings + spread * noise)
+        wrong = {
+            item: [neighbor.label != labels[item] for neighbor in run.neighbors(item, 10)]
+            for item in map(int, run.tracked_indices)
+        }
+        offs = {item: abs(sum(marks) - 2) for item, marks in wrong.items() if not marks[0]}
+        best = next((item for item in offs if offs[item] == min(offs.values())), None)
+        assert example_item(run) == best
+    assert example_item(write(runs, events=list(told())[:-1])) is None
 
 
 def test_neighbors_at_a_step_are_among_the_watched(runs, write, labels):

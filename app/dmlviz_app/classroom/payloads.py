@@ -104,6 +104,7 @@ def classroom_event(rooms: Classrooms, code: str, person: str) -> ClassroomEvent
         "mine": None if mine is None else _guess(room, mine),
         "counts": counts if teacher or is_revealed else None,
         "answer": task.answer + 1 if task is not None and (teacher or is_revealed) else None,
+        "ready": sum(_is_ready(room, rooms.places.get(person)) for person in room.present) if teacher else None,
         "students": _students(rooms, room) if teacher else None,
     }
 
@@ -170,6 +171,13 @@ def _students(rooms: Classrooms, room: Classroom) -> list[ClassroomStudent]:
         for person, member in room.members.items()
         if member.removed or not member.gone
     ]
+
+
+def _is_ready(room: Classroom, place: Place | None) -> bool:
+    """Return whether a page shows the task of the class, and the run that answers it has finished."""
+    if place is None or not place.ready or place.page:
+        return False
+    return (place.query.get("lesson"), place.query.get("task", "1")) == (room.lesson, str(room.task))
 
 
 def _where(place: Place | None) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
@@ -101,6 +103,8 @@ async def place(request: Request) -> Response:
 
 
 def _move(services: Services, room: Classroom, now: Place) -> None:
+    with suppress(UserError):  # the run may be gone
+        now = replace(now, ready="run" in now.query and services.runs.get(now.query["run"]).state == "finished")
     if room.leading and room.teacher == services.person.id:
         show_to_class(services.run_owners, room, now)
     services.classrooms.move(room.code, services.person.id, now)

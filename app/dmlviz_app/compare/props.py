@@ -67,7 +67,8 @@ def map_data(run_view: RunView, pair: Pair) -> MapProps:
 
 def _inspector_props(run_view: RunView, hint: str, *, lists_selection: bool) -> InspectorProps:
     data = component_props.inspector_data(run_view)
-    data.update({"metrics": False, "comparable": False, "sheet": lists_selection, "placeholder": hint})
+    data.update({"metrics": False, "comparable": False, "sheet": lists_selection})
+    data.update({"example": False, "placeholder": hint})
     return data
 
 

@@ -20,6 +20,7 @@ from dmlviz_app.run_views import seen_view
 from dmlviz_app.run_views.current_view import RunView, run_images, view_titles, with_projection
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.run_views.training_settings import SETTING_NAMES
 from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES, projection_views
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
@@ -29,7 +30,6 @@ PAGE = "compare"
 KEY = f"page.{PAGE}"
 LINK = "compare"
 _CATALOGS: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
-_LABELS = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
 
@@ -145,7 +145,10 @@ class Pair:
 
 
 def resolve_pair(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
-    """Resolve the pair in the state; fill gaps with `preferred` and the newest runs of one data set."""
+    """Resolve the pair in the state.
+
+    Gaps are filled with `preferred`, or the newest run, and the newest that differs from it in one setting, or in any.
+    """
     runs = services.runs.list()
     if not runs:
         return None
@@ -156,16 +159,17 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
         except RunNotFoundError:
             ui.notes.append("A compared run no longer exists; showing another.")
             setattr(ui, side, None)
+    learned = [run for run in runs if not run.info.get("fails")]  # the others fail on purpose
     if ui.a is None:
-        preferred_runs = [run for run in runs if run.id == preferred]
-        ordered_runs = sorted(runs, key=lambda run: bool(run.info.get("fails")))  # those that fail on purpose last
-        others = [run for run in [*preferred_runs, *ordered_runs] if run.id != ui.b] or runs
-        with_partner = [run for run in others if _partners(run, [run for run in runs if ui.b in (None, run.id)])]
+        first_of = [run for run in learned if run.id == preferred] + learned
+        others = [run for run in first_of if run.id != ui.b] or runs
+        with_partner = [run for run in others if _partners(run, [run for run in learned if ui.b in (None, run.id)])]
         ui.a = (with_partner or others)[0].id
     first = services.runs.get(ui.a)
     if ui.b is None:
-        partners = _partners(first, runs)
-        ui.b = partners[0].id if partners else None
+        partners = _partners(first, learned)
+        relatives = [run for run in partners if len(differences(first.config, run.config)) == 1]
+        ui.b = next((run.id for run in relatives + partners), None)
     a = _with_map(ui, "a", run_view(first, services), services)
     return Pair(a, None if ui.b is None else _with_map(ui, "b", run_view(services.runs.get(ui.b), services), services))
 
@@ -177,7 +181,7 @@ def _with_map(ui: CompareState, side: str, view: RunView, services: Services) ->
         return view
     try:
         if method not in view_titles(view.run):
-            raise UserError(f"{PROJECTIONS[method].title} would only turn the space of {view.run.title}.")
+            raise UserError(f"{PROJECTIONS[method].title} is the map of the training of {view.run.title} already.")
         return with_projection(view, ProjectionConfig(method=method), services)
     except UserError as error:
         ui.notes.append(str(error))
@@ -208,7 +212,11 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
         first, second = getattr(a, name), getattr(b, name)
         if name not in _HIDDEN_SETTINGS and first != second:
             rows.append(
-                (_LABELS.get(name, name.replace("_", " ")), _format_setting(name, first), _format_setting(name, second))
+                (
+                    SETTING_NAMES.get(name, name.replace("_", " ")),
+                    _format_setting(name, first),
+                    _format_setting(name, second),
+                )
             )
     for role in ("loss", "miner"):
         if getattr(a, role) == getattr(b, role):

@@ -47,7 +47,7 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
         remedy = trigger("remedy") or {}
         choices = suggestions(remedy["alarm"], run_view.run.config) if remedy.get("alarm") in SUGGESTIONS else []
         if isinstance(remedy.get("index"), int) and 0 <= remedy["index"] < len(choices):
-            ui.load(run_view.run.config.replace(**choices[remedy["index"]].changes))
+            ui.load(run_view.run.config.replace(**choices[remedy["index"]].changes), run_view.run.id)
 
     def on_subset() -> None:
         subset = trigger("subset")

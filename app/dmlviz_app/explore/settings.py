@@ -9,7 +9,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Visibility
-from dmlviz_app.explore import backbone_dialog, upload_dialog
+from dmlviz_app.explore import backbone_dialog, starting_point, upload_dialog
 from dmlviz_app.people.personal_runs import SHARING
 from dmlviz_app.run_views import training_form
 from dmlviz_app.run_views.current_view import RunView
@@ -38,6 +38,9 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
         ui.settings.pop("dataset", None)
         ui.messages.append("You cannot train on this data set; choose another in Data.")
         config = ui.config(services.datasets.default())
+    if only is None:
+        with st.container(key="next-training"):
+            st.markdown("**Next training**")
     train, stop = st.columns(2)
     with train:
         st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
@@ -50,6 +53,7 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
         default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
         st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
     if only is None:
+        starting_point.starting_point(ui, services, run_view, config)
         training_form.training_form(
             ui,
             config,

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.runs.run import Run
-from dmlviz_app.explore import export
+from dmlviz_app.explore import export, starting_point
 from dmlviz_app.run_views import projection_picker
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.view_state import UIState
@@ -23,8 +23,17 @@ def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         projection_picker.projection_picker(ui, services, run_view)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            export.export_menu(run_view)
             _runs(ui, services, run_view)
+            if starting_point.can_use(run_view.run):
+                st.button(
+                    "Use these settings",
+                    key="use-settings",
+                    type="tertiary",
+                    help="Fills the form with the settings of the shown run.",
+                    on_click=starting_point.use,
+                    args=(ui, services, run_view.run.id),
+                )
+            export.export_menu(run_view)
 
 
 def recorded_run(services: Services) -> Run | None:
@@ -43,7 +52,9 @@ def recording_notice(ui: UIState, services: Services, run_view: RunView) -> None
 
 
 def _runs(ui: UIState, services: Services, run_view: RunView) -> None:
-    menu = st.popover(escape_markdown(run_view.run.title), type="tertiary", key="runs", on_change=note_event)
+    menu = st.popover(
+        f"Shown: {escape_markdown(run_view.run.title)}", type="tertiary", key="runs", on_change=note_event
+    )
     if not menu.open:
         return
     with menu, st.container(key="runs-list", width=POPOVER):

@@ -38,7 +38,10 @@ class ClassroomStudent(TypedDict):
 
 
 class ClassroomEvent(TypedDict):
-    """The state of a class for one person; `counts` and `answer` come to students once the answer is shown."""
+    """The state of a class for one person; `counts` and `answer` come to students once the answer is shown.
+
+    `ready` is on how many pages the run that answers the task has finished; for the teacher only, as `students`.
+    """
 
     event: Literal["classroom"]
     code: str
@@ -56,6 +59,7 @@ class ClassroomEvent(TypedDict):
     mine: int | None
     counts: list[int] | None
     answer: int | None
+    ready: int | None
     students: list[ClassroomStudent] | None
 
 

@@ -96,12 +96,14 @@ class QuerySource(TypedDict):
 class InspectorProps(Nouns, total=False):
     """The fields of a run that the inspector needs; it fetches the neighbors of a pinned image by itself.
 
-    `placeholder` stands where nothing is pinned, unless an exported page gives the answer to a query: `subject` with
+    Where nothing is pinned, an image with its neighbors stands (`example`), or else the words of `placeholder`, unless
+    an exported page gives the answer to a query: `subject` with
     its `near`. With `metrics` a person chooses the distance. `columns` says whether a table knows more of the items.
     `far` is why an answer is not sure, `basis` on which images that rests.
     """
 
     placeholder: str
+    example: bool
     run: str
     classes: dict[str, str]
     sprites: SpriteSheets

@@ -19,10 +19,10 @@ class Space(TypedDict):
 
 
 class PictureInfo(TypedDict):
-    """The kind of picture that the map is."""
+    """The kind of picture that the map is; `note` is what this one must say of itself, before its method's caution."""
 
     method: str
-    taught: NotRequired[str]
+    note: NotRequired[str]
     title: NotRequired[str]
     caution: NotRequired[str]
     axes: NotRequired[list[int]]

@@ -13,7 +13,7 @@ from dmlviz_app.protocol.inspector import InspectorProps, QuerySource
 from dmlviz_app.protocol.maps import ImageProps, Kept, MapProps, PictureInfo, Space, SpaceKind
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.query import SAMPLES
-from dmlviz_app.run_views.view_options import TAUGHT
+from dmlviz_app.run_views.view_options import TAUGHT, TURNED
 
 HINT = "Click a point to see its nearest neighbors in the embedding."
 NO_COLORS = "This data set is in color: upload an image instead."
@@ -86,7 +86,13 @@ def _picture(run_view: RunView) -> PictureInfo:
     method = run.default_view if projection is None else projection.config.declared.name
     picture = PictureInfo(method=method)
     if projection is not None and projection.config.params.get("supervised"):
-        picture["taught"] = TAUGHT
+        picture["note"] = TAUGHT
+    elif (
+        projection is not None
+        and projection.config.declared.linear
+        and run.config.embedding_dim <= projection.config.dims
+    ):
+        picture["note"] = TURNED
     if projection is not None and projection.config.axes:
         picture["axes"] = [*projection.config.axes]
     if projection is None and PROJECTIONS[method].identity:
@@ -100,6 +106,7 @@ def inspector_data(run_view: RunView) -> InspectorProps:
     props = InspectorProps(
         **nouns,
         placeholder=HINT,
+        example=run_view.complete,
         run=run_view.run.id,
         sprites=sprite_props(run_view)["sprites"],
         metrics=True,

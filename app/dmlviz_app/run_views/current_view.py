@@ -145,10 +145,7 @@ def _ready_made(store: Runs, folder: Path, _moment: int) -> Run | None:
 def view_titles(run: Run, *, subset: bool = False) -> dict[str, str]:
     """Return the maps that a run (or a subset of its images) can have, by name, first that of its training."""
     native = run.default_view
-    whole = PROJECTIONS[native].identity  # a linear view of a space that is drawn whole would only turn it
-    views = [
-        name for name in projection_views() if subset or (name != native and not (whole and PROJECTIONS[name].linear))
-    ]
+    views = [name for name in projection_views() if subset or name != native]
     return {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
 
 

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
+from dmlviz.runs.example_item import example_item
 from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id
@@ -47,6 +48,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/baseline.json", baseline),
         Route("/runs/{run}/baseline-curves.json", baselines_measured),
         Route("/runs/{run}/neighbors/{item:int}.json", neighbors),
+        Route("/runs/{run}/example.json", example),
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
         Route("/runs/{run}/thumbnail-{theme}.png", thumbnail),
         Route("/runs/{run}/logits/{item:int}.json", logits),
@@ -124,6 +126,12 @@ async def neighbors(request: Request) -> Response:
     metric = request.query_params.get("metric", "euclidean")
     answer = await asyncio.to_thread(item_neighbors, run, item, metric, personal(request).data)
     return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def example(request: Request) -> Response:
+    """Return the test image that is shown before a person has clicked one; null before the end."""
+    return JSONResponse({"item": await asyncio.to_thread(example_item, _run(request))}, headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)

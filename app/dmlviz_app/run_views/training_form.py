@@ -41,18 +41,22 @@ def training_form(
     form = _Form(ui, config)
     form.data(offered, dataset_note)
     below_data()
-    form.choice("net", "Net", NETS, nets_for(DATASETS[config.dataset]))
-    form.backbone()
-    left, right = st.columns(2)
-    with left:
-        form.pick("embedding_dim", "Dimensions", sorted({*DIMENSIONS, config.embedding_dim}), str)
-    with right:
-        form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP)
     form.loss()
     form.miner()
-    expander = st.expander("More", key=MORE_KEY, on_change=note_event)
-    if expander.open:  # every widget costs each rerun of the page a millisecond, seen or not
+
+    if st.session_state.get(MORE_KEY) != ui.more:
+        st.session_state[MORE_KEY] = ui.more
+
+    def on_more() -> None:
+        note_event()
+        ui.more = st.session_state[MORE_KEY]
+
+    expander = st.expander("More", expanded=ui.more, key=MORE_KEY, on_change=on_more)
+    if not ui.more:
+        st.caption(_further(config))
+    else:  # every widget costs each rerun of the page a millisecond, seen or not
         with expander:
+            form.net()
             form.batches()
             form.views()
             form.unseen()
@@ -115,6 +119,16 @@ class _Form:
         self.choice("dataset", "Data", DATASETS, offered)
         if note:
             st.caption(note)
+
+    def net(self) -> None:
+        """Render the net, what is trained of its backbone, and the space of the embeddings."""
+        self.choice("net", "Net", NETS, nets_for(DATASETS[self.config.dataset]))
+        self.backbone()
+        left, right = st.columns(2)
+        with left:
+            self.pick("embedding_dim", "Dimensions", sorted({*DIMENSIONS, self.config.embedding_dim}), str)
+        with right:
+            self.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP)
 
     def choice(self, name: str, label: str, catalog: Catalog[Any], options: Sequence[str] | None = None) -> None:
         """Render a choice from a catalog, or from `options` of it, with its summary as help."""
@@ -260,6 +274,13 @@ class _Form:
             self.number("weight_decay", "Weight decay", min_value=0.0, max_value=1.0, step=1e-4, format="%g")
         with right:
             self.number("seed", "Seed", min_value=0, max_value=2**31 - 1, step=1)
+
+
+def _further(config: TrainConfig) -> str:
+    """Say in a line what the closed part of the form holds."""
+    space = " on a sphere" if config.normalize else ""
+    labels = "" if config.use_labels else ", no labels"
+    return f"{NETS[config.net].title} net, {config.embedding_dim} dimensions{space}, {config.steps:,} steps{labels}"
 
 
 def _explanation(choice: Spec) -> None:

@@ -16,6 +16,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
+SETTING_NAMES = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}  # where not the field's
 _LOSS: str = TrainConfig.model_fields["loss"].default
 _DIMENSIONS: int = TrainConfig.model_fields["embedding_dim"].default
 _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
@@ -26,12 +27,14 @@ class TrainingDraft:
     """The settings of the next training.
 
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
-    holds the parameters of losses, miners and projections, by role and name ("loss.triplet"). `notes` are the
-    sentences about what could not be done.
+    holds the parameters of losses, miners and projections, by role and name ("loss.triplet"). `base` is what the
+    settings were filled from: a recipe, or the ID of a run; empty for the defaults. `messages` are the sentences about
+    what could not be done.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
+    base: str = ""
     messages: list[str] = field(default_factory=list)
 
     def config(self, dataset: str) -> TrainConfig:
@@ -72,9 +75,27 @@ class TrainingDraft:
         if value == default and name != "dataset":
             self.settings = others
 
-    def load(self, config: TrainConfig) -> None:
-        """Set up the next training as this one."""
+    def changes(self, dataset: str, base: TrainConfig) -> list[str]:
+        """Return what a person set otherwise than `base`: names of fields, "loss.triplet.margin" for a parameter.
+
+        What follows from a loss that was chosen is not named.
+        """
+        before, unset = TrainingDraft(), object()
+        before.load(base)
+        changed = ["dataset"] * (dataset != base.dataset)
+        for name in SETTINGS:
+            if name != "dataset" and self.settings.get(name, unset) != before.settings.get(name, unset):
+                changed.append(name)
+        for role, spec in TrainingDraft.choices(self).items():
+            now, then = self.changed_params(role, spec.name), before.changed_params(role, spec.name)
+            names = [parameter.name for parameter in spec.parameters]
+            changed += [f"{role}.{spec.name}.{name}" for name in names if now.get(name, unset) != then.get(name, unset)]
+        return changed
+
+    def load(self, config: TrainConfig, base: str = "") -> None:
+        """Set up the next training as this one, which is that of `base` or a change of it."""
         self.messages.clear()
+        self.base = base
         roles: dict[str, tuple[Catalog[Any], str, dict[str, Any]]] = {"loss": (LOSSES, config.loss, config.loss_params)}
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)

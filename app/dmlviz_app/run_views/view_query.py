@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.recipes import RECIPES
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
@@ -23,7 +24,7 @@ from dmlviz_app.widgets.url_state import is_browser_key
 if TYPE_CHECKING:
     from dmlviz_app.run_views.view_state import UIState
 
-_RESERVED_KEYS = ("run", "view", "subset", "whole", "beside", "curves", "lesson", "task", "guess")
+_RESERVED_KEYS = ("run", "from", "more", "view", "subset", "whole", "beside", "curves", "lesson", "task", "guess")
 _ROLES = ("loss", "miner", "view")
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
@@ -35,6 +36,8 @@ def encode(state: "UIState") -> dict[str, str]:
     query = dict(state.unknown_query)
     if state.run is not None:
         query["run"] = state.run
+    query |= {"from": state.base} if state.base else {}
+    query |= {"more": "1"} if state.more else {}
     if state.view != LIVE:
         query["view"] = state.view
         query |= {f"map.{name}": _text(value) for name, value in state.projection_overrides.items()}
@@ -59,6 +62,7 @@ def decode(query: Mapping[str, str], state: "UIState") -> None:
     if state.active_task is not None:
         query = settings_from_query(state.active_task[1]) | dict(query)
     _read_view(query, state)
+    _read_base(query, state)
     given = {name: _read_setting(name, query[name]) for name in SETTINGS if name in query}
     refused = [name for name, value in given.items() if _refusal(state, name, value)]
     # Some values go only with one that comes later: few training images need small batches.
@@ -115,6 +119,14 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
         state.curves = query["curves"]
     else:
         _note_unknown(state, "curves", "figure", query, CURVES)
+
+
+def _read_base(query: Mapping[str, str], state: "UIState") -> None:
+    state.more = query.get("more") == "1"
+    if query.get("from") in RECIPES or is_run_id(query.get("from")):
+        state.base = query["from"]
+    else:
+        _note_unknown(state, "from", "recipe", query, {name: recipe.title for name, recipe in RECIPES.items()})
 
 
 def _note_unknown(state: "UIState", key: str, noun: str, query: Mapping[str, str], titles: Mapping[str, str]) -> None:

@@ -40,6 +40,7 @@ class UIState(TrainingDraft):
         projection_overrides: Fields of the projection's config that differ from their defaults.
         beside: Whether the map of the other engine is shown beside the projection's.
         seen: What the browser said last of the pin, the selection and the step.
+        more: Whether the further settings of the form are open.
         curves: The figure in the drawer *Curves*; None while it is closed.
         lesson: Name of the lesson that is open, as a teacher's link asks for it.
         task: Number of its task, from 1.
@@ -56,6 +57,7 @@ class UIState(TrainingDraft):
     projection_overrides: dict[str, Any] = field(default_factory=dict)
     beside: bool = False
     seen: SeenView = field(default_factory=SeenView)
+    more: bool = False
     curves: str | None = None
     lesson: str | None = None
     task: int = 1

@@ -32,7 +32,7 @@ class UrlState(Protocol):
 
 S = TypeVar("S", bound=UrlState)
 
-_BROWSER_KEYS = ("pin", "partner", "select", "isolate", "color", "metric", "step", "hide")  # as in urlCodec.ts
+_BROWSER_KEYS = ("pin", "partner", "select", "isolate", "color", "metric", "step", "hide", "open")  # as in urlCodec.ts
 _BROWSER_PREFIX = "show."
 
 _ADDRESSES = "address.unconfirmed"  # queries: the one that the browser sent last, then those written since

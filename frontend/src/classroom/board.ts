@@ -110,7 +110,7 @@ class Board {
 
   private render(event: ClassroomEvent): void {
     this.event = event;
-    const { task, counts, revealed, answer, guessed, present, online, leading } = event;
+    const { task, counts, ready, revealed, answer, guessed, present, online, leading } = event;
     this.root.classList.toggle("tasking", task !== null);
     this.present.textContent = `${online} here`;
     if (task && counts) {
@@ -126,7 +126,7 @@ class Board {
           "p",
           "foot",
           h("strong", null, `${guessed} of ${present}`),
-          " answered",
+          ` answered; the answer is ready on ${counted(ready ?? 0, "page")}`,
           h("span", "gap"),
           reveal,
           button("No task", () => this.press({ what: "task", lesson: null, task: 1 })),

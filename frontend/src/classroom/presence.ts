@@ -72,6 +72,10 @@ export class Presence {
   constructor(public props: ClassroomBarProps) {
     this.offs = [
       onAddressChange(() => this.report()),
+      bus.on("embedded", () => {
+        this.said = ""; // the run has finished: the server looks again
+        this.report();
+      }),
       bus.on("frame", ({ run, step }) => {
         [this.run, this.step] = [run, step];
         if (this.props.teacher) this.report();

@@ -129,7 +129,7 @@ export class RunPage {
     const { contents, labels, sprites } = this;
     const { run, classes, n } = contents;
     const known = { run, classes: Object.fromEntries(classes.entries()), sprites, among: n };
-    if (!answer) return { ...known, placeholder: trouble || HINT };
+    if (!answer) return { ...known, placeholder: trouble || HINT, example: !trouble };
     const votes = new Map<number, number>();
     for (const [item] of answer.near) votes.set(labels[item], (votes.get(labels[item]) ?? 0) + 1);
     const [label, agreeing] = [...votes].reduce((best, other) => (other[1] > best[1] ? other : best));

@@ -52,6 +52,8 @@ export interface ViewState {
   color: string;
   display: Display;
   metric: Metric;
+  /** The names of what a person has opened: the map's tools, all scores, figures behind a sentence. */
+  open: ReadonlySet<string>;
   camera: Camera | null;
 }
 
@@ -77,6 +79,7 @@ export const START: ViewState = {
   color: "class",
   display: DISPLAY,
   metric: "euclidean",
+  open: new Set(),
   camera: null,
 };
 
@@ -126,6 +129,19 @@ export class ViewStore {
   /** Change how the images are shown. */
   setDisplay(patch: Partial<Display>): void {
     this.set({ display: { ...this.state.display, ...patch } });
+  }
+
+  /** Keep a `<details>` as open as the state says, and the state as a person leaves it. Returns how to stop. */
+  keepOpen(details: HTMLDetailsElement, name: string): () => void {
+    const show = () => (details.open = this.state.open.has(name));
+    show();
+    details.addEventListener("toggle", () => {
+      const open = new Set(this.state.open);
+      if (details.open) open.add(name);
+      else open.delete(name);
+      this.set({ open });
+    });
+    return this.subscribe((change) => void (change.has("open") && show()));
   }
 
   /** Follow the changes until the returned function is called. */

@@ -9,7 +9,7 @@ export type Query = Record<string, string>;
 const FLAGS = ["names", "trails", "contours", "pictures"] as const;
 const NUMBERS = { pin: "pinned", partner: "partner", step: "step" } as const;
 const MASKS = { select: "selected", isolate: "isolated" } as const;
-const KEYS = new Set([...Object.keys(NUMBERS), ...Object.keys(MASKS), "color", "metric", "hide"]);
+const KEYS = new Set([...Object.keys(NUMBERS), ...Object.keys(MASKS), "color", "metric", "hide", "open"]);
 const MAX_CLASSES = 100_000; // that an address may hide
 const REASON = "Selected by a link or a curve. Click an image to pin it.";
 const MAX_NAME = 100; // letters of a column
@@ -31,6 +31,7 @@ export function encodeView(state: ViewState, dataset: string): Query {
     if (state.display[name] !== DISPLAY[name]) query[`show.${name}`] = String(Number(state.display[name]));
   for (const name of ["images", "markers"] as const)
     if (state.display[name] !== DISPLAY[name]) query[`show.${name}`] = state.display[name];
+  if (state.open.size) query.open = [...state.open].sort().join(",");
   if (state.hidden.size) query.hide = `${dataset}.${rangesOf([...state.hidden].sort((a, b) => a - b))}`;
   return query;
 }
@@ -48,6 +49,7 @@ export function decodeView(query: Query, { dataset, n }: Pick<Shown, "dataset" |
   if (state.selected) state.reason = REASON;
   if (query.color && query.color.length <= MAX_NAME) state.color = query.color;
   if (query.metric === "cosine") state.metric = "cosine";
+  if (/^[a-z]{1,12}(,[a-z]{1,12}){0,9}$/.test(query.open ?? "")) state.open = new Set(query.open.split(","));
   const display: Partial<Display> = {};
   for (const name of FLAGS)
     if (/^[01]$/.test(query[`show.${name}`] ?? "")) display[name] = query[`show.${name}`] === "1";

@@ -2,7 +2,7 @@ import "../helpers.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rangeOf } from "../../src/map/ui/colorControl.ts";
-import { qualityFigures, measuredOn, varianceOf } from "../../src/map/ui/qualityFooter.ts";
+import { meaningOf, qualityFigures, measuredOn, splitSentence, varianceOf } from "../../src/map/ui/qualityFooter.ts";
 import { Model } from "../../src/map/data/model.ts";
 import { computePointColors } from "../../src/map/render/pointColors.ts";
 import { emptyTimeline, framesOf, reduceEvent } from "../../src/map/data/timeline.ts";
@@ -21,6 +21,21 @@ test("the figures of a picture are those that were measured, and on how many ima
   assert.equal(measuredOn({ measured: 1000, n: 10000 }, "at step 60"), "on 1,000 of 10,000 test images, at step 60");
   assert.equal(measuredOn({ measured: 596, n: 596 }, ""), "on 596 test images");
   assert.equal(measuredOn({ measured: 500, n: 500 }, "", "point"), "on 500 points");
+});
+
+test("a map begins with what may be read from it", () => {
+  const meaning = (neighbors_kept, distance_correlation) =>
+    meaningOf({ ...kept, neighbors_kept, distance_correlation });
+  assert.equal(meaning(0.07, 0.9), "0.7 of 10 neighbors survive: do not read distances here.");
+  assert.match(meaning(0.5, 0.99), /read groups here, not distances/);
+  assert.match(meaning(0.86, 0.6), /who is near, not how far/);
+  assert.match(meaning(1, 1), /near and far can be read/);
+  assert.equal(meaningOf(null), "");
+  assert.deepEqual(splitSentence("One thing: 0.5 of it. Another one. And more."), [
+    "One thing: 0.5 of it.",
+    "Another one. And more.",
+  ]);
+  assert.deepEqual(splitSentence("Only one."), ["Only one.", ""]);
 });
 
 test("the variance is told by component where one was chosen", () => {

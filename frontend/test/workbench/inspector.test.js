@@ -9,6 +9,7 @@ import {
   selectionReason,
   summaryOf,
 } from "../../src/workbench/inspector/captions.ts";
+import { whySentence } from "../../src/workbench/inspector/example.ts";
 import { marginSentence, probability, shownRows } from "../../src/workbench/inspector/logits.ts";
 import { thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.ts";
 
@@ -28,6 +29,17 @@ test("neighbors of one class are counted, those without labels are not", () => {
 test("a query has no class, so its neighbors vote", () => {
   const query = { subject: {}, neighbors, classes, vote: { label: 1 } };
   assert.equal(summaryOf(query), "2 of 3 neighbors are of class dog");
+});
+
+test("why some neighbors of an example are of another class is said with ranks, distances and the vote", () => {
+  const near = [0.1, 0.2, 0.25, 0.5].map((distance, i) => ({ item: i, label: i === 1 || i === 3 ? 1 : 0, distance }));
+  const data = { subject: { item: 9, label: 0 }, neighbors: [...near, { item: 5, label: 0, distance: 1 }], classes };
+  assert.equal(
+    whySentence(data),
+    "Number 2 (class dog, 0.200 away) and number 4 (class dog, 0.500 away) are of another class; the nearest of class " +
+      "cat is 0.100 away. A vote of all 5 is for class cat, by 3 to 2.",
+  );
+  assert.equal(whySentence({ ...data, neighbors: near.filter(({ label }) => !label) }), "", "nothing to explain");
 });
 
 test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, neighbors: [], classes }), ""));

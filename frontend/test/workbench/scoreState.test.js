@@ -4,6 +4,7 @@ import {
   captionAt,
   emptyScores,
   reasonAt,
+  scoreInWords,
   scoresAt,
   shortCaptionAt,
   stepAt,
@@ -31,6 +32,14 @@ test("before the first snapshot there is no score", () => {
   assert.equal(first(readings).value, null);
   assert.equal(first(readings).change, null);
   assert.match(captionAt(readings), /first snapshot/);
+});
+
+test("the first score is said in words, and never as all where one image fails", () => {
+  const words = (value) => scoreInWords(run(started, snapshot(0, value)), null);
+  assert.equal(words(0.936), "94 of 100 images have a nearest neighbor of their own class");
+  assert.match(words(0.9996), /^99.9 of 100/);
+  assert.match(words(1), /^100 of 100/);
+  assert.equal(scoreInWords(run(started), null), "");
 });
 
 test("the newest score is shown until a step is asked for", () => {
@@ -76,9 +85,9 @@ test("the caption says how many test images are scored after Stop", () => {
   const metrics = { precision_at_1: 0.75, queries: 1990, queries_left_out: 10 };
   const end = { event: "stopped", step: 20, metrics, validation_metrics: { precision_at_1: 0.5 }, test_images: 10000 };
   const stopped = run(started, snapshot(0, 0.5), end);
-  assert.equal(captionAt(stopped), "On 2,000 of the 10,000 test images, after 20 steps; val.: 1,000 images");
+  assert.equal(captionAt(stopped), "On 2,000 of the 10,000 test images, after 20 steps; validation: 1,000 images");
   const whole = run(started, snapshot(0, 0.5), { ...end, metrics: { ...metrics, queries: 9990 } });
-  assert.equal(captionAt(whole), "On all 10,000 test images, after 20 steps; val.: 6,000 images");
+  assert.equal(captionAt(whole), "On all 10,000 test images, after 20 steps; validation: 6,000 images");
 });
 
 test("the caption says whose labels the probes use, and that there are none after Stop", () => {
@@ -115,7 +124,7 @@ test("at the end the score of the validation images stands beside that of the te
   const readings = run(started, snapshot(0, 0.5), { ...end, validation_metrics: { precision_at_1: 0.92 } });
   assert.deepEqual(first(readings).apart, [{ group: "validation", value: 0.92 }]);
   assert.deepEqual(first(readings, 0).apart, []);
-  assert.equal(captionAt(readings), "On all 10,000 test images, after 10 steps; val.: 6,000 images");
+  assert.equal(captionAt(readings), "On all 10,000 test images, after 10 steps; validation: 6,000 images");
 });
 
 test("the gap between training and validation images is told, of the last step that has both", () => {

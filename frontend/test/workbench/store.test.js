@@ -39,6 +39,20 @@ test("changes are taken back and repeated in order, a hundred of them", () => {
   assert.equal(store.canRedo, false, "a new change ends what could be repeated");
 });
 
+test("what a person opens is open wherever it is shown, and closed by whoever closes it", () => {
+  const store = new ViewStore();
+  const panel = () => ({ open: false, addEventListener: (_, listener) => (toggled = listener) });
+  let toggled = () => {};
+  const [first, second] = [panel(), panel()];
+  const leave = [first, second].map((details) => store.keepOpen(details, "scores"));
+  second.open = true;
+  toggled();
+  assert.deepEqual([[...store.state.open], first.open], [["scores"], true]);
+  leave[0]();
+  store.set({ open: new Set() });
+  assert.deepEqual([first.open, second.open], [true, false], "what is gone is left alone");
+});
+
 test("another run keeps what belongs to the images, another data set nothing of it", () => {
   const store = new ViewStore();
   store.show(RUN);

@@ -27,6 +27,7 @@ test("a hundred random states come back as they were", () => {
       hidden: some([new Set(), new Set([0, 1, 2, 7]), new Set([99_999])]),
       color: some(["class", "error", "column.camera"]),
       metric: some(["euclidean", "cosine"]),
+      open: some([new Set(), new Set(["scores"]), new Set(["quality", "view", "why"])]),
       display: {
         names: some([true, false]),
         trails: some([true, false]),

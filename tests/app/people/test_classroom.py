@@ -144,6 +144,20 @@ def test_a_class_cannot_be_filled_in_a_moment(rooms, clock):
     rooms.join(code, "one more", "S")
 
 
+def test_the_board_says_on_how_many_pages_the_answer_is_ready(rooms, room):
+    rooms.set_task(room.code, "teacher", LESSON, 2)
+    at_task = {"lesson": LESSON, "task": "2", "run": "ab"}
+    assert event(rooms, room, "teacher")["ready"] == 0
+    rooms.move(room.code, "ada", Place(query=at_task))
+    rooms.move(room.code, "bob", Place(query=at_task | {"task": "1"}, ready=True))  # of another task
+    assert event(rooms, room, "teacher")["ready"] == 0
+    rooms.move(room.code, "ada", Place(query=at_task, ready=True))
+    assert event(rooms, room, "teacher")["ready"] == 1
+    rooms.move(room.code, "bob", Place(query=at_task, ready=True))
+    assert event(rooms, room, "teacher")["ready"] == 2
+    assert event(rooms, room, "ada")["ready"] is None
+
+
 def test_students_are_told_nothing_of_each_other(rooms, room):
     rooms.set_task(room.code, "teacher", LESSON, 1)
     rooms.guess("bob", LESSON, 1, 2)

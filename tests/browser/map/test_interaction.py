@@ -80,7 +80,9 @@ def test_the_legend_hides_and_solos_and_counts_and_a_lasso_selects_what_is_visib
     # Of visible classes it selects the enclosed points.
     page.locator('.class[data-class="3"]').click()
     page.wait_for_function("map().model.hidden.has(3)")
+    page.locator(".view > summary").click()
     page.locator("[data-tool=box]").click()
+    page.locator(".view > summary").click()
     box = page.locator(".overlay").bounding_box()
     corners = [box["x"] + 200, box["y"] + 80, box["x"] + 620, box["y"] + 330]
     page.mouse.move(*corners[:2])
@@ -110,6 +112,7 @@ def test_the_legend_hides_and_solos_and_counts_and_a_lasso_selects_what_is_visib
     page.shows(points=3000)
     page.locator("[data-tool=redo]").click()
     page.wait_for_function("map().model.hidden.has(3)")
+    page.locator(".view > summary").click()
     page.locator("[data-tool=pictures]").click()
     page.wait_for_function("map().overlay.drawn.size > 10")
     page.locator("[data-tool=density]").click()

@@ -200,6 +200,8 @@ export class MapView {
     const view = state.store.subscribe((change, source) => this.follow(change, source));
     const outline = bus.on("open-outline", () => layout.outline.open());
     this.offs = [connectGestures(parts), connectPanels(parts), query, neighbors, view, outline];
+    if (!input.link) this.offs.push(state.store.keepOpen(layout.toolbar.view, "view")); // of two maps each has its own
+    this.offs.push(state.store.keepOpen(layout.footer.node, "quality"));
     (layout.root as HTMLElement & { map?: MapView }).map = this; // for tests in a browser: root.map.clientOf(item)
   }
 

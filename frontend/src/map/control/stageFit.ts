@@ -35,6 +35,7 @@ export function measureStage({
     ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: STRIP_PX + 12 }
     : { left: 18, right: 18, top: toolbar.node.offsetHeight + 20, bottom: legend.node.offsetHeight + STRIP_PX + 18 };
   stage.style.setProperty("--legend-height", `${legend.node.offsetHeight}px`); // below the strip, where it is narrow
+  stage.style.setProperty("--panel-height", `${Math.round(height) - 54}px`); // of the tools under "View"
   scene.resize(width, height, insets);
   bar.update(playback.timeline, playback.player, state.theme);
 }

@@ -86,7 +86,7 @@ export class ColorControl {
     );
     this.select = h("select", { "aria-label": "Color by", title: "Point color" }, ...options);
     this.select.addEventListener("change", () => chosen(this.select.value));
-    this.menu = h("label", { class: "group color-by" }, "Color", this.select);
+    this.menu = h("label", { class: "color-by" }, "Color", this.select);
   }
 
   /**

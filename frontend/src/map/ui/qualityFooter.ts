@@ -48,10 +48,37 @@ export function varianceOf(explained: number[] | null | undefined, axes?: number
   return `${shares.join(axes ? ", " : " + ")} of the variance`;
 }
 
+const FEW = 0.3; // shares of neighbors that survive, and a correlation of distances: below FEW a map shows others than the embedding
+const MOST = 0.7;
+const FAITHFUL = 0.9;
+
+/** What a map is good for, before any figure: how many neighbors survive, and what may be read. "" if unknown. */
+export function meaningOf(kept: Faithfulness | null): string {
+  const { neighbors_kept: share, k, distance_correlation: correlation } = kept ?? {};
+  if (typeof share !== "number" || !Number.isFinite(share) || !k) return "";
+  const advice =
+    share < FEW
+      ? "do not read distances here"
+      : share < MOST
+        ? "read groups here, not distances"
+        : (correlation ?? 0) < FAITHFUL
+          ? "read who is near, not how far"
+          : "near and far can be read here";
+  return `${(share * k).toFixed(1)} of ${k} neighbors survive: ${advice}.`;
+}
+
+/** The first sentence of a text, and the others. */
+export function splitSentence(text: string): [string, string] {
+  const end = /[.?!](?= )/.exec(text)?.index ?? text.length;
+  return [text.slice(0, end + 1), text.slice(end + 2)];
+}
+
 export class QualityFooter {
+  private meaning = h("summary");
   private figures = h("div", "figures");
   private caution = h("div", "caution");
-  readonly node = h("div", { class: "foot", hidden: true }, this.figures, this.caution);
+  /** One line, and behind it the figures. */
+  readonly node = h("details", { class: "foot", hidden: true }, this.meaning, this.figures, this.caution);
   private methods: Record<string, MethodInfo> | null = null;
   private asked: Promise<void> | null = null;
   private shown = "";
@@ -74,17 +101,18 @@ export class QualityFooter {
     const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything
     const parts: [string, string][] = itself ? [] : qualityFigures(kept);
     if (parts.length) parts.push([measuredOn(kept ?? {}, when, data.noun), ""]);
-    else parts.push([open && !itself ? "Quality is measured when the layout has finished." : "", ""]);
     const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
     if (variance) parts.push([variance, "share of the embedding's variance along each axis"]);
-    const caution = [picture.taught, about?.caution].filter(Boolean).join(" ");
-    const key = JSON.stringify([parts, about, caution]);
+    const waiting = open && !itself && !kept ? "Quality is measured when the layout has finished." : "";
+    const [first, rest] = splitSentence([picture.note, about?.caution].filter(Boolean).join(" "));
+    const meaning = picture.note || itself ? "" : meaningOf(kept) || waiting;
+    const caution = meaning ? `${first} ${rest}` : rest;
+    const key = JSON.stringify([parts, about, meaning, first, rest]);
     if (key === this.shown) return;
     this.shown = key;
-    this.figures.replaceChildren(
-      ...parts.filter(([words]) => words).map(([words, help]) => h("span", { title: help || false }, words)),
-    );
-    this.caution.replaceChildren(...(about ? [h("b", {}, about.title), ` ${caution}`] : []));
+    this.figures.replaceChildren(...parts.map(([words, help]) => h("span", { title: help || false }, words)));
+    this.meaning.replaceChildren(...(about ? [h("b", {}, about.title), ` ${meaning || first}`] : []));
+    this.caution.textContent = caution;
   }
 
   private fetchInfo(): void {

@@ -1,4 +1,4 @@
-// The tools at the map's upper edge.
+// The tools at the map's upper edge: four with words, and under "View" all that changes how the points are drawn.
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
 import { markersInWords, nextMarkers } from "../data/markerShapes.ts";
 import type { ShownImages } from "../../workbench/store.ts";
@@ -23,6 +23,7 @@ const ICONS = {
   undo: "M5.5 3 2.5 6l3 3M2.5 6h6.5a4 4 0 0 1 0 8H6",
   redo: "M10.5 3l3 3-3 3M13.5 6H7a4 4 0 0 0 0 8h3",
   images: "M5.5 3.5a4 4 0 1 0 0 8 4 4 0 1 0 0-8M11 6.2a3 3 0 1 1-1.6 5.6",
+  view: "M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M11.5 4.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 1 1 3 0M7.5 11.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 1 1 3 0",
   fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
 };
 
@@ -57,6 +58,8 @@ export class Toolbar {
   readonly node: HTMLElement;
   /** Tools for what is chosen; there once something was. */
   readonly choices: HTMLElement;
+  /** The tools that are there once a person opens them. */
+  readonly view: HTMLDetailsElement;
   private modes: Record<Mode, HTMLElement>;
   private markers: HTMLElement;
   private names: HTMLElement;
@@ -70,37 +73,58 @@ export class Toolbar {
   private redo: HTMLElement;
   private images: HTMLElement;
 
-  /** `menus` stand before the tools. */
+  /** `menus` stand above the tools under "View". */
   constructor(on: ToolbarHooks, ...menus: HTMLElement[]) {
-    const tool = (name: keyof typeof ICONS, label: string, act: () => void) =>
+    const tool = (name: keyof typeof ICONS, label: string, act: () => void, words = "") =>
       h(
         "button",
         { type: "button", class: "tool", "data-tool": name, title: label, "aria-label": label, click: act },
         icon(ICONS[name]),
+        words ? h("span", "words", words) : null,
       );
-    this.modes = {
-      pan: tool("pan", "Move the map (V)", () => on.mode("pan")),
-      lasso: tool("lasso", "Select with a lasso (L, or Shift and drag)", () => on.mode("lasso")),
-      box: tool("box", "Select with a box (B)", () => on.mode("box")),
+    const item = (name: keyof typeof ICONS, label: string, act: () => void, words: string, key: string) => {
+      const node = tool(name, label, act, words);
+      node.append(h("kbd", null, key));
+      return node;
     };
-    this.markers = tool("markers", MARKERS, () => on.markers());
-    this.names = tool("names", "Class names on the map (N)", () => on.names());
-    this.trails = tool("trails", "Trails of pinned or selected images (T)", () => on.trails());
-    this.density = tool("density", "Contours of where points are dense (D)", () => on.density());
-    this.pictures = tool("pictures", "Pictures wherever there is room (P)", () => on.pictures());
+    this.modes = {
+      pan: tool("pan", "Move the map (V)", () => on.mode("pan"), "Move"),
+      lasso: tool("lasso", "Select with a lasso (L, or Shift and drag)", () => on.mode("lasso"), "Lasso"),
+      box: item("box", "Select with a box (B)", () => on.mode("box"), "Box selection", "B"),
+    };
+    const home = tool("home", "Fit all points (Home or double-click)", () => on.home(), "Fit");
+    this.names = item("names", "Class names on the map (N)", () => on.names(), "Class names", "N");
+    this.markers = item("markers", MARKERS, () => on.markers(), "Marker shapes", "M");
+    this.trails = item("trails", "Trails of pinned or selected images (T)", () => on.trails(), "Trails", "T");
+    this.density = item("density", "Contours of where points are dense (D)", () => on.density(), "Contours", "D");
+    this.pictures = item("pictures", "Pictures wherever there is room (P)", () => on.pictures(), "Pictures", "P");
+    this.images = item("images", IMAGES.test, () => on.images(), "Training images", "I");
+    const fullscreen = item("fullscreen", "Fullscreen (F)", () => on.fullscreen(), "Fullscreen", "F");
     this.isolate = tool("isolate", ISOLATE, () => on.isolate());
     this.subset = tool("subset", "Project the selected images again, alone (A)", () => on.subset());
     this.whole = tool("whole", "Back to the map of all images (W)", () => on.whole());
-    this.images = tool("images", IMAGES.test, () => on.images());
-    const fullscreen = tool("fullscreen", "Fullscreen (F)", () => on.fullscreen());
     const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
+    const { names, markers, trails, density, pictures, images } = this;
+    const summary = h("summary", { class: "tool", title: "Color, and how points are drawn" });
+    summary.append(icon(ICONS.view), h("span", "words", "View"));
+    this.view = h(
+      "details",
+      "view",
+      summary,
+      h("div", "panel", ...menus, this.modes.box, names, markers, trails, density, pictures, images, fullscreen),
+    );
+    this.view.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.view.open) return;
+      event.stopPropagation();
+      this.view.open = false;
+      summary.focus();
+    });
     this.node = h(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Map tools" },
-      ...menus,
-      group(...Object.values(this.modes)),
-      group(tool("home", "Fit all points (Home or double-click)", () => on.home())),
-      group(this.names, this.markers, this.trails, this.density, this.pictures, this.images, fullscreen),
+      group(this.modes.pan, this.modes.lasso),
+      group(home),
+      this.view,
     );
     this.undo = tool("undo", "Undo the last choice: selection, pin, hidden classes, color, view (Ctrl+Z)", () =>
       on.undo(),

@@ -6,6 +6,7 @@ import { grouped } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import type { Selection } from "../../lib/selection.ts";
 import type { Inspected, WithSubject } from "./captions.ts";
+import { Example, whyView } from "./example.ts";
 import { contactSheet } from "./contactSheet.ts";
 import style from "./inspector.css";
 import { LogitsView } from "./logits.ts";
@@ -55,6 +56,8 @@ class Inspector {
   private queries = new QueryPanel(() => this.showTab());
   private answered: QueryAnswer | null = null; // what the map and the history were given last
   private logits = new LogitsView();
+  private example = new Example(() => this.show());
+  private closeWhy = () => {}; // stops keeping the answer to "Why?" open
   private pair = new PairView((partner) => this.store.set({ partner }));
   private props: InspectorProps = {};
   private answer: PinnedNeighbors | null = null; // of the run in the props
@@ -161,6 +164,7 @@ class Inspector {
       sheet,
       selected: this.selection?.items.length ?? 0,
       metric: data.metric ?? "",
+      example: "",
     });
     if (sheet)
       body.replaceChildren(
@@ -182,13 +186,38 @@ class Inspector {
             ),
           ]
         : [];
-      body.replaceChildren(
-        ...back,
-        ...(hasSubject(data) ? this.subjectView(data) : data.placeholder ? [h("p", "quiet", data.placeholder)] : []),
-      );
+      body.replaceChildren(...back, ...(hasSubject(data) ? this.subjectView(data) : this.emptyView(data)));
       this.updateMapRanks();
     }
     root.dataset.ready = "true";
+  }
+
+  // Nothing is pinned: an example, or words.
+  private emptyView(data: Inspected): HTMLElement[] {
+    const isFree = this.queries.tab === "Selected" && (this.answer?.item ?? null) === null;
+    const found = isFree ? this.example.of(this.props) : null;
+    this.root.dataset.example = String(found?.item ?? "");
+    const hint = data.placeholder ? [h("p", "quiet", data.placeholder)] : [];
+    if (!found) return hint;
+    const { item, label } = found;
+    const example = { ...decodeProps({ ...this.props, ...found }), subject: { item, label } };
+    const why = whyView(example, (other) => this.lookAt(item, other));
+    if (why) {
+      this.closeWhy();
+      this.closeWhy = this.store.keepOpen(why, "why");
+    }
+    return [
+      h("p", "quiet", "An example, until you click a point:"),
+      subjectHead(example),
+      ...(why ? [why] : []),
+      neighborList(example, (other) => this.pin(other), this),
+    ];
+  }
+
+  // The example becomes the pinned image: beside another one, or where two cannot be compared, that one alone.
+  private lookAt(item: number, other: number): void {
+    this.store.record();
+    this.store.set(this.props.comparable ? { pinned: other, partner: item } : { pinned: other });
   }
 
   private subjectView(data: WithSubject): HTMLElement[] {
@@ -224,6 +253,8 @@ class Inspector {
 
   destroy(): void {
     this.offs.forEach((off) => off());
+    this.closeWhy();
+    this.example.destroy();
     this.queries.destroy();
     if (this.answered) bus.emit("query", null);
     this.root.remove();

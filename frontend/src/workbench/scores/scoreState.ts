@@ -178,6 +178,17 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
 export const scoredImages = ({ validation }: ScoreState): string =>
   validation ? "validation images" : "tracked test images";
 
+/** The first score in words: how many of 100 images have a neighbor of their own class; "" before there is a score. */
+export function scoreInWords(readings: ScoreState, step: number | null): string {
+  const value = (isFinal(readings, step) ? readings.final : readings.series[indexAt(readings, step)])?.metrics[
+    SCORES[0].key
+  ];
+  if (value === undefined || !Number.isFinite(value)) return "";
+  const share = 100 * value;
+  const rounded = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
+  return `${rounded} of 100 images have a nearest neighbor of their own class`;
+}
+
 /** Why some test images are selected: what they fail, among which test images, after which step. */
 export function reasonAt(readings: ScoreState, step: number | null, words: string): string {
   const reading = readings.series[indexAt(readings, step)];
@@ -195,7 +206,7 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     const scored = scoredAtEnd(readings);
     const which = scored === null ? "all" : `${grouped(scored)} of the`;
     const validation = scored === null ? readings.validation : (readings.scored ?? 0);
-    const held = Object.keys(readings.finalValidation).length ? `; val.: ${grouped(validation)} images` : "";
+    const held = Object.keys(readings.finalValidation).length ? `; validation: ${grouped(validation)} images` : "";
     return `On ${which} ${count(readings.tests)} ${given ? "embeddings" : "test images"}${trained}${held}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];

@@ -9,9 +9,6 @@ const HEIGHT = 22;
 
 const isKnown = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
-/** Words short enough for a tile. */
-const ABBREVIATIONS: Record<string, string> = { validation: "val." };
-
 export class ScoreTile {
   readonly node: HTMLElement;
   private value = h("span", "value", "–");
@@ -52,18 +49,16 @@ export class ScoreTile {
   show(score: Score, step: number | null, { clickable, active }: { clickable: boolean; active: boolean }): void {
     const { value, change, later, apart, absent, images } = score;
     this.node.hidden = absent;
-    this.value.textContent = value === null ? "–" : value.toFixed(3);
+    this.value.textContent = value !== null ? value.toFixed(3) : later ? "" : "–";
     // At the end the score is of test images, and the change of others: it would not belong to the number beside it.
     this.change.hidden = apart.some(({ group }) => group === "validation");
     this.change.className = `change ${change === null ? "" : change < 0 ? "down" : "up"}`;
-    this.change.textContent = later ? "at the end" : change === null ? "" : signed(change);
-    this.change.title = change === null ? "" : `vs. the untrained net, on the ${images}`;
+    this.change.textContent = later ? "after the training" : change === null ? "" : signed(change);
+    this.change.title = change === null ? "" : `compared with the untrained net, on the ${images}`;
     this.node.title = this.describe(score);
     this.apart.hidden = !apart.length;
     this.apart.replaceChildren(
-      ...apart.map(({ group, value: own }) =>
-        h("span", { "data-group": group }, `${ABBREVIATIONS[group] ?? group} ${own.toFixed(3)} `),
-      ),
+      ...apart.map(({ group, value: own }) => h("span", { "data-group": group }, `${group} ${own.toFixed(3)} `)),
     );
     if (this.button) {
       this.button.disabled = !clickable;

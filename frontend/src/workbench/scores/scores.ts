@@ -13,11 +13,13 @@ import {
   reasonAt,
   reduceScores,
   SCORES,
+  scoreInWords,
   scoresAt,
   shortCaptionAt,
   stepAt,
   type ScoreState,
 } from "./scoreState.ts";
+import { pageStore, type ViewStore } from "../store.ts";
 import { ScoreTile } from "./scoreTile.ts";
 import style from "./scores.css";
 import { ROUTES, fetchServer } from "../../lib/server.ts";
@@ -25,11 +27,15 @@ import { ROUTES, fetchServer } from "../../lib/server.ts";
 const ONE_ROW = 7; // tiles; where there are more and little room, two rows of equal length are drawn
 const SETTLED_MS = 160; // on one frame until the images that fail there are looked up
 
-export default function ({ parentElement, data }: ComponentArguments<Source>) {
+export default function ({
+  parentElement,
+  data,
+  store = pageStore,
+}: ComponentArguments<Source> & { store?: ViewStore }) {
   return mount(
     parentElement,
     style,
-    (parent) => new Scores(parent, data),
+    (parent) => new Scores(parent, data, store),
     (scores) => scores.update(data),
   );
 }
@@ -38,8 +44,10 @@ class Scores {
   private tiles = SCORES.map(
     ({ label, title, key }) => new ScoreTile(label, title, key, isTestable(key) ? () => this.choose(key) : null),
   );
-  private caption = h("span", "where");
-  private shortCaption = h("span", { class: "where short", "aria-hidden": "true" });
+  private words = h("p", { class: "words", role: "status" });
+  private shortCaption = h("summary");
+  private caption = h("span");
+  private about = h("details", "about", this.shortCaption, h("p", null, this.caption));
   private key = h("span", "key", h("i", "base"), " untrained ", h("i", "pixels"), " pixels");
   private byClass = textButton(
     "By class",
@@ -47,11 +55,12 @@ class Scores {
     "Scores by class and confusion matrix",
   );
   private row = h("div", "row", ...this.tiles.map((tile) => tile.node));
+  private all = h("details", "all", h("summary", "link", "All scores"));
   private root = h(
     "section",
     { class: "scores", "aria-label": "Scores" },
     this.row,
-    h("p", "foot", this.caption, this.shortCaption, this.key, this.byClass),
+    h("div", "said", this.words, this.about, h("div", "foot", this.all, this.byClass, this.key)),
   );
   private draw = onAnimationFrame(() => this.render());
   private readings: ScoreState = emptyScores();
@@ -67,6 +76,7 @@ class Scores {
   constructor(
     parent: ParentNode,
     private source: Source,
+    store: ViewStore,
   ) {
     parent.append(this.root);
     this.subscription = new RunSubscription(
@@ -83,6 +93,8 @@ class Scores {
       },
     );
     this.offs = [
+      store.keepOpen(this.all, "scores"),
+      store.keepOpen(this.about, "caption"),
       bus.on("frame", (detail) => this.onFrame(detail)),
       bus.on("selection", (selection) => {
         if (this.active && selection?.reason !== this.reason) this.active = null;
@@ -163,6 +175,8 @@ class Scores {
     scores.forEach((score, i) => this.tiles[i].show(score, at, { clickable, active: score.key === this.active }));
     this.row.classList.toggle("many", scores.filter(({ absent }) => !absent).length > ONE_ROW);
     const caption = this.note || captionAt(readings, step);
+    this.words.textContent = scoreInWords(readings, step);
+    this.words.hidden = !this.words.textContent;
     this.caption.textContent = this.shortCaption.title = caption;
     this.shortCaption.textContent = this.note || shortCaptionAt(readings, step);
     this.key.hidden = readings.pixels === null;

@@ -1,0 +1,97 @@
+"""Top of the form: what the next training starts from (a recipe, or a run), and what was changed since."""
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.recipes import RECIPES
+from dmlviz.config import TrainConfig
+from dmlviz.errors import UserError
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.parameters import bound_widget
+from dmlviz_app.run_views.training_settings import SETTING_NAMES
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.markdown import escape_markdown
+
+DEFAULT = next(iter(RECIPES))
+MOST_NAMED = 4  # changes
+
+
+def starting_point(ui: UIState, services: Services, run_view: RunView | None, config: TrainConfig) -> None:
+    """Render the choice of a starting point, its sentence or the changes since, and the marks of changed fields."""
+    candidates = _run(ui.base, services), run_view.run if run_view else None
+    runs = {run.id: run for run in candidates if run is not None and can_use(run)}
+    base = ui.base if ui.base in runs or ui.base in RECIPES else DEFAULT
+    titles = {name: recipe.title for name, recipe in RECIPES.items()}
+    for name, run in runs.items():
+        shown = run_view is not None and run_view.run.id == name
+        titles[name] = f"{'Shown run' if shown else 'Run'}: {run.title}"
+    bound_widget(
+        st.selectbox,
+        "Start from",
+        "start",
+        base,
+        lambda name: use(ui, services, name),
+        options=list(titles),
+        format_func=titles.__getitem__,
+        help="Fills the whole form, for the chosen data. The map shows another run until you press Train.",
+    )
+    changes = _changes(ui, services, base, config)
+    if not changes:
+        st.caption(RECIPES[base].summary if base in RECIPES else "The settings of this run, to train it with changes.")
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="changes"):
+        st.caption(f"Changed: {escape_markdown(_named(changes))}", width="stretch")
+        st.button("Reset", key="reset", type="tertiary", on_click=use, args=(ui, services, base))
+    fields = ", ".join(f".st-key-{_css_class(name)} label p::after" for name in changes)
+    st.html(f"<style>{fields} {{ content: ' ●'; color: var(--st-primary-color, #4c56c0); font-size: .65em; }}</style>")
+
+
+def can_use(run: Run) -> bool:
+    """Return whether the settings of a run can be those of a training."""
+    return DATASETS[run.config.dataset].trainable
+
+
+def use(ui: UIState, services: Services, base: str) -> None:
+    """Fill the form from a recipe, for the data set that is chosen, or from a run."""
+    try:
+        ui.load(
+            _config(base, services, ui.config(services.datasets.default()).dataset), "" if base == DEFAULT else base
+        )
+    except UserError as error:
+        ui.messages[:] = [str(error)]
+
+
+def _config(base: str, services: Services, dataset: str) -> TrainConfig:
+    if base in RECIPES:
+        return TrainConfig(dataset=dataset, **RECIPES[base].settings)
+    return services.runs.get(base).config
+
+
+def _changes(ui: UIState, services: Services, base: str, config: TrainConfig) -> list[str]:
+    try:
+        return ui.changes(config.dataset, _config(base, services, config.dataset))
+    except UserError:  # the recipe does not go with the data
+        return []
+
+
+def _run(base: str, services: Services) -> Run | None:
+    try:
+        return services.runs.get(base) if base and base not in RECIPES else None
+    except RunNotFoundError:
+        return None
+
+
+def _named(changes: Sequence[str]) -> str:
+    names = [SETTING_NAMES.get(name, name.rpartition(".")[2]).replace("_", " ") for name in changes]
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _css_class(name: str) -> str:
+    """Return the class that Streamlit gives the widget of a field or parameter."""
+    return re.sub("[^a-zA-Z0-9_-]", "-", name if "." in name else f"set.{name}")

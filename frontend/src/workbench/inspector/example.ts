@@ -1,0 +1,88 @@
+// Beside the map until something is pinned: a test image, its neighbors, and why some of them are of another class.
+import type { InspectorProps, ItemNeighbors } from "../../protocol.ts";
+import { bus } from "../../lib/bus.ts";
+import { h, textButton } from "../../lib/dom.ts";
+import { fetchServer, ROUTES } from "../../lib/server.ts";
+import { fetchNeighbors } from "../../lib/neighbors.ts";
+import { classOf, type WithSubject } from "./captions.ts";
+
+const AFTER_MS = 150; // of the map's first frame, which comes first
+
+/** The example of a run, asked for once the map of that run shows something. */
+export class Example {
+  private run = "";
+  private wanted = "";
+  private asked = "";
+  private found: ItemNeighbors | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private off = bus.on("frame", ({ run }) => run === this.run && this.schedule());
+
+  /** `changed` hears that there is one. */
+  constructor(private changed: () => void) {}
+
+  /** The image and its neighbors; null where there is none yet, or none at all. */
+  of({ run = "", among, example }: InspectorProps): ItemNeighbors | null {
+    this.run = run;
+    this.wanted = example ? `${run} ${among}` : "";
+    if (this.wanted !== this.asked) this.found = null;
+    if (bus.last("frame")?.run === run) this.schedule();
+    return this.found;
+  }
+
+  private schedule(): void {
+    if (this.wanted === this.asked) return;
+    this.asked = this.wanted;
+    clearTimeout(this.timer);
+    if (this.asked) this.timer = setTimeout(() => void this.fetch(this.run, this.asked), AFTER_MS);
+  }
+
+  private async fetch(run: string, asked: string): Promise<void> {
+    try {
+      const response = await fetchServer(`${ROUTES}/runs/${run}/example.json`);
+      const { item } = (response.ok ? await response.json() : { item: null }) as { item: number | null };
+      if (item === null) return;
+      const found = await fetchNeighbors(run, item, "euclidean");
+      if (asked !== this.asked) return;
+      this.found = found;
+      this.changed();
+    } catch {
+      // the words that say what to do stay
+    }
+  }
+
+  destroy(): void {
+    clearTimeout(this.timer);
+    this.off();
+  }
+}
+
+/** Which neighbors are of another class, how far they are, and what a vote says; "" where all are of one class. */
+export function whySentence({ subject, neighbors, classes }: WithSubject): string {
+  const nameOf = (label: number | null | undefined) => classOf({ classes }, label);
+  const wrong = neighbors.flatMap(({ label, distance }, i) =>
+    label === subject.label ? [] : [`number ${i + 1} (class ${nameOf(label)}, ${distance.toFixed(3)} away)`],
+  );
+  const nearest = neighbors.find(({ label }) => label === subject.label);
+  if (!wrong.length || !nearest) return "";
+  const votes = new Map<number, number>();
+  for (const { label } of neighbors) votes.set(label, (votes.get(label) ?? 0) + 1);
+  const [[winner, most], [, second]] = [...votes].sort(([, a], [, b]) => b - a);
+  return (
+    `${sentenceCase(listed(wrong))} ${wrong.length > 1 ? "are" : "is"} of another class; the nearest of class ` +
+    `${nameOf(subject.label)} is ${nearest.distance.toFixed(3)} away. A vote of all ${neighbors.length} is for ` +
+    `class ${nameOf(winner)}, by ${most} to ${second}.`
+  );
+}
+
+const listed = (words: string[]) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
+const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The question why, its answer, and the way to a closer look at the first neighbor of another class. */
+export function whyView(data: WithSubject, look: (item: number) => void): HTMLDetailsElement | null {
+  const sentence = whySentence(data);
+  const index = data.neighbors.findIndex(({ label }) => label !== data.subject.label);
+  if (!sentence) return null;
+  const words = data.comparable ? `Compare it with number ${index + 1}` : `See the neighbors of number ${index + 1}`;
+  const closer = textButton(words, () => look(data.neighbors[index].item));
+  return h("details", "why", h("summary", null, "Why?"), h("p", null, sentence, " ", closer));
+}
