@@ -102,9 +102,7 @@ class Person:
     def check_known(self) -> None:
         """Raise UserError if this person has no ID."""
         if not self.id:
-            raise UserError(
-                "This browser sends no cookie, so your work could not be kept apart; allow cookies."
-            )
+            raise UserError("This browser sends no cookie, so your work could not be kept apart; allow cookies.")
 
 
 @dataclass(frozen=True, kw_only=True)

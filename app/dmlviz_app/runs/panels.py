@@ -28,9 +28,7 @@ def limits(services: Services) -> None:
         message = st.session_state.pop(_MESSAGE, "")
         if message:
             st.caption(f":orange[{escape_markdown(message)}]")
-        st.caption(
-            "They count at once, for all of that role. Those who have more keep it, but get no more."
-        )
+        st.caption("They count at once, for all of that role. Those who have more keep it, but get no more.")
 
 
 def _form(services: Services, role: Role) -> None:
