@@ -32,7 +32,8 @@ class HelpProps(TypedDict):
 class WorkbenchProps(TypedDict):
     """The maps with an inspector each or for both, and below them scores and loss curve, or the comparison of two runs.
 
-    `welcome` is for Explore, outside of lessons. `scores` is the run whose scores are shown, in its own view; `note` stands above them.
+    `welcome` is for Explore, outside of lessons. `scores` is the run whose scores are shown, in its own view; `note`
+    stands above them.
     """
 
     view: ViewProps
