@@ -24,6 +24,7 @@ function unmark(node: Element | undefined): void {
 export default function tour(stops: Stop[], ended: () => void): void {
   const sheet = document.head.appendChild(document.createElement("style"));
   sheet.textContent = style;
+  const shown = new Set<Element>();
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const guide = driver({
     animate: !still,
@@ -37,12 +38,13 @@ export default function tour(stops: Stop[], ended: () => void): void {
     prevBtnText: "Back",
     doneBtnText: "Done",
     disableActiveInteraction: true,
-    onPopoverRender: ({ closeButton, nextButton }: PopoverDOM) => {
+    onPopoverRender: ({ title, footer, closeButton, nextButton }: PopoverDOM) => {
+      for (const part of [title, footer]) part.setAttribute("role", "none"); // the page has a header and a footer
       closeButton.setAttribute("aria-label", "End the tour");
       setTimeout(() => nextButton.focus()); // after driver.js, which gives the focus to the first button
     },
-    onDestroyed: (node) => {
-      unmark(node);
+    onDestroyed: () => {
+      shown.forEach(unmark);
       watcher.disconnect();
       removeEventListener("scroll", refresh, true);
       sheet.remove();
@@ -53,7 +55,10 @@ export default function tour(stops: Stop[], ended: () => void): void {
       popover: { title, description: text },
       onHighlightStarted: (node) => {
         watcher.disconnect();
-        if (node) watcher.observe(node);
+        if (node) {
+          watcher.observe(node);
+          shown.add(node);
+        }
         before?.();
       },
       onHighlighted: unmark,
