@@ -45,9 +45,9 @@ RIGHT = {
         lambda v: v[2]["map_at_r"] > v[0]["map_at_r"] + 0.03,
     ),
     "sphere-or-plane": (
-        lambda v: 0.6 < v[0]["precision_at_1"] <= 0.9,
-        lambda v: v[1]["precision_at_1"] > v[0]["precision_at_1"] + 0.02,
-        lambda v: v[2]["precision_at_1"] > v[1]["precision_at_1"] - 0.005,
+        lambda v: 0.5 < v[0]["map_at_r"] < 0.92,
+        lambda v: v[1]["map_at_r"] > v[0]["map_at_r"] + 0.02,
+        lambda v: v[2]["map_at_r"] > max(v[1]["map_at_r"], 0.94),
     ),
     "proxies": (
         lambda v: 0.3 < v[0]["map_at_r"] < 0.85,
