@@ -9,8 +9,8 @@ from markdown_it import MarkdownIt
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.export.contents import RunExport
-from dmlviz.lessons import Lesson, Task
-from dmlviz.lessons.measurements import measurement_table, task_measurements
+from dmlviz.lessons import Lesson
+from dmlviz.lessons.measurements import measured_after, measurement_table, task_measurements
 
 PAGE = """<header>
 <nav><a href="../index.html">{site}</a></nav>
@@ -69,8 +69,8 @@ def lesson_page(export: LessonExport, pages: Sequence[str], site: str) -> str:
         (task.title, task_measurements(run.run, task)) for task, run in zip(lesson.tasks, export.runs, strict=True)
     ]
     tasks = [
-        _task(number, task, measurement_table(values[:number]), export.runs[number - 1], pages[number - 1])
-        for number, task in enumerate(lesson.tasks, 1)
+        _task(number, export, measurement_table(values[:number]), pages[number - 1])
+        for number in range(1, len(values) + 1)
     ]
     return PAGE.format(
         site=html.escape(site),
@@ -83,7 +83,8 @@ def lesson_page(export: LessonExport, pages: Sequence[str], site: str) -> str:
     )
 
 
-def _task(number: int, task: Task, table: str, export: RunExport, page: str) -> str:
+def _task(number: int, lesson: LessonExport, table: str, page: str) -> str:
+    task, export = lesson.lesson.tasks[number - 1], lesson.runs[number - 1]
     config = export.run.config
     page_kind = "run" if task.view_before_guess else "workbench"
     frame = FRAME.format(page=page, shown=page_kind, title=html.escape(task.title))
@@ -92,7 +93,8 @@ def _task(number: int, task: Task, table: str, export: RunExport, page: str) -> 
         for place, guess in enumerate(task.guesses)
     ]
     images, data = len(RunExport(export.run).labels), DATASETS[config.dataset].title
-    measured = f"On all {images:,} test images of {data}, after {config.steps:,} steps."
+    after = measured_after(lesson.lesson.tasks[:number], config.dataset)
+    measured = f"On all {images:,} test images of {data}, {after}."
     return TASK.format(
         number=number,
         title=html.escape(task.title),

@@ -10,6 +10,7 @@ from dmlviz.catalog.metrics import metric_title
 from dmlviz.lessons import Task
 from dmlviz.metrics import evaluate
 from dmlviz.runs.run import ProjectionRun, Run, RunNotFoundError
+from dmlviz.storage.text import counted
 
 ACTIVE, ON_MAP = "active", "map."
 
@@ -32,6 +33,14 @@ def measurement_table(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     lines = [["", *names], ["---"] * (len(names) + 1)]
     lines += [[title, *(format_measurement(values.get(name)) for name in names)] for title, values in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def measured_after(tasks: Sequence[Task], dataset: str) -> str:
+    """Return after how many steps the rows of these tasks were measured, in words."""
+    steps = [task.training(dataset).steps for task in tasks]
+    if len(set(steps)) == 1:
+        return f"after {counted(steps[0], 'step')}"
+    return f"after {', '.join(f'{count:,}' for count in steps[:-1])} and {steps[-1]:,} steps, row by row"
 
 
 def format_measurement(value: float | None) -> str:

@@ -119,5 +119,5 @@ def test_what_is_missing_is_trained_and_drawn_once(tmp_path, monkeypatch):
 
 
 def test_an_unknown_lesson_is_told(tmp_path):
-    with pytest.raises(UserError, match="no lesson 'why-minning'; there are why-a-margin, why-mining"):
+    with pytest.raises(UserError, match="no lesson 'why-minning'; there are what-is-a-metric, why-a-margin"):
         lesson_runs("why-minning", "digits", Runs(tmp_path), data_root())

@@ -45,9 +45,9 @@ RIGHT = {
         lambda v: v[2]["map_at_r"] > v[0]["map_at_r"] + 0.03,
     ),
     "sphere-or-plane": (
-        lambda v: 0.6 < v[0]["precision_at_1"] <= 0.9,
-        lambda v: v[1]["precision_at_1"] > v[0]["precision_at_1"] + 0.02,
-        lambda v: v[2]["precision_at_1"] > v[1]["precision_at_1"] - 0.005,
+        lambda v: 0.5 < v[0]["map_at_r"] < 0.92,
+        lambda v: v[1]["map_at_r"] > v[0]["map_at_r"] + 0.02,
+        lambda v: v[2]["map_at_r"] > max(v[1]["map_at_r"], 0.94),
     ),
     "proxies": (
         lambda v: 0.3 < v[0]["map_at_r"] < 0.85,
@@ -109,7 +109,7 @@ def test_the_answers_are_what_the_measured_runs_show(name):
             config = lesson.tasks[number - 1].training(dataset).replace(seed=seed)
             assert row["run"] == config.id, "its settings have changed: run scripts/measure_lessons.py"
             values[dataset, seed][number - 1][row["measurement"]] = float(row["value"])
-    assert {("digits", 0), ("digits", 1), ("mnist", 0)} <= values.keys()
+    assert {("digits", 0), ("mnist", 0)} <= values.keys()
     for run, tasks in values.items():
         for number, is_right in enumerate(RIGHT[name]):
             assert set(tasks[number]) == set(lesson.tasks[number].measurements)

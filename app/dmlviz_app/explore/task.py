@@ -4,7 +4,7 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.lessons.measurements import measurement_table
+from dmlviz.lessons.measurements import measured_after, measurement_table
 from dmlviz.runs.run import LIVE
 from dmlviz_app.explore import settings
 from dmlviz_app.explore.task_progress import TaskProgress, evaluate_answer, task_progress, task_view
@@ -75,7 +75,7 @@ def _question(context: PageContext, progress: TaskProgress) -> None:
     guess = st.session_state.get(_GUESS_KEY)
     with st.container(horizontal=True, vertical_alignment="center"):
         options = list(range(1, len(task.guesses) + 1))
-        if guess not in options:
+        if guess is not None and guess not in options:  # to set None again would undo a click under way
             st.session_state[_GUESS_KEY] = None
         st.pills(
             "Your guess",
@@ -159,7 +159,8 @@ def _answer(context: PageContext, progress: TaskProgress) -> None:
         st.markdown(measurement_table(evaluate_answer(progress, context.services)))
         labels, config = progress.run.labels, progress.config
         count = "" if labels is None else f" {len(labels):,}"
-        st.caption(f"On all{count} test images of {DATASETS[config.dataset].title}, after {config.steps:,} steps.")
+        after = measured_after(progress.lesson.tasks[: progress.number], config.dataset)
+        st.caption(f"On all{count} test images of {DATASETS[config.dataset].title}, {after}.")
 
 
 def _verdict(progress: TaskProgress, guess: int) -> str:

@@ -31,7 +31,8 @@ small {{ color: light-dark(#595959, #aaa); }}
 <h2>How it goes</h2>
 <p>Open <code>/?lesson={name}</code>, with <code>&amp;dataset=digits</code> for quick answers, or set the lesson for
 all on the page Class. For each task: read the question, let everybody commit to a guess, and let a few say why; look at
-the map while the run trains; then show the answer. Leave the last minutes for what to try alone.</p>
+the map while the run trains; then show the answer. Leave the last minutes for what to try alone.
+What students usually guess is a common expectation, not a statistic.</p>
 {tasks}
 <section>
 <h2>For the exam</h2>
@@ -47,7 +48,7 @@ _TASK = """<section>
 <ul>
 {guesses}
 </ul>
-<p><b>Students usually guess:</b> {usual_guess} <small>(a common expectation, not a statistic)</small></p>
+<p><b>Students usually guess:</b> {usual_guess}</p>
 {answer}
 {table}
 </section>"""
