@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.workbench/page-17cd9a2f43a4a5b7.js";
