@@ -8,10 +8,12 @@ import streamlit as st
 from dmlviz_app.account import panel as account
 from dmlviz_app.classroom import bar as classroom_bar
 from dmlviz_app.explore import sidebar
+from dmlviz_app.protocol.learn import GlossaryProps
 from dmlviz_app.run_views.parameters import track_interrupted_rerun
 from dmlviz_app.server.metrics import RERUN
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 
 begun = time.perf_counter()
@@ -36,4 +38,5 @@ with error_boundary(), track_interrupted_rerun():
     else:
         page.run()  # what is seen comes before what is only kept
         sidebar.other_page_sidebar()
+mount("glossary", key="glossary", data=GlossaryProps())  # explains the words of any page
 RERUN.observe(time.perf_counter() - begun)  # not reached where a newer run takes over

@@ -1,11 +1,14 @@
 """The Learn page: every catalog entry has a page, found by its URL and by the search."""
 
 import json
+import re
 import runpy
 from pathlib import Path
+from urllib.parse import urlencode
 
 import dmlviz_app
 import pytest
+from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import (
     KINDS,
     LAB_KIND,
@@ -18,7 +21,9 @@ from dmlviz_app.learn.catalog_index import (
     to_json,
 )
 from dmlviz_app.learn.exam import QUESTIONS
+from dmlviz_app.learn.index import results
 from dmlviz_app.learn.state import LearnState
+from dmlviz_app.run_views.view_state import UIState
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -36,11 +41,16 @@ def learn(**query):
 
 
 def words(test):
-    return " ".join(element.value for element in [*test.markdown, *test.caption])
+    text = " ".join(element.value for element in [*test.markdown, *test.caption])
+    return re.sub(r"\[([^\]]+)\]\(learn\?topic=glossary#[^)]+\)", r"\1", text)  # without links to the glossary
+
+
+def cards(test):
+    return [card for section in data(test, "index")["sections"] for card in section["cards"]]
 
 
 def links(test):
-    return [element.proto.query_string for element in test.get("page_link")]
+    return [card["address"].partition("?")[2] for card in cards(test)]
 
 
 def data(test, key):
@@ -52,8 +62,8 @@ def test_the_index_leads_to_every_entry_topic_and_lesson(here):
     led = links(learn())
     for kind, name in ENTRIES:
         assert f"{kind}={name}" in led
-    for topic in TOPICS:
-        assert f"topic={topic}" in led
+    for kind, names in (("topic", TOPICS), ("answer", ANSWERS), ("lesson", LESSONS), ("lab", LABS)):
+        assert {f"{kind}={name}" for name in names} <= set(led)
 
 
 def test_every_entry_round_trips_through_its_url(here):
@@ -183,20 +193,63 @@ def test_the_search_knows_what_lectures_call_things(text, kind, name):
     assert name in [entry.name for entry in search({**KINDS, "lab": LAB_KIND}[kind], text)]
 
 
-def test_the_results_of_a_search_lead_to_labs_and_topics_too(here):
-    shown = words(learn(search="sketch"))
-    assert LABS["two-domains"].summary in shown
-    assert TOPICS["exam"][1] in words(learn(search="exam"))
+def test_the_results_of_a_search_lead_to_labs_topics_and_terms_too(here):
+    assert LABS["two-domains"].summary in [card["text"] for card in cards(learn(search="sketch"))]
+    assert "topic=exam" in links(learn(search="exam"))
+    assert "topic=glossary#hard-negative" in links(learn(search="hard negative"))
 
 
-def test_every_exam_question_has_an_answer_and_links_to_pages_that_exist(here):
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("loss stays at the margin", "loss-at-the-margin"),
+        ("my triplet loss is stuck", "loss-at-the-margin"),
+        ("all in one point", "collapse"),
+        ("everything collapsed", "collapse"),
+        ("umap jumps", "umap-jumps"),
+        ("which threshold", "which-threshold"),
+        ("bad on unseen classes", "new-classes-are-bad"),
+        ("which loss is best?", "which-loss"),
+    ],
+)
+def test_the_search_finds_an_answer_by_its_symptom(text, answer):
+    first = next(results(text))
+    assert first["address"] == f"learn?answer={answer}"
+    assert not any("answer=" in card["address"] for card in results("softmax temperature schedule"))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_opens_pages_with_settings_that_they_know(here, name):
+    answer = ANSWERS[name]
+    test = learn(answer=name)
+    opened = [element.proto.query_string for element in test.get("page_link")]
+    assert answer.summary.endswith(".")
+    assert len(answer.runs) >= 2
+    for run in answer.runs:
+        assert urlencode(run.query) in opened
+        if run.page == "labs":
+            assert run.query["lab"] in LABS
+            continue
+        state = UIState.from_query(run.query)
+        assert state.messages == []
+        assert state.unknown_query == {}
+        config = state.config("mnist")
+        assert config.dataset == "digits"  # its figures are of digits
+        assert config.steps <= 200  # and there within seconds
+        assert "seed 0" in answer.runs[0].measured
+    for kind, related in answer.related:
+        assert LearnState.from_query({kind: related}).name == related or related in LABS
+
+
+def test_every_exam_question_has_an_answer_and_drawings_of_pages_that_exist(here):
     assert len(QUESTIONS) == 7
-    places = {kind.name: kind.catalog for kind in (*KINDS.values(), LAB_KIND)} | {"topic": TOPICS, "lesson": LESSONS}
-    for question in QUESTIONS:
+    test = learn(topic="exam")
+    for number, question in enumerate(QUESTIONS, 1):
         assert question.question.endswith("?")
-        assert question.links
-        assert all(name in places[kind] for kind, name in question.links)
-    assert QUESTIONS[0].answer in words(learn(topic="exam"))
+        shown = data(test, f"exam.{number}")["sections"][0]["cards"]
+        assert len(shown) == len(question.drawings) >= 2
+        assert all(card["picture"] for card in shown)
+    assert QUESTIONS[0].answer.splitlines()[-2] in words(test)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_
     search = person.page.get_by_placeholder(re.compile("Search"))
     search.fill("Schroff triplet")
     search.press("Enter")
-    person.page.get_by_role("link", name="Triplet · loss", exact=True).click()
+    person.page.get_by_role("link", name=re.compile("^Triplet The positive")).click()
     expect(person.page).to_have_url(re.compile(r"/learn\?loss=triplet$"))
 
     plot = person.page.locator(".lossplot")
@@ -50,6 +50,39 @@ def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_
     person.press("Try these settings in Explore")
     expect(person.page).to_have_url(re.compile(r"loss=triplet.*loss\.margin=0\.35"), timeout=SLOW)
     person.map_has("run", digits_run.id)
+
+
+def test_a_symptom_is_looked_up_a_word_explained_and_the_remedy_opened(person):
+    page = person.page
+    page.goto(f"{person.url}/learn")
+    index = page.locator(".learn-index")
+    expect(index).to_have_attribute("data-ready", "true", timeout=SLOW)
+    assert index.locator(".symbols symbol").count() > 80
+    drawn = index.get_by_role("link", name="Triplet ratio").locator("use").evaluate("e => e.getBBox().width")
+    assert drawn > 0
+    search = page.get_by_placeholder(re.compile("all in one point"))
+    search.fill("my loss stays at the margin")
+    search.press("Enter")
+    page.get_by_role("link", name=re.compile("^My triplet loss stays")).click()
+    expect(page).to_have_url(re.compile(r"/learn\?answer=loss-at-the-margin$"), timeout=SLOW)
+
+    card = page.locator(".glossary-card:popover-open")
+    word = page.get_by_role("link", name="active terms")
+    word.hover()
+    expect(card).to_contain_text("the pairs or triplets that still pull or push")
+    assert "still pull" in word.get_attribute("aria-description")
+    page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+    word.click()  # as by a tap: it explains, and leads nowhere
+    expect(card).to_have_count(1)
+    expect(page).to_have_url(re.compile("answer=loss-at-the-margin$"))
+    card.get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"topic=glossary#active-terms$"))
+    expect(page.locator("#term-active-terms")).to_be_in_viewport(timeout=SLOW)
+    page.go_back()
+    page.get_by_role("link", name="Open in Explore, ready to train").last.click()
+    expect(page).to_have_url(re.compile("miner=semihard_nearest"), timeout=SLOW)
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_enabled(timeout=SLOW)
 
 
 def test_a_lesson_hides_the_settings_and_answers_only_after_the_guess(person):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.labs.lab import FigureRow, FigureSpec, Lab, PicturePair
 from dmlviz_app.labs.run import SOURCE_TITLES, describe
 from dmlviz_app.labs.state import OWN, READY_MADE, LabsState, LabView, first_figure, view_rows
@@ -29,7 +30,7 @@ def results(ui: LabsState, view: LabView) -> None:
     rows = view_rows(view)
     if view.study is None or not rows:
         words = "The figure grows while the study runs." if view.study is not None else "Nothing has been run yet."
-        st.caption(f"{words} {view.lab.summary}")
+        st.caption(f"{words} {with_terms(view.lab.summary)}")
         return
     name = ui.figure or first_figure(view.lab, rows)
     if len(figures) > 1:
@@ -50,7 +51,7 @@ def results(ui: LabsState, view: LabView) -> None:
         _chart(ui, spec, rows, selectable=view.lab.pictures is not None and not covered)
     if covered:
         st.caption("Guess first: the figure is covered until then.")
-    st.caption(spec.caption)
+    st.caption(with_terms(spec.caption))
     if not covered and view.lab.strip is not None:
         _row(view.lab.strip(view.study.results()), STRIP_WIDTH)
     if not covered and view.lab.pictures is not None:

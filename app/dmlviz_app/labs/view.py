@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.labs.keep import as_command
 from dmlviz_app.labs import few_shot_episodes, gallery_shelf, gallery_size, pair_game, paper_tricks
 from dmlviz_app.labs import figure as lab_figure
@@ -25,7 +26,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
     """Render the lab that the state names."""
     view = view_lab(ui, services)
     navigation.link("labs", "All labs", {}, icon=":material/arrow_back:")
-    st.markdown(f"### {view.lab.title}\n{view.lab.question}")
+    st.markdown(f"### {view.lab.title}\n{with_terms(view.lab.question)}")
     running, guessed = view.own is not None and view.own.state == "running", bool(ui.guess)
     waiting = running and not view_rows(view)
 

@@ -1,5 +1,6 @@
 """Index of all catalog entries, for the Learn page."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,27 +14,42 @@ from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, S
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.config import TrainConfig
 from dmlviz.labs.registry import LABS
+from dmlviz_app.learn.answers import Answer
 from dmlviz_app.protocol.losses import LossInfo, LossParameter
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A catalog on the Learn page, with its title and the noun for one entry."""
+    """A catalog on the Learn page, with its title, the noun for one entry, and what the drawings of its cards show."""
 
     name: str
     title: str
     noun: str
     catalog: Catalog[Any]
+    note: str = ""
 
+
+_LOSS_NOTE = (
+    "The loss over distance or angle, with its default parameters. Green: an image of the same class moves. "
+    "Red: one of another class."
+)
+_MINER_NOTE = (
+    "Its choice in the same 12 points of three classes: positives in green, negatives in red; of triplets, those of "
+    "the circled anchor."
+)
+_MAP_NOTE = (
+    "The pixels of the same 500 digits, drawn with default settings; of the learned space, two numbers for each digit: "
+    "the ink of one quarter less that of the opposite one."
+)
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("loss", "Losses", "Loss", LOSSES),
-        Kind("miner", "Miners", "Miner", MINERS),
-        Kind("sampler", "Batches", "Batch", SAMPLERS),
+        Kind("loss", "Losses", "Loss", LOSSES, _LOSS_NOTE),
+        Kind("miner", "Miners", "Miner", MINERS, _MINER_NOTE),
+        Kind("sampler", "Batches", "Batch", SAMPLERS, "The first 60 images of a batch of digits; a color is a class."),
+        Kind("projection", "Maps", "Map", PROJECTIONS, _MAP_NOTE),
         Kind("metric", "Metrics", "Metric", METRICS),
-        Kind("projection", "Maps", "Map", PROJECTIONS),
         Kind("net", "Nets", "Net", NETS),
     )
 }
@@ -46,6 +62,7 @@ TOPICS: Mapping[str, tuple[str, str]] = {
         "Exam questions",
         "Seven questions on metric learning, each with its answer and where to see it.",
     ),
+    "glossary": ("Glossary", "The words of these pages, each explained in a sentence or two."),
 }
 
 
@@ -56,23 +73,32 @@ def entry_title(kind: str, name: str) -> str:
 
 def search(kind: Kind, text: str) -> list[Spec]:
     """Return the entries whose name, title, aliases, family, sentence, use or reference has every word of `text`."""
-    words = text.lower().split()
 
     def searchable(entry: Spec) -> str:
         parts = (entry.name, entry.title, *entry.aliases, entry.family, entry.summary, entry.when_to_use)
-        return " ".join((*parts, entry.reference)).lower()
+        return " ".join((*parts, entry.reference))
 
-    return [entry for entry in kind.catalog.values() if all(word in searchable(entry) for word in words)]
+    return [entry for entry in kind.catalog.values() if has_words(searchable(entry), text)]
 
 
-def search_topics(text: str) -> list[tuple[str, str, str]]:
-    """Return the topics whose title or sentence has every word of `text`: name, title, sentence."""
-    words = text.lower().split()
-    return [
-        (name, title, summary)
-        for name, (title, summary) in TOPICS.items()
-        if all(word in f"{title} {summary}".lower() for word in words)
-    ]
+def has_words(searched: str, text: str) -> bool:
+    """Return whether `searched` has every word of `text`."""
+    return all(word in searched.lower() for word in text.lower().split())
+
+
+def symptom_share(answer: Answer, text: str) -> float:
+    """Return the share of the words of `text` that an answer's symptoms have; 0 below two thirds.
+
+    Words are compared by their first letters, so that "collapses" finds "collapsed"; short ones say nothing.
+    """
+    words = {word[:_STEM] for word in re.findall(r"[a-z@0-9-]+", text.lower()) if word not in _SMALL_WORDS}
+    searched = " ".join((answer.title, *answer.symptoms)).lower()
+    share = sum(word in searched for word in words) / max(1, len(words))
+    return share if share >= _ENOUGH else 0
+
+
+_STEM, _ENOUGH = 5, 2 / 3
+_SMALL_WORDS = frozenset("a an and are at be by do does for i in is it my of on or the this to which why with".split())
 
 
 def by_family(entries: list[Spec]) -> dict[str, list[Spec]]:

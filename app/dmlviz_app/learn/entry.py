@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import METRICS, MetricSpec
 from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
@@ -43,15 +44,15 @@ def render_entry(kind: Kind, name: str) -> None:
     st.markdown(f"### {spec.title}\n:small[{kind.noun}{family} · `{spec.name}`]")
     left, right = st.columns([5, 3], gap="large")
     with left:
-        st.markdown(spec.summary)
+        st.markdown(with_terms(spec.summary))
         if spec.formula:
             st.markdown(rf"$\displaystyle {spec.formula}$")
         if isinstance(spec, ProjectionSpec) and spec.explanation:
             st.markdown(f"**In words.** {spec.explanation}")
         if spec.when_to_use:
-            st.markdown(f"**When to use it.** {spec.when_to_use}")
+            st.markdown(f"**When to use it.** {with_terms(spec.when_to_use)}")
         if caveat(spec):
-            st.markdown(f"**Caution.** {caveat(spec)}")
+            st.markdown(f"**Caution.** {with_terms(caveat(spec))}")
     with right:
         _facts(kind, spec)
     if isinstance(spec, LossSpec):

@@ -1,17 +1,23 @@
-"""Index of the Learn page, with a search over all catalog entries."""
+"""Index of the Learn page: the course, answers and labs, then the catalog as a reference; with a search over all."""
+
+from collections.abc import Iterator
 
 import streamlit as st
 
-from dmlviz.lessons import LESSONS
-from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, search, search_topics
+from dmlviz.catalog.glossary import GLOSSARY
+from dmlviz.catalog.parameters import Spec
+from dmlviz.lessons import LESSONS, PARTS
+from dmlviz_app.learn.answers import ANSWERS
+from dmlviz_app.learn.cards import card, section, show
+from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, has_words, search, symptom_share
 from dmlviz_app.learn.state import LearnState
+from dmlviz_app.protocol.learn import LearnCard, LearnSection
 from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.markdown import escape_markdown
 
 
 def index(ui: LearnState) -> None:
-    """Render the index."""
+    """Render it, or the results of its search."""
 
     def on_search(text: str) -> None:
         ui.search, ui.note = text.strip()[:80], ""
@@ -25,52 +31,53 @@ def index(ui: LearnState) -> None:
         "learn.search",
         ui.search,
         on_search,
-        placeholder="Search losses, miners, metrics, labs, authors …",
+        placeholder="What you see, or what you look for: all in one point, margin, Schroff …",
         label_visibility="collapsed",
-        width=420,
+        width=520,
     )
-    if ui.search:
-        _results(ui.search)
-        return
-    left, right = st.columns([5, 3], gap="large")
-    with left:
-        st.markdown("#### Lessons")
-        for lesson in LESSONS.values():
-            _line("lesson", lesson.name, lesson.title, f"{lesson.summary} {lesson.minutes} minutes.")
-    with right:
-        st.markdown("#### Interactive")
-        for name, (title, summary) in TOPICS.items():
-            _line("topic", name, title, summary)
+    found = list(results(ui.search)) if ui.search else []
+    if ui.search and not found:
+        st.caption(f"No results for “{escape_markdown(ui.search)}”.")
+    show([section(found, "large")] if ui.search else sections(), key="index")
+
+
+def sections() -> Iterator[LearnSection]:
+    """Yield the whole index: what is read in order, then what is looked up."""
+    for part in PARTS:
+        lessons = [lesson for lesson in LESSONS.values() if lesson.part == part]
+        cards = [card("lesson", lesson.name, note=f"{lesson.minutes} minutes") for lesson in lessons]
+        if cards:
+            yield section(cards, "large", f"Course: {part.lower()}")
+    yield section((card("answer", name) for name in ANSWERS), "large", "Answers: what you may see, why, and the remedy")
+    yield section((card("topic", name) for name in TOPICS), "large", "Try, ask, look up")
+    yield section((card("lab", name) for name in LAB_KIND.catalog), "small", "Labs")
     for kind in KINDS.values():
-        st.markdown(f"#### {kind.title}")
         families = by_family(list(kind.catalog.values()))
-        columns = st.columns(max(len(families), 3)) if len(families) > 1 else [st.container(horizontal=True)]
-        for column, (family, entries) in zip(columns, families.items(), strict=False):
-            with column, st.container(gap="medium" if len(families) == 1 else None, horizontal=len(families) == 1):
-                if family:
-                    st.caption(family.capitalize())
-                for entry in entries:
-                    _link(kind.name, entry.name, entry.title)
+        for number, (family, entries) in enumerate(families.items()):
+            cards = [card(kind.name, entry.name) for entry in entries]
+            form = "small" if any(one["picture"] for one in cards) else "words"
+            if not number:
+                yield section([] if family else cards, form, kind.title, kind.note)
+            if family:
+                yield section(cards, form, family.capitalize(), heading=4)
 
 
-def _results(text: str) -> None:
-    count = 0
+def results(text: str) -> Iterator[LearnCard]:
+    """Yield what a search finds: answers first, the one that fits best on top."""
+    shares = {name: symptom_share(answer, text) for name, answer in ANSWERS.items()}
+    for name in sorted(shares, key=lambda name: -shares[name]):
+        if shares[name]:
+            yield card("answer", name, note="Answer")
+    for lesson in LESSONS.values():
+        if has_words(f"{lesson.title} {lesson.summary}", text):
+            yield card("lesson", lesson.name, note=f"Lesson · {lesson.minutes} minutes")
     for kind in (*KINDS.values(), LAB_KIND):
-        for entry in search(kind, text):
-            count += 1
-            _line(kind.name, entry.name, f"{entry.title} · {kind.noun.lower()}", entry.summary)
-    for name, title, summary in search_topics(text):
-        count += 1
-        _line("topic", name, title, summary)
-    if not count:
-        st.caption(f"No results for “{text}”.")
-
-
-def _line(kind: str, name: str, title: str, summary: str) -> None:
-    with st.container(gap=None):
-        _link(kind, name, title)
-        st.caption(summary)
-
-
-def _link(kind: str, name: str, title: str) -> None:
-    navigation.link("labs" if kind == LAB_KIND.name else "learn", title, {kind: name})
+        entries: list[Spec] = search(kind, text)
+        yield from (card(kind.name, entry.name, note=kind.noun) for entry in entries)
+    for name, (title, summary) in TOPICS.items():
+        if has_words(f"{title} {summary}", text):
+            yield card("topic", name)
+    for term in GLOSSARY.values():
+        if term.entry is None and has_words(" ".join((term.title, *term.words)), text):
+            address = f"learn?topic=glossary#{term.name}"
+            yield LearnCard(address=address, title=term.title, text=term.text, note="Glossary", picture="")

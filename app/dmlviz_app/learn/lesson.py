@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.lessons import LESSONS
 from dmlviz_app.learn.catalog_index import LAB_KIND, entry_title
 from dmlviz_app.protocol.common import ROUTES
@@ -15,7 +16,7 @@ def render_lesson(name: str) -> None:
     st.markdown(f"### {lesson.title}\n:small[Lesson · {lesson.part} · {lesson.minutes} minutes]")
     text, side = st.columns([5, 3], gap="large")
     with text:
-        st.markdown(lesson.text)
+        st.markdown(with_terms(lesson.text))
         if lesson.related:
             st.markdown("**Related**")
             with st.container(horizontal=True):

@@ -1,7 +1,8 @@
-"""Learn page: index, catalog entries, interactive topics, lessons."""
+"""Learn page: index, catalog entries, interactive topics, lessons, answers."""
 
 import streamlit as st
 
+from dmlviz_app.learn import answer as learn_answer
 from dmlviz_app.learn import entry as learn_entry
 from dmlviz_app.learn import index as learn_index
 from dmlviz_app.learn import lesson as learn_lesson
@@ -25,5 +26,7 @@ with st.container(key="learn"):
             learn_entry.render_entry(KINDS[ui.kind], ui.name)
         elif ui.kind == "topic":
             learn_topics.TOPICS[ui.name]()
+        elif ui.kind == "answer":
+            learn_answer.render_answer(ui.name)
         else:
             learn_lesson.render_lesson(ui.name)

@@ -1,4 +1,4 @@
-"""The routes of Learn: a loss as curves, forces and a ground, sampled by the worker; scores of a few points; sheets."""
+"""The routes of Learn: a loss as curves, forces, ground, by the worker; scores of points; sheets, drawings, glossary."""
 
 import asyncio
 import json
@@ -11,15 +11,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dmlviz import metrics
+from dmlviz.catalog.glossary import GLOSSARY
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
 from dmlviz.storage.text import one_line
+from dmlviz_app.learn.cards import pictures
 from dmlviz_app.learn.sheet import sheet_page
+from dmlviz_app.protocol.learn import GlossaryTerm
 from dmlviz_app.protocol.losses import LossCurve, LossForces, LossGround, SpaceScores
 from dmlviz_app.server.access import Rule, access, personal
-from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
@@ -46,6 +49,8 @@ def routes() -> list[Route]:
         Route("/losses/{loss}/{picture}.json", picture, methods=["POST"]),
         Route("/scores.json", scores, methods=["POST"]),
         Route("/lessons/{lesson}/sheet.html", sheet),
+        Route("/glossary.json", glossary),
+        Route("/learn-pictures.svg", drawings),
     ]
 
 
@@ -95,6 +100,19 @@ async def scores(request: Request) -> Response:
     if not length or int(length) > MAX_POINTS_BYTES:
         raise UserError(f"Points to score take at most {MAX_POINTS_BYTES:,} bytes; got {length or 'unknown'}.")
     return JSONResponse(await asyncio.to_thread(_scores, (await request.body())), headers=NO_STORE)
+
+
+@access(Rule.ANYONE)
+async def glossary(_request: Request) -> Response:
+    """Return the title and text of every term."""
+    terms = {name: GlossaryTerm(title=term.title, text=term.text) for name, term in GLOSSARY.items()}
+    return JSONResponse(terms, headers={"Cache-Control": "max-age=3600"})
+
+
+@access(Rule.ANYONE)
+async def drawings(_request: Request) -> Response:
+    """Return the drawings of the index; their address has their checksum."""
+    return Response(pictures()[0], media_type="image/svg+xml", headers=PRIVATE_IMMUTABLE)
 
 
 @lru_cache(maxsize=64)

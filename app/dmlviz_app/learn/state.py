@@ -1,10 +1,11 @@
-"""State of the Learn page: at the index, at an entry, at a topic, at a lesson."""
+"""State of the Learn page: at the index, at an entry, a topic, a lesson, an answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.lessons import LESSONS
+from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import KINDS, TOPICS
 
 KEY = "page.learn"
@@ -14,7 +15,12 @@ def _places() -> dict[str, dict[str, str]]:
     """Return the titles of all places by kind and name; plug-ins may have brought some."""
     catalogs = {kind: {name: spec.title for name, spec in entry.catalog.items()} for kind, entry in KINDS.items()}
     topics = {name: title for name, (title, _) in TOPICS.items()}
-    return catalogs | {"topic": topics, "lesson": {name: lesson.title for name, lesson in LESSONS.items()}}
+    pages = {"lesson": LESSONS, "answer": ANSWERS}
+    return (
+        catalogs
+        | {"topic": topics}
+        | {kind: {name: one.title for name, one in of.items()} for kind, of in pages.items()}
+    )
 
 
 @dataclass

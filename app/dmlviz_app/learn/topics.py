@@ -1,4 +1,4 @@
-"""Interactive topics of the Learn page: the force playground, and three spaces that only MAP@R distinguishes."""
+"""Interactive topics of the Learn page: the force playground, and three spaces, exam questions, glossary."""
 
 import json
 from functools import cache
@@ -9,6 +9,7 @@ import streamlit as st
 from dmlviz.catalog.metrics import METRICS
 from dmlviz_app.learn.entry import force_playground
 from dmlviz_app.learn.exam import exam
+from dmlviz_app.learn.glossary import glossary
 from dmlviz_app.protocol.losses import MapAtRProps, SmallSpace
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.components import mount
@@ -62,4 +63,4 @@ def _spaces() -> list[SmallSpace]:
     return spaces
 
 
-TOPICS = {"forces": forces, "three-spaces": map_at_r_demo, "exam": exam}
+TOPICS = {"forces": forces, "three-spaces": map_at_r_demo, "exam": exam, "glossary": glossary}

@@ -9,6 +9,7 @@ import streamlit as st
 from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
 from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.glossary import GLOSSARY
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
@@ -104,7 +105,7 @@ _NORM_HELP = (
     "Frozen: statistics and weights of batch normalization stay as they are at the start. Meant for a pretrained "
     "backbone; a net that begins untrained has no normalization then."
 )
-_SPACE_HELP = "Sphere: every embedding has length 1, so only directions count. Free: otherwise unconstrained."
+_SPACE_HELP = GLOSSARY["space"].text
 
 
 class _Form:

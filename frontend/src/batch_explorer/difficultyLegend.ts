@@ -1,5 +1,6 @@
 // The three strokes with their counts; each can be left out.
 import { grouped } from "../lib/format.ts";
+import { explain } from "../lib/glossary.ts";
 import type { Rgb } from "../lib/theme.ts";
 import { svg } from "../charts/svg.ts";
 import { h } from "../lib/dom.ts";
@@ -7,6 +8,7 @@ import { difficultyLabels } from "./stepAnimation.ts";
 import type { LoadedBatch } from "./batch.ts";
 import { DIFFICULTIES, STROKES, type Shown } from "./difficultyStyles.ts";
 
+const TERMS = ["easy", "semi-hard-negative", "hard-negative"];
 const MEANINGS = {
   views: ["view of the same image", "of another image"],
   classes: ["own class", "other class"],
@@ -34,13 +36,14 @@ export class DifficultyLegend {
     }),
   );
   private counts = DIFFICULTIES.map(() => h("b"));
+  private kinds = DIFFICULTIES.map((kind) => h("span", {}, kind));
   private means = DIFFICULTIES.map(() => h("small"));
   private rows: HTMLElement[];
   private sides = h("p", "sides");
   private meanings = MEANINGS.pairs;
 
   constructor(onchange: (shown: Shown) => void) {
-    this.rows = DIFFICULTIES.map((kind, k) =>
+    this.rows = DIFFICULTIES.map((_, k) =>
       h(
         "button",
         {
@@ -51,7 +54,7 @@ export class DifficultyLegend {
           },
         },
         svg("svg", { viewBox: "0 0 30 12", width: 30, height: 12, "aria-hidden": "true" }, this.lines[k]),
-        h("span", {}, kind),
+        this.kinds[k],
         this.counts[k],
         this.means[k],
       ),
@@ -63,6 +66,7 @@ export class DifficultyLegend {
     difficultyLabels(b).forEach((meaning, k) => (this.means[k].textContent = meaning));
     b.tuples.counts.forEach((count, k) => (this.counts[k].textContent = grouped(count)));
     this.meanings = meaningsOf(b);
+    if (b.tuples.kind === "triplets") this.kinds.forEach((kind, k) => explain(kind, TERMS[k])); // of pairs it is a distance
   }
 
   render(shown: Shown, positive: Rgb, negative: Rgb): void {

@@ -8,6 +8,7 @@ type Plain = Partial<Record<`data-${string}` | `aria-${string}`, Value>> &
       | "class"
       | "type"
       | "title"
+      | "popover"
       | "hidden"
       | "role"
       | "tabindex"

@@ -5,6 +5,7 @@ import { unpackBits } from "../../lib/bitmask.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { grouped, signed } from "../../lib/format.ts";
+import { explain } from "../../lib/glossary.ts";
 import { component } from "../../lib/mount.ts";
 import { captionAt, emptyScores, reduceScores, scoresAt, type ScoreState } from "../../workbench/scores/scoreState.ts";
 import style from "./compareScores.css";
@@ -231,7 +232,7 @@ function rowView({ key, label, title, a, b, difference }: ScoreRow): HTMLElement
   return h(
     "tr",
     { title, "data-score": key, "data-better": better },
-    h("th", { scope: "row" }, label),
+    h("th", { scope: "row" }, explain(h("span", null, label), key)),
     h("td", "a", number(a)),
     h("td", "b", number(b)),
     h("td", "difference", difference === null ? "–" : signed(difference)),

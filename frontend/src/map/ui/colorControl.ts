@@ -2,6 +2,7 @@
 import { ramp } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
 import { context2d, h } from "../../lib/dom.ts";
+import { explain } from "../../lib/glossary.ts";
 import { grouped } from "../../lib/format.ts";
 import type { ColumnInfo } from "../../protocol.ts";
 import type { MapData } from "../data/expandProps.ts";
@@ -179,7 +180,7 @@ export class ColorControl {
 
   private showWords({ title, help = "" }: Choice, words: string): void {
     this.scale.hidden = false;
-    this.title.textContent = title;
+    this.title.replaceChildren(this.name === "faithfulness" ? explain(h("span", null, title), this.name) : title);
     this.title.title = help;
     this.bar.hidden = this.note.hidden = true;
     this.words.replaceChildren(words);

@@ -1,6 +1,7 @@
 // The slim bar under the map: play, step, scrub, how far, how fast.
 import { context2d, h, icon, updateAttribute } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
+import { explain } from "../../lib/glossary.ts";
 import { css, type Theme } from "../../lib/theme.ts";
 import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt, type Entry, type Timeline } from "../data/timeline.ts";
 import type { Player } from "../playback/player.ts";
@@ -62,6 +63,7 @@ export class PlayerBar {
       { type: "button", class: "refit", title: REFIT, click: () => on.refit() },
       "Align each frame",
     );
+    explain(this.refit, "align-each-frame");
     this.node = h(
       "div",
       { class: "player" },

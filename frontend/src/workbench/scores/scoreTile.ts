@@ -2,6 +2,7 @@
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import { h } from "../../lib/dom.ts";
 import { signed } from "../../lib/format.ts";
+import { explain } from "../../lib/glossary.ts";
 import type { Score } from "./scoreState.ts";
 
 const WIDTH = 100;
@@ -35,7 +36,7 @@ export class ScoreTile {
       this.line,
       this.mark,
     );
-    const parts = [h("span", "name", label), this.value, this.change, this.apart, chart];
+    const parts = [explain(h("span", "name", label), key), this.value, this.change, this.apart, chart];
     if (select)
       this.button = h(
         "button",

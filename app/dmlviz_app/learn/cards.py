@@ -1,0 +1,53 @@
+"""Cards of Learn: a link with a drawing, for each entry of the catalog, topic, lesson, answer and lab."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Literal
+from zlib import crc32
+
+from dmlviz.lessons import LESSONS
+from dmlviz_app.learn.answers import ANSWERS
+from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.protocol.learn import LearnCard, LearnIndexProps, LearnSection
+from dmlviz_app.widgets.components import mount
+
+PICTURES = Path(__file__).resolve().parent / "pictures.svg"
+Form = Literal["large", "small", "words"]
+
+
+@cache
+def pictures() -> tuple[bytes, frozenset[str]]:
+    """Return the drawings' file (scripts/make_learn_pictures.py writes it) and their names."""
+    content = PICTURES.read_bytes()
+    return content, frozenset(re.findall(r'<symbol id="([^"]+)"', content.decode()))
+
+
+def card(kind: str, name: str, *, note: str = "") -> LearnCard:
+    """Return the card of an entry; one without a drawing of its own shows that of the first entry it is related to."""
+    related: tuple[tuple[str, str], ...] = ()
+    if kind == "topic":
+        title, text = TOPICS[name]
+    elif kind in ("lesson", "answer"):
+        page = LESSONS[name] if kind == "lesson" else ANSWERS[name]
+        title, text, related = page.title, page.summary, page.related
+    else:
+        spec = (LAB_KIND if kind == LAB_KIND.name else KINDS[kind]).catalog[name]
+        title, text = spec.title, spec.summary
+    page_name = "labs" if kind == LAB_KIND.name else "learn"
+    drawn = ("-".join(place) for place in ((kind, name), *related))
+    picture = next((drawing for drawing in drawn if drawing in pictures()[1]), "")
+    return LearnCard(address=f"{page_name}?{kind}={name}", title=title, text=text, note=note, picture=picture)
+
+
+def section(cards: Iterable[LearnCard], form: Form, title: str = "", text: str = "", heading: int = 3) -> LearnSection:
+    """Return cards below a heading."""
+    return LearnSection(title=title, text=text, heading=3 if heading == 3 else 4, form=form, cards=list(cards))
+
+
+def show(sections: Iterable[LearnSection], key: str) -> None:
+    """Render sections of cards."""
+    address = f"{ROUTES}/learn-pictures.svg?{crc32(pictures()[0]):08x}"
+    mount("learn_index", key=key, data=LearnIndexProps(sections=list(sections), pictures=address))

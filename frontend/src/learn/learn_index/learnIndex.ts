@@ -1,0 +1,68 @@
+// The index of Learn: cards with a drawing each, in sections. All drawings are one file of symbols.
+import { svg } from "../../charts/svg.ts";
+import { h, setData } from "../../lib/dom.ts";
+import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { serverUrl } from "../../lib/server.ts";
+import type { LearnCard, LearnIndexProps, LearnSection } from "../../protocol.ts";
+import style from "./learnIndex.css";
+
+export default function ({ parentElement, data }: ComponentArguments<LearnIndexProps>) {
+  return mount(
+    parentElement,
+    style,
+    (parent) => new LearnIndex(parent),
+    (index) => index.update(data),
+  );
+}
+
+class LearnIndex {
+  private symbols = h("div", { class: "symbols", "aria-hidden": "true" });
+  private content = h("div");
+  private root = h("section", "learn-index", this.symbols, this.content);
+  private before = "";
+
+  constructor(parent: ParentNode) {
+    parent.append(this.root);
+  }
+
+  update({ sections, pictures }: LearnIndexProps): void {
+    const now = JSON.stringify(sections);
+    if (now !== this.before) this.content.replaceChildren(...sections.map(sectionOf));
+    this.before = now;
+    if (!this.symbols.children.length) void this.load(pictures);
+  }
+
+  destroy(): void {
+    this.root.remove();
+  }
+
+  /** Without its drawings the index is still one. */
+  private async load(address: string): Promise<void> {
+    const answer = await fetch(serverUrl(address)).catch(() => null);
+    if (answer?.ok) this.symbols.innerHTML = await answer.text(); // a file of this program
+    setData(this.root, { ready: true });
+  }
+}
+
+function sectionOf({ title, text, heading, cards, form }: LearnSection): HTMLElement {
+  const list = h("ul", null, ...cards.map((card) => h("li", null, cardOf(card, form))));
+  return h("section", form, title ? h(`h${heading}`, null, title) : null, text ? h("p", null, text) : null, list);
+}
+
+function cardOf({ address, title, text, note, picture }: LearnCard, form: LearnSection["form"]): HTMLElement {
+  const large = form === "large";
+  return h(
+    "a",
+    { href: address, class: picture ? "pictured" : "", title: large ? "" : text },
+    picture ? drawingOf(picture) : null,
+    h("strong", null, title),
+    large ? h("span", "text", text) : null,
+    note ? h("span", "note", note) : null,
+  );
+}
+
+function drawingOf(name: string): SVGSVGElement {
+  const drawing = svg("svg", { viewBox: "0 0 240 144", "aria-hidden": "true" });
+  drawing.append(svg("use", { href: `#${name}` }));
+  return drawing;
+}
