@@ -92,10 +92,15 @@ def _fit(values: np.ndarray, low: float, high: float, start: float, end: float) 
     return start + (values - low) / max(high - low, 1e-12) * (end - start)
 
 
-def _dots(places: np.ndarray, labels: np.ndarray, box: Box) -> str:
-    """Return the points, centered in a box as large as possible, as a path for each class; 2 of 100 may lie outside."""
+def _reach(places: np.ndarray) -> float:
+    """Return how far points lie from their middle along an axis; 2 of 100 may lie farther."""
+    return float(np.quantile(np.abs(places - np.median(places, axis=0)), 0.98))
+
+
+def _dots(places: np.ndarray, labels: np.ndarray, box: Box, least: float = 0) -> str:
+    """Return the points, centered in a box and as large as it, as a path for each class; no larger than by `least`."""
     middle = np.median(places, axis=0)
-    reach = np.quantile(np.abs(places - middle), 0.98)
+    reach = max(_reach(places), least)
     left, top, right, bottom = box
     scale = min(right - left, bottom - top) / 2 / max(reach, 1e-12)
     at = (places - middle) * [scale, -scale] + [(left + right) / 2, (top + bottom) / 2]
@@ -120,12 +125,14 @@ def _losses() -> Iterator[tuple[str, str]]:
             yield _symbol(f"loss-{name}", f'{each}<path class="axis" d="M114 72h12m-6-6v12"/>')
             continue
         curve = sample_curve(name, {}, samples=48)
+        sides = {side: np.array(curve[side]["loss"], float) for side in ("far", "near")}  # type: ignore[literal-required]
         low, high = curve["low"], curve["high"]
+        if np.nanmin([*sides.values()]) > high:  # it is never as small as the plot that a slider moves begins with
+            low, high = np.nanmin([*sides.values()]), np.nanmax([*sides.values()])
         x = _fit(np.array(curve["x"]), curve["x"][0], curve["x"][-1], BORDER, WIDTH - BORDER)
         lines = ""
-        for side in ("far", "near"):
-            y = np.array([np.nan if value is None else value for value in curve[side]["loss"]], float)  # type: ignore[literal-required]
-            y = _fit(y, low, high, HEIGHT - BORDER - 3, BORDER)
+        for side, values in sides.items():
+            y = _fit(values, low, high, HEIGHT - BORDER - 3, BORDER)
             with np.errstate(invalid="ignore"):
                 inside = (y >= 0) & (y <= HEIGHT)
             lines += _line(np.column_stack([x, y])[inside], side)
@@ -264,13 +271,17 @@ def _maps(name: str, settings: Sequence[str]) -> str:
     boxes = dict(zip((settings[0], settings[-1]), HALVES, strict=True))
     if len(boxes) == 1:
         boxes, drawn = {settings[0]: WHOLE}, ""
-    for one, box in boxes.items():
+    maps = {}
+    for one in boxes:
         rows = embeddings_of(one)[:DOTS]
         method = dict(parse_qsl(one)).get("view", "plane" if rows.shape[1] == 2 else "pca")
         if not np.ptp(rows):  # all in one point, which no projection draws
             rows, method = np.zeros((DOTS, 2)), "plane"
-        places = project(rows, ProjectionConfig(method=method), labels=test.labels[:DOTS]).coordinates
-        drawn += _dots(places, test.labels[:DOTS], box)
+        maps[one] = project(rows, ProjectionConfig(method=method), labels=test.labels[:DOTS]).coordinates
+    widest = max(map(_reach, maps.values()))
+    for one, box in boxes.items():
+        is_point = name.startswith("answer-") and _reach(maps[one]) < widest / 100  # beside its remedy
+        drawn += _dots(maps[one], test.labels[:DOTS], box, widest if is_point else 0)
     return _symbol(name, drawn, key_of(name, settings))[1]
 
 
