@@ -1,4 +1,4 @@
-"""The routes of Learn: a loss as curves, forces, ground, by the worker; scores of points; sheets, drawings, glossary."""
+"""The routes of Learn: a loss as curves, forces, ground, by the worker; scores of points; sheets, drawings, words."""
 
 import asyncio
 import json

@@ -2,7 +2,7 @@
 import { svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { serverUrl } from "../../lib/server.ts";
+import { fetchServer } from "../../lib/server.ts";
 import type { LearnCard, LearnIndexProps, LearnSection } from "../../protocol.ts";
 import style from "./learnIndex.css";
 
@@ -38,7 +38,7 @@ class LearnIndex {
 
   /** Without its drawings the index is still one. */
   private async load(address: string): Promise<void> {
-    const answer = await fetch(serverUrl(address)).catch(() => null);
+    const answer = await fetchServer(address).catch(() => null);
     if (answer?.ok) this.symbols.innerHTML = await answer.text(); // a file of this program
     setData(this.root, { ready: true });
   }
