@@ -135,7 +135,7 @@ def _losses() -> Iterator[tuple[str, str]]:
             y = _fit(values, low, high, HEIGHT - BORDER - 3, BORDER)
             with np.errstate(invalid="ignore"):
                 inside = (y >= 0) & (y <= HEIGHT)
-            lines += _line(np.column_stack([x, y])[inside], side)
+            lines += _line(np.column_stack([x, y])[inside], side) if inside.any() else ""
         yield _symbol(f"loss-{name}", frame + lines)
 
 

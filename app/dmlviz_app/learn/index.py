@@ -31,7 +31,7 @@ def index(ui: LearnState) -> None:
         "learn.search",
         ui.search,
         on_search,
-        placeholder="What you see, or what you look for: all in one point, margin, Schroff …",
+        placeholder="Search by name, author, or what you see: all in one point …",
         label_visibility="collapsed",
         width=520,
     )

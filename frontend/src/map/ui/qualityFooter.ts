@@ -2,6 +2,7 @@
 import type { Faithfulness, MethodInfo } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
+import { explain } from "../../lib/glossary.ts";
 import type { MapData } from "../data/expandProps.ts";
 import type { Entry, Timeline } from "../data/timeline.ts";
 import { loadMethods } from "../data/fetchItems.ts";
@@ -111,7 +112,7 @@ export class QualityFooter {
     if (key === this.shown) return;
     this.shown = key;
     this.figures.replaceChildren(...parts.map(([words, help]) => h("span", { title: help || false }, words)));
-    this.meaning.replaceChildren(...(about ? [h("b", {}, about.title), ` ${meaning || first}`] : []));
+    this.meaning.replaceChildren(...(about ? [explain(h("b", {}, about.title), picture.method), ` ${meaning || first}`] : []));
     this.caution.textContent = caution;
   }
 

@@ -56,7 +56,7 @@ class Glossary {
   }
 
   private find(event: Event): HTMLElement | undefined {
-    return event.composedPath().find((node) => termOf(node)) as HTMLElement | undefined;
+    return event.composedPath().find((node) => node !== this.more && termOf(node)) as HTMLElement | undefined;
   }
 
   private hover(event: PointerEvent): void {

@@ -1,5 +1,6 @@
 // The loss over the steps; a mark stands at the step the map shows, and dragging it moves the map.
 import { counted, grouped } from "../../lib/format.ts";
+import { explain } from "../../lib/glossary.ts";
 import type { Source } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, setData } from "../../lib/dom.ts";
@@ -239,14 +240,14 @@ class LossCurve {
   // What online selection gains: many terms from the embeddings of one batch, at nearly the same speed.
   private costNode(): HTMLElement {
     const { terms, imagesPerSecond } = costOf(this.losses);
-    const parts = [
+    const number =
       terms === null
         ? ""
-        : `${terms < 100 ? Number(terms.toPrecision(3)) : grouped(Math.round(terms))} ${terms === 1 ? "term" : "terms"} per image`,
-      imagesPerSecond === null ? "" : `${grouped(Math.round(imagesPerSecond))} images/s`,
-    ];
+        : `${terms < 100 ? Number(terms.toPrecision(3)) : grouped(Math.round(terms))} ${terms === 1 ? "term" : "terms"} per image`;
+    const speed = imagesPerSecond === null ? "" : `${grouped(Math.round(imagesPerSecond))} images/s`;
     const title = "Mean over the training: loss terms of a batch divided by its images; images trained on in a second";
-    return h("span", { class: "cost", title }, parts.filter(Boolean).join(" · "));
+    const explained = number ? explain(h("span", null, number), "terms-per-image") : "";
+    return h("span", { class: "cost", title }, explained, number && speed ? " · " : "", speed);
   }
 
   destroy(): void {
