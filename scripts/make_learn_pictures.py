@@ -125,7 +125,7 @@ def _losses() -> Iterator[tuple[str, str]]:
             yield _symbol(f"loss-{name}", f'{each}<path class="axis" d="M114 72h12m-6-6v12"/>')
             continue
         curve = sample_curve(name, {}, samples=48)
-        sides = {side: np.array(curve[side]["loss"], float) for side in ("far", "near")}  # type: ignore[literal-required]
+        sides = {side: np.array(curve[side]["loss"], float) for side in ("far", "near")}
         low, high = curve["low"], curve["high"]
         if np.nanmin([*sides.values()]) > high:  # it is never as small as the plot that a slider moves begins with
             low, high = np.nanmin([*sides.values()]), np.nanmax([*sides.values()])
@@ -158,10 +158,10 @@ def _miners() -> Iterator[tuple[str, str]]:
         mine = miners.build(name, seed=0)
         picked = mine(torch.from_numpy(points).float(), torch.from_numpy(labels))
         if isinstance(picked, Pairs):
-            lines = {"near": zip(picked.a, picked.p, strict=True), "far": zip(picked.b, picked.n, strict=True)}
+            lines = {"near": [*zip(picked.a, picked.p, strict=True)], "far": [*zip(picked.b, picked.n, strict=True)]}
         else:
             of = picked.a == ANCHOR
-            lines = {kind: ((ANCHOR, i) for i in ends[of]) for kind, ends in (("near", picked.p), ("far", picked.n))}
+            lines = {kind: [(ANCHOR, i) for i in ends[of]] for kind, ends in (("near", picked.p), ("far", picked.n))}
         ends = {kind: {tuple(sorted((int(i), int(j)))) for i, j in pairs} for kind, pairs in lines.items()}
         drawn = "".join(
             f'<path class="{kind} link" d="{"".join(_stroke(at, i, j) for i, j in sorted(pairs))}"/>'

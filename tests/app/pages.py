@@ -1,5 +1,6 @@
 """The app's pages without a browser, as Streamlit's AppTest runs them."""
 
+import re
 from pathlib import Path
 
 import dmlviz_app
@@ -24,6 +25,11 @@ def open_page(name: str = "", **query: object) -> AppTest:
         page.query_params.clear()
     page.query_params.update({field: str(value) for field, value in query.items()})
     return run(page)
+
+
+def without_terms(text: str) -> str:
+    """Return a Markdown text without its links to the glossary."""
+    return re.sub(r"\[([^\]]+)\]\(learn\?topic=glossary#[^)]+\)", r"\1", text)
 
 
 class Page:

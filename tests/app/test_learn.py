@@ -1,7 +1,6 @@
 """The Learn page: every catalog entry has a page, found by its URL and by the search."""
 
 import json
-import re
 import runpy
 from pathlib import Path
 from urllib.parse import urlencode
@@ -31,7 +30,7 @@ from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz.labs.registry import LABS
 from dmlviz.lessons import LESSONS
-from tests.app.pages import open_page
+from tests.app.pages import open_page, without_terms
 
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]
 
@@ -41,8 +40,7 @@ def learn(**query):
 
 
 def words(test):
-    text = " ".join(element.value for element in [*test.markdown, *test.caption])
-    return re.sub(r"\[([^\]]+)\]\(learn\?topic=glossary#[^)]+\)", r"\1", text)  # without links to the glossary
+    return without_terms(" ".join(element.value for element in [*test.markdown, *test.caption]))
 
 
 def cards(test):

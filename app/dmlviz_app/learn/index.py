@@ -8,7 +8,7 @@ from dmlviz.catalog.glossary import GLOSSARY
 from dmlviz.catalog.parameters import Spec
 from dmlviz.lessons import LESSONS, PARTS
 from dmlviz_app.learn.answers import ANSWERS
-from dmlviz_app.learn.cards import card, section, show
+from dmlviz_app.learn.cards import Form, card, section, show
 from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, has_words, search, symptom_share
 from dmlviz_app.learn.state import LearnState
 from dmlviz_app.protocol.learn import LearnCard, LearnSection
@@ -55,7 +55,7 @@ def sections() -> Iterator[LearnSection]:
         families = by_family(list(kind.catalog.values()))
         for number, (family, entries) in enumerate(families.items()):
             cards = [card(kind.name, entry.name) for entry in entries]
-            form = "small" if any(one["picture"] for one in cards) else "words"
+            form: Form = "small" if any(one["picture"] for one in cards) else "words"
             if not number:
                 yield section([] if family else cards, form, kind.title, kind.note)
             if family:

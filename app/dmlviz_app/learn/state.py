@@ -15,12 +15,8 @@ def _places() -> dict[str, dict[str, str]]:
     """Return the titles of all places by kind and name; plug-ins may have brought some."""
     catalogs = {kind: {name: spec.title for name, spec in entry.catalog.items()} for kind, entry in KINDS.items()}
     topics = {name: title for name, (title, _) in TOPICS.items()}
-    pages = {"lesson": LESSONS, "answer": ANSWERS}
-    return (
-        catalogs
-        | {"topic": topics}
-        | {kind: {name: one.title for name, one in of.items()} for kind, of in pages.items()}
-    )
+    lessons = {name: lesson.title for name, lesson in LESSONS.items()}
+    return catalogs | {"topic": topics, "lesson": lessons, "answer": {name: one.title for name, one in ANSWERS.items()}}
 
 
 @dataclass
