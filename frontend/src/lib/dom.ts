@@ -30,8 +30,7 @@ type Plain = Partial<Record<`data-${string}` | `aria-${string}`, Value>> &
       | "min"
       | "max"
       | "step"
-      | "label"
-      | "popover",
+      | "label",
       Value
     >
   >;

@@ -112,7 +112,9 @@ export class QualityFooter {
     if (key === this.shown) return;
     this.shown = key;
     this.figures.replaceChildren(...parts.map(([words, help]) => h("span", { title: help || false }, words)));
-    this.meaning.replaceChildren(...(about ? [explain(h("b", {}, about.title), picture.method), ` ${meaning || first}`] : []));
+    this.meaning.replaceChildren(
+      ...(about ? [explain(h("b", {}, about.title), picture.method), ` ${meaning || first}`] : []),
+    );
     this.caution.textContent = caution;
   }
 
