@@ -105,7 +105,7 @@ def test_a_lesson_hides_the_settings_and_answers_only_after_the_guess(person):
     person.page.reload()
     expect(panel).to_contain_text("The run says: Millions.")
     person.press("Next: With a margin of 1")
-    expect(panel).to_contain_text("task 2 of 2")
+    expect(panel).to_contain_text("task 2 of 3")
     expect(panel).not_to_contain_text("You guessed")
     person.press("Exit lesson")
     expect(person.page.get_by_role("button", name="Train", exact=True)).to_be_visible()
