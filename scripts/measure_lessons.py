@@ -56,16 +56,22 @@ def as_measured(config: TrainConfig, seed: int) -> TrainConfig:
 
 
 def rows(store: Runs) -> Iterator[tuple[object, ...]]:
-    """Return the rows of the table from all finished runs."""
+    """Return the rows of the table, of each lesson with those seeds with which all of its tasks were measured."""
     for dataset in DATASETS:
         for lesson in LESSONS.values():
-            for number, task in enumerate(lesson.tasks, 1):
-                for seed in SEEDS:
+            for seed in SEEDS:
+                found = []
+                for number, task in enumerate(lesson.tasks, 1):
                     config = task.training(dataset).replace(seed=seed)
                     run = finished(as_measured(config, seed), store)
-                    if run is not None:
-                        for name, value in measured_values(run, task).items():
-                            yield dataset, lesson.name, number, seed, config.id, name, f"{value:.6g}"
+                    values = {} if run is None else measured_values(run, task)
+                    found += [
+                        (dataset, lesson.name, number, seed, config.id, name, f"{values[name]:.6g}")
+                        for name in task.measurements
+                        if name in values
+                    ]
+                if len(found) == sum(len(task.measurements) for task in lesson.tasks):
+                    yield from found
 
 
 def main() -> None:
@@ -84,10 +90,9 @@ def main() -> None:
                 for task in lesson.tasks:
                     run = train(task, as_measured(task.training(dataset), seed), store)
                     print(dataset, seed, lesson.name, task.title, measured_values(run, task), flush=True)
+    table = [COLUMNS, *rows(store)]  # first all of it: another process may write, too
     with FILE.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
-        table.writerows(rows(store))
+        csv.writer(file, lineterminator="\n").writerows(table)
 
 
 if __name__ == "__main__":

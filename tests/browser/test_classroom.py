@@ -75,7 +75,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     assert "Ada" not in board.inner_text(), "the board is on the projector"
 
     # A task for all; nobody sees the answer before the teacher shows it.
-    teacher.get_by_label("Lesson").select_option("why-a-margin")
+    teacher.get_by_label("Lesson", exact=True).select_option("why-a-margin")
     press(teacher, "Set for all")
     for page, guess in zip(students, ("About 100", "Millions"), strict=True):
         task = page.locator(".st-key-lesson")

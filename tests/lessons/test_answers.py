@@ -14,6 +14,7 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
 PIXELS = {"digits": 0.535, "mnist": 0.310}  # MAP@R of raw pixels, as the lesson says
+DIGITS_ONLY = {"without-labels"}  # on MNIST each of its trainings takes minutes
 
 # For each task when its right guess is true, by the values of the lesson's tasks so far.
 # v[-1] is the task's own run.
@@ -54,7 +55,7 @@ RIGHT = {
         lambda v: v[1]["map_at_r"] > v[0]["map_at_r"] + 0.03,
     ),
     "do-not-trust-the-map": (
-        lambda v: v[0]["precision_at_1"] > 0.95 and v[0]["map.precision_at_1"] < 0.9,
+        lambda v: v[0]["precision_at_1"] > 0.95 and v[0]["map.precision_at_1"] < v[0]["precision_at_1"] - 0.05,
         lambda v: v[1]["nearest_mean_accuracy"] > 0.95 and v[1]["map.nearest_mean_accuracy"] < 0.9,
     ),
     "one-neighbor-or-all": (
@@ -109,7 +110,7 @@ def test_the_answers_are_what_the_measured_runs_show(name):
             config = lesson.tasks[number - 1].training(dataset).replace(seed=seed)
             assert row["run"] == config.id, "its settings have changed: run scripts/measure_lessons.py"
             values[dataset, seed][number - 1][row["measurement"]] = float(row["value"])
-    assert {("digits", 0), ("mnist", 0)} <= values.keys()
+    assert {("digits", 0)} | ({("mnist", 0)} if name not in DIGITS_ONLY else set()) <= values.keys()
     for run, tasks in values.items():
         for number, is_right in enumerate(RIGHT[name]):
             assert set(tasks[number]) == set(lesson.tasks[number].measurements)
