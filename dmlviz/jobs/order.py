@@ -55,7 +55,7 @@ class Order(Generic[R]):
 
     @property
     def kind(self) -> JobKind:
-        """What the worker does with the folder."""
+        """The kind of the work: a key of `dmlviz.workers.kinds.KINDS`."""
         return self.content["kind"]
 
     def begin(self, lost: str = "") -> R:

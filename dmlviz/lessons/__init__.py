@@ -29,7 +29,7 @@ PARTS = ("Distances and losses", "Reading results", "Practice")
 class Task:
     """One prediction: `answer` is the index of the right guess; with `view_before_guess` the map is shown first.
 
-    `usual_guess` tells a teacher what to expect: a common expectation, no statistic.
+    `usual_guess` is for the teacher: a common expectation, no statistic.
     """
 
     title: str
@@ -72,7 +72,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """What a teacher gets beside the lesson: its goal, and a question for the exam with its answer."""
+    """The part of a lesson for the teacher: its goal, and an exam question with its answer."""
 
     goal: str
     exam: str

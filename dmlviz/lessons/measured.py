@@ -1,4 +1,4 @@
-"""What the tasks of all lessons measured with several seeds, as `scripts/measure_lessons.py` wrote it."""
+"""Measurements of the tasks of all lessons with several seeds, written by `scripts/measure_lessons.py`."""
 
 import csv
 from collections.abc import Mapping

@@ -132,7 +132,7 @@ class AnchorNeighbor(Iterator[np.ndarray]):
     """Batches of classes that are near each other: random anchor classes, each with its nearest (Ge et al. 2018).
 
     Groups of `GROUP` classes (the last of fewer) fill a batch of P classes with K random images each, ordered by class.
-    Until `refresh` has told how far the classes are apart, neighbors are random.
+    Before `refresh` has set the distances of the classes, neighbors are random.
     """
 
     every = 1

@@ -25,7 +25,7 @@ Agreement = TypeAliasType("Agreement", dict[str, AgreementCell])
 
 
 class MapQuality(TypedDict):
-    """How well each of two maps keeps the distances of the embeddings: a row a measure, with a value for each map."""
+    """The faithfulness of two maps: a row for each measure, with a value for each map."""
 
     titles: list[str]
     rows: list[tuple[str, list[float | None]]]

@@ -19,7 +19,7 @@ class MapHeading(TypedDict):
 
 
 class WelcomeProps(TypedDict):
-    """What a newcomer can do on this page: train with the settings, draw an image for the net of the run."""
+    """The actions of a newcomer on this page: train with the settings, draw an image for the net of the run."""
 
     trains: bool
     draws: bool

@@ -14,7 +14,7 @@ export interface LossSeries {
   points: LossPoint[];
   /** The loss on the fixed tuples of validation images, at the snapshots; empty where there are none. */
   validation: LossPoint[];
-  /** What these are, as in "600 fixed triplets"; empty where there are none. */
+  /** The compared tuples, as in "600 fixed triplets"; empty without any. */
   compared: string;
   /** The steps that have a frame. */
   frames: number[];

@@ -43,7 +43,7 @@ export function mount<C extends Component>(
   });
 }
 
-/** What a component's file hands Streamlit: the first call makes a `View` in its place, each updates it. */
+/** Export of a component's file for Streamlit: the first call makes a `View` in its place, each updates it. */
 export const component =
   <Data>(
     style: string,

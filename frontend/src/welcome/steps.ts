@@ -5,11 +5,11 @@ import { pageStore } from "../workbench/store.ts";
 
 export type Step = "train" | "ask" | "draw";
 
-/** What the band and the menu *Help* ask of each other. */
+/** Messages between the band and the menu *Help*. */
 interface Offer {
-  /** What Explore's page can do now; null where no map of Explore is on the page. */
+  /** The possible actions on Explore's page; null without a map of Explore. */
   steps: WelcomeProps | null;
-  /** What *Help* on another page asked for. */
+  /** The request of *Help* on another page. */
   wanted: "band" | "tour" | null;
 }
 
@@ -34,7 +34,7 @@ export function follow(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** Return whether this is somebody's first visit: in this browser, up to the end of it. */
+/** Return true on the first visit with this browser, up to its end. */
 export function isFirstVisit(): boolean {
   try {
     if (!localStorage.getItem(VISITED)) sessionStorage.setItem(VISITED, "now");

@@ -1,4 +1,4 @@
-// The six stops of the guided tour. Its script, with driver.js, is loaded when somebody asks for the tour.
+// The six stops of the guided tour. Its script, with driver.js, is loaded when the tour starts.
 import type { Stop, Tour } from "./tour.ts";
 import { find, take } from "./steps.ts";
 
