@@ -26,6 +26,7 @@ st.html(APP_DIR / "page.css")
 st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'normal'}; }}</style>")
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
+st.set_page_config(f"{page.title} · dmlviz")  # a screen reader says it first
 services = session_services()
 account.check_access(services)
 navigation.top_bar(pages, page, services.person)
