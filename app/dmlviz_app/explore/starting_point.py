@@ -23,7 +23,8 @@ MOST_NAMED = 4  # changes
 
 def starting_point(ui: UIState, services: Services, run_view: RunView | None, config: TrainConfig) -> None:
     """Render the choice of a starting point, its sentence or the changes since, and the marks of changed fields."""
-    runs = {run.id: run for run in (_run(ui.base, services), run_view.run if run_view else None) if can_use(run)}
+    offered = (_run(ui.base, services), run_view.run if run_view else None)
+    runs = {run.id: run for run in offered if run is not None and can_use(run)}
     base = ui.base if ui.base in runs or ui.base in RECIPES else DEFAULT
     titles = {name: recipe.title for name, recipe in RECIPES.items()}
     for name, run in runs.items():
@@ -50,9 +51,9 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
     st.html(f"<style>{fields} {{ content: ' ●'; color: var(--st-primary-color, #4c56c0); font-size: .65em; }}</style>")
 
 
-def can_use(run: Run | None) -> bool:
+def can_use(run: Run) -> bool:
     """Return whether the settings of a run can be those of a training."""
-    return run is not None and DATASETS[run.config.dataset].trainable
+    return DATASETS[run.config.dataset].trainable
 
 
 def use(ui: UIState, services: Services, base: str) -> None:
