@@ -52,6 +52,7 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, runs
         f"{digits_run.metrics['precision_at_1']:.3f}"
     )
     until(lambda: the_map.evaluate(AT_REST), what="the points do not come to rest")
+    expect(page.locator(".inspector")).not_to_have_attribute("data-example", "")
     x, y = the_map.evaluate("(root) => root.map.clientOf(7)")
     page.mouse.click(x, y)
     inspector = page.locator(".inspector")
@@ -63,6 +64,7 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, runs
     inspector.locator(".row").nth(2).click()
     expect(the_map).to_have_attribute("data-pinned", near[2] or "")
 
+    page.locator(".map .view > summary").click()
     page.locator(".map .color-by select").select_option("center")
     page.locator("[data-score=precision_at_1]").click()
     wrong = 596 - round(596 * digits_run.metrics["precision_at_1"])

@@ -199,6 +199,7 @@ def test_nothing_that_happens_on_the_map_runs_a_script(person, digits_run):
     expect(person.page.locator(".inspector button.row")).to_have_count(10)
     person.page.locator("[data-score=precision_at_1]").click()
     person.page.locator(".map .class[data-class='3']").click()
+    person.page.locator(".map .view > summary").click()
     person.page.locator(".map .color-by select").select_option("error")
     person.page.locator(".loss-curve svg").press("Home")
     person.map_has("step", "0")
@@ -416,6 +417,7 @@ def test_a_layout_is_paused_resumed_and_survives_its_worker(person, server, digi
 
 def test_the_map_is_colored_by_faithfulness_and_the_url_says_so(person, digits_run):
     person.open(f"?run={digits_run.id}&pin=3")
+    person.page.locator(".map .view > summary").click()
     person.page.locator(".map .color-by select").select_option("faithfulness")
     person.map_has("color", "faithfulness")
     expect(person.page.locator(".map .scale")).to_contain_text("0 of 10 neighbors preserved")
@@ -439,6 +441,7 @@ def test_a_3d_map_is_rotated_and_keeps_its_angle(person, digits_run):
     person.page.mouse.up()
     turned = between(person)
     assert turned != pytest.approx(before, abs=1)
+    person.page.locator(".map .view > summary").click()
     person.page.locator(".map .color-by select").select_option("center")
     person.map_has("color", "center")
     # A scale takes its own place: all move a little, and then stand still again.

@@ -6,6 +6,7 @@ import { fetchServer, ROUTES } from "../../lib/server.ts";
 import { fetchNeighbors } from "../../lib/neighbors.ts";
 import { classOf, type WithSubject } from "./captions.ts";
 
+export const EXAMPLE_HINT = "An example, until you click a point";
 const AFTER_MS = 150; // of the map's first frame, which comes first
 
 /** The example of a run, asked for once the map of that run shows something. */
@@ -84,5 +85,6 @@ export function whyView(data: WithSubject, look: (item: number) => void): HTMLDe
   if (!sentence) return null;
   const words = data.comparable ? `Compare it with number ${index + 1}` : `See the neighbors of number ${index + 1}`;
   const closer = textButton(words, () => look(data.neighbors[index].item));
-  return h("details", "why", h("summary", null, "Why?"), h("p", null, sentence, " ", closer));
+  const summary = h("summary", null, h("span", "quiet", EXAMPLE_HINT), h("span", "ask", "Why?"));
+  return h("details", "why", summary, h("p", null, sentence, " ", closer));
 }

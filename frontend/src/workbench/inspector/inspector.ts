@@ -6,7 +6,7 @@ import { grouped } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import type { Selection } from "../../lib/selection.ts";
 import type { Inspected, WithSubject } from "./captions.ts";
-import { Example, whyView } from "./example.ts";
+import { Example, EXAMPLE_HINT, whyView } from "./example.ts";
 import { contactSheet } from "./contactSheet.ts";
 import style from "./inspector.css";
 import { LogitsView } from "./logits.ts";
@@ -207,9 +207,8 @@ class Inspector {
       this.closeWhy = this.store.keepOpen(why, "why");
     }
     return [
-      h("p", "quiet", "An example, until you click a point:"),
       subjectHead(example),
-      ...(why ? [why] : []),
+      why ?? h("p", "quiet", EXAMPLE_HINT),
       neighborList(example, (other) => this.pin(other), this),
     ];
   }
