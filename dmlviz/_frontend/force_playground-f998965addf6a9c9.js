@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.workbench/page-e201165bdf93cdb3.js";

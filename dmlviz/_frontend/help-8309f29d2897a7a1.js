@@ -1,1 +1,0 @@
-export { help as default } from "../dmlviz.workbench/page-2dda7220cd76b5f6.js";

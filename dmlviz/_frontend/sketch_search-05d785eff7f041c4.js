@@ -1,0 +1,1 @@
+export { sketch_search as default } from "../dmlviz.workbench/page-e201165bdf93cdb3.js";

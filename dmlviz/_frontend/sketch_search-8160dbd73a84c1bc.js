@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-2dda7220cd76b5f6.js";
