@@ -40,8 +40,8 @@ DRAWINGS = {
     "siam-l2": NetDrawing(_PATCHES, _TOWER, True, "the distance of two descriptors of length 1"),
     "siam": NetDrawing(_PATCHES, _TOWER, True, _DECISION),
     "pseudo-siam": NetDrawing(_PATCHES, _TOWER, False, _DECISION),
-    "siam-2stream-l2": NetDrawing(_STREAMS, _STREAM_TOWER, False, f"{_TWICE}: the distance, both at length 1"),
-    "siam-2stream": NetDrawing(_STREAMS, _STREAM_TOWER, False, f"{_TWICE}: {_DECISION}"),
+    "siam-2stream-l2": NetDrawing(_STREAMS, _STREAM_TOWER, False, f"{_TWICE}; the distance, both at length 1"),
+    "siam-2stream": NetDrawing(_STREAMS, _STREAM_TOWER, False, f"{_TWICE}; {_DECISION}"),
     "2ch": NetDrawing(_CHANNELS, (*_TOWER[:-1], "linear, 1"), False, "its output is the score"),
     "2ch-deep": NetDrawing(
         _CHANNELS,
