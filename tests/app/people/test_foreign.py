@@ -56,6 +56,7 @@ def addresses(run, dataset, content_hash, frame):
         "part": "0",
         "loss": "triplet",
         "lab": "patches",
+        "lesson": "why-mining",
         "source": "quick",
         "picture": "curve",
         "code": "ABC234",
@@ -109,6 +110,9 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "import",
         "scores.json",
         "{picture}.json",
+        "glossary.json",
+        "learn-pictures.svg",
+        "sheet.html",  # which asks itself whether the person is a student
         "{rest:path}",
     }
 
