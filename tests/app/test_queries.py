@@ -1,5 +1,6 @@
 """A person's own picture goes to a route, and comes back with its neighbors, its frames and the steps of its way."""
 
+import asyncio
 import base64
 import io
 import json
@@ -12,9 +13,11 @@ from dmlviz_app.run_views.item_neighbors import query_neighbor_history
 from dmlviz_app.run_views.query import QueryResult, TrajectoryPoint
 from PIL import Image
 from pydantic import TypeAdapter
+from starlette.requests import Request
 
 from dmlviz.data import load
 from dmlviz.data.query_image import decode
+from dmlviz.errors import UserError
 from dmlviz.runs.embed import handle_request
 from dmlviz.runs.query_calibration import confidence
 from dmlviz.runs.query_confidence import Confidence
@@ -212,3 +215,12 @@ def test_a_query_equal_to_a_tracked_image_has_its_neighbor_history(run):
 
 def test_a_run_without_checkpoints_has_no_history_of_a_query_image(run):
     assert query_neighbor_history(run, query_result([], run.embeddings[0]), 10) is None
+
+
+def test_a_question_that_is_taken_back_is_refused_without_an_error():
+    async def leave():
+        return {"type": "http.disconnect"}
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, leave)
+    with pytest.raises(UserError, match="did not arrive whole"):
+        asyncio.run(queries._body(request, 100, "A picture"))

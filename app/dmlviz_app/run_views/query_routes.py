@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -142,11 +142,14 @@ async def _body(request: Request, limit: int, what: str) -> bytes:
     length, body = request.headers.get("content-length", ""), bytearray()
     size = int(length) if length.isdecimal() else 0
     if size <= limit:
-        async for part in request.stream():
-            body += part
-            size = max(size, len(body))
-            if size > limit:
-                break
+        try:
+            async for part in request.stream():
+                body += part
+                size = max(size, len(body))
+                if size > limit:
+                    break
+        except ClientDisconnect:  # a newer question has come, or the page was left
+            raise _RefusedError(f"{what} did not arrive whole; send it again.", 400) from None
     if size > limit:
         announced = f"{size / MB:.0f} MB" if length.isdecimal() else "more"
         raise _RefusedError(f"{what} has up to {limit / MB:g} MB; got {announced}: send a smaller one.", 413)
