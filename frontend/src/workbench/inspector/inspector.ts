@@ -76,7 +76,11 @@ class Inspector {
     parent.append(this.root);
     this.offs = [
       bus.on("selection", (selection) => this.select(selection)),
-      store.subscribe((change) => (change.has("metric") || change.has("partner")) && this.combine()),
+      store.subscribe((change) => {
+        // At once: when the neighbors come, the person may be drawing already.
+        if (change.has("pinned") && store.state.pinned !== null) this.queries.open("Selected");
+        if (change.has("metric") || change.has("partner")) this.combine();
+      }),
       bus.on("ranks", () => this.updateMapRanks()),
       bus.on("neighbors", (answer) => answer.run === this.props.run && this.take(answer)),
     ];
@@ -96,10 +100,7 @@ class Inspector {
 
   // A new pin comes before the selection it was picked from, to which a link leads back.
   private take(answer: PinnedNeighbors): void {
-    if (answer.item !== null && answer.item !== (this.answer?.item ?? null)) {
-      this.sheet = false;
-      if (this.answer) this.queries.open("Selected");
-    }
+    if (answer.item !== null && answer.item !== (this.answer?.item ?? null)) this.sheet = false;
     this.answer = answer;
     this.combine();
   }

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-e201165bdf93cdb3.js";

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-e201165bdf93cdb3.js";

@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.workbench/page-e201165bdf93cdb3.js";

@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-e201165bdf93cdb3.js";

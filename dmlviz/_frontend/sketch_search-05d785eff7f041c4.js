@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-e201165bdf93cdb3.js";
