@@ -20,13 +20,12 @@ begun = time.perf_counter()
 APP_DIR = Path(__file__).resolve().parent
 
 url_state.begin_rerun()
-st.set_page_config("dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
+pages = navigation.pages()
+page = st.navigation(list(pages.values()), position="hidden")
+st.set_page_config(f"{page.title} · dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
 st.html(APP_DIR / "page.css")
 # Streamlit gives the color scheme to its own element, and dialogs and menus are beside that.
 st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'normal'}; }}</style>")
-pages = navigation.pages()
-page = st.navigation(list(pages.values()), position="hidden")
-st.set_page_config(f"{page.title} · dmlviz")  # a screen reader says it first
 services = session_services()
 account.check_access(services)
 navigation.top_bar(pages, page, services.person)
