@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dmlviz.runs.store import Runs
+from tests.browser.accessibility import accessibility_violations
 from tests.browser.conftest import Server
 from tests.waiting import until
 
@@ -94,6 +95,8 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     expect(ada.locator(".st-key-lesson")).to_contain_text("The run says: Millions.")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
     expect(board.locator(".histogram .right")).to_contain_text("Millions")
+    expect(board).to_contain_text("the answer is ready on 2 pages")
+    assert accessibility_violations(teacher) == []
 
     # Where the teacher goes, they go.
     bob.close()  # one map less to draw

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -73,8 +73,17 @@ HandIn = TypedDict(
 )
 
 
-def classroom_event(rooms: Classrooms, code: str, person: str) -> ClassroomEvent | None:
-    """Return how a class stands as one person may know it; None once it is over for this person."""
+def classroom_event(
+    rooms: Classrooms, code: str, person: str, has_answer: Callable[[Task, str | None], bool]
+) -> ClassroomEvent | None:
+    """Return how a class stands as one person may know it; None once it is over for this person.
+
+    Args:
+        rooms: The classes.
+        code: Code of the class.
+        person: ID of the person.
+        has_answer: Whether the run of a task has finished on a data set; None for the default one.
+    """
     try:
         room = rooms.get(code, person)
     except UserError:
@@ -87,6 +96,9 @@ def classroom_event(rooms: Classrooms, code: str, person: str) -> ClassroomEvent
     guesses = [guess for member in room.present.values() if (guess := _guess(room, member)) is not None]
     counts = None if task is None else [guesses.count(number) for number in range(1, len(task.guesses) + 1)]
     mine = None if teacher else room.present[person]
+    ready = None
+    if teacher:
+        ready = sum(_is_ready(room, task, rooms.places.get(student), has_answer) for student in room.present)
     return {
         "event": "classroom",
         "code": room.code,
@@ -104,7 +116,7 @@ def classroom_event(rooms: Classrooms, code: str, person: str) -> ClassroomEvent
         "mine": None if mine is None else _guess(room, mine),
         "counts": counts if teacher or is_revealed else None,
         "answer": task.answer + 1 if task is not None and (teacher or is_revealed) else None,
-        "ready": sum(_is_ready(room, rooms.places.get(person)) for person in room.present) if teacher else None,
+        "ready": ready,
         "students": _students(rooms, room) if teacher else None,
     }
 
@@ -173,11 +185,14 @@ def _students(rooms: Classrooms, room: Classroom) -> list[ClassroomStudent]:
     ]
 
 
-def _is_ready(room: Classroom, place: Place | None) -> bool:
-    """Return whether a page shows the task of the class, and the run that answers it has finished."""
-    if place is None or not place.ready or place.page:
+def _is_ready(
+    room: Classroom, task: Task | None, place: Place | None, has_answer: Callable[[Task, str | None], bool]
+) -> bool:
+    """Return whether a page is at the task of the class, and the run that answers it has finished."""
+    if task is None or place is None or place.page:
         return False
-    return (place.query.get("lesson"), place.query.get("task", "1")) == (room.lesson, str(room.task))
+    is_at_task = (place.query.get("lesson"), place.query.get("task", "1")) == (room.lesson, str(room.task))
+    return is_at_task and has_answer(task, place.query.get("dataset"))
 
 
 def _where(place: Place | None) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
@@ -13,19 +13,22 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from dmlviz.errors import UserError
+from dmlviz.lessons import Task
 from dmlviz.runs.ownership import Ownership
 from dmlviz.storage.files import is_run_id
 from dmlviz.storage.run_schema.validation import complaint
 from dmlviz_app.classroom import payloads
 from dmlviz_app.people.classroom import RUN_PARAMETERS, Classroom, Place
 from dmlviz_app.people.classroom_register import class_not_found
+from dmlviz_app.protocol.classroom import ClassroomEvent
 from dmlviz_app.server.access import Rule, access, personal
-from dmlviz_app.server.event_stream import event_hub
+from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
 from dmlviz_app.server.headers import NO_STORE, STREAM
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import Services
 
 MAX_BODY = 16_384  # bytes
+BOARD_PAUSE_S = 2.0  # seconds after which a board looks whether trainings have finished
 
 
 def routes() -> list[Route]:
@@ -87,9 +90,20 @@ async def events(request: Request) -> Response:
 
 async def _blocks(services: Services, room: Classroom) -> AsyncIterator[str]:
     rooms, person = services.classrooms, services.person.id
+
+    def state() -> ClassroomEvent | None:
+        return payloads.classroom_event(rooms, room.code, person, partial(_has_answer, services))
+
+    pause = BOARD_PAUSE_S if room.teacher == person else HEARTBEAT_S
     with rooms.watched(room, person) as changes:
-        async for block in event_hub.follow_state(changes, lambda: payloads.classroom_event(rooms, room.code, person)):
+        async for block in event_hub.follow_state(changes, state, pause):
             yield block
+
+
+def _has_answer(services: Services, task: Task, dataset: str | None) -> bool:
+    with suppress(UserError):  # it was not trained yet, or there is no such data set
+        return services.store.get(task.training(dataset or services.datasets.default()).id).state == "finished"
+    return False
 
 
 @access(Rule.VISITOR)
@@ -103,8 +117,6 @@ async def place(request: Request) -> Response:
 
 
 def _move(services: Services, room: Classroom, now: Place) -> None:
-    with suppress(UserError):  # the run may be gone
-        now = replace(now, ready="run" in now.query and services.runs.get(now.query["run"]).state == "finished")
     if room.leading and room.teacher == services.person.id:
         show_to_class(services.run_owners, room, now)
     services.classrooms.move(room.code, services.person.id, now)

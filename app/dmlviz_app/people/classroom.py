@@ -27,13 +27,11 @@ class Place:
         page: Name of the page; empty for Explore.
         query: Parameters of its address.
         step: The step that the map shows; None if unknown.
-        ready: Whether the run that the address names has finished.
     """
 
     page: str = ""
     query: dict[str, str] = field(default_factory=dict)
     step: int | None = None
-    ready: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,5 @@
 """The classes of a server: a teacher opens one, students join with a code, and their pages follow."""
 
-from dataclasses import replace
-
 from dmlviz.errors import UserError
 from dmlviz_app.people.classroom import Classroom, Guess, Place
 from dmlviz_app.people.classroom_register import ClassroomRegister
@@ -61,7 +59,7 @@ class Classrooms(ClassroomRegister):
                     self._write(room)
                 if not room.leading:
                     return
-            elif before is not None and replace(before, step=place.step) == place:
+            elif before is not None and (before.page, before.query) == (place.page, place.query):
                 return
             self.changes[code].announce()
 

@@ -58,9 +58,9 @@ def room(rooms):
     return opened
 
 
-def event(rooms, room, person):
-    """What a person's page is told; as declared."""
-    said = classroom_event(rooms, room.code, person)
+def event(rooms, room, person, trained=()):
+    """What a person's page is told, where the task was trained on these data sets; as declared."""
+    said = classroom_event(rooms, room.code, person, lambda task, dataset: dataset in trained)
     if said is not None:
         TypeAdapter(ClassroomEvent).validate_json(json.dumps(said), strict=True)
     return said
@@ -146,16 +146,16 @@ def test_a_class_cannot_be_filled_in_a_moment(rooms, clock):
 
 def test_the_board_says_on_how_many_pages_the_answer_is_ready(rooms, room):
     rooms.set_task(room.code, "teacher", LESSON, 2)
-    at_task = {"lesson": LESSON, "task": "2", "run": "ab"}
-    assert event(rooms, room, "teacher")["ready"] == 0
+    at_task = {"lesson": LESSON, "task": "2", "dataset": "digits"}
+    assert event(rooms, room, "teacher", ["digits"])["ready"] == 0
     rooms.move(room.code, "ada", Place(query=at_task))
-    rooms.move(room.code, "bob", Place(query=at_task | {"task": "1"}, ready=True))  # of another task
-    assert event(rooms, room, "teacher")["ready"] == 0
-    rooms.move(room.code, "ada", Place(query=at_task, ready=True))
-    assert event(rooms, room, "teacher")["ready"] == 1
-    rooms.move(room.code, "bob", Place(query=at_task, ready=True))
-    assert event(rooms, room, "teacher")["ready"] == 2
-    assert event(rooms, room, "ada")["ready"] is None
+    rooms.move(room.code, "bob", Place(query=at_task | {"task": "1"}))  # at another task
+    assert event(rooms, room, "teacher", [])["ready"] == 0
+    assert event(rooms, room, "teacher", ["digits"])["ready"] == 1
+    rooms.move(room.code, "bob", Place(query=at_task | {"dataset": "mnist"}))
+    assert event(rooms, room, "teacher", ["digits"])["ready"] == 1
+    assert event(rooms, room, "teacher", ["digits", "mnist"])["ready"] == 2
+    assert event(rooms, room, "ada", ["digits"])["ready"] is None
 
 
 def test_students_are_told_nothing_of_each_other(rooms, room):

@@ -1,0 +1,42 @@
+"""What axe-core finds on a page."""
+
+from importlib.resources import files
+
+from playwright.sync_api import Page, expect
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+LOOK = """async (colorsOnly) => {
+  const practices = ["empty-table-header", "heading-order"]; // of all best practices
+  const all = {
+    runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] },
+    rules: Object.fromEntries(practices.map((name) => [name, { enabled: true }])),
+  };
+  const rules = colorsOnly ? { runOnly: { type: "rule", values: ["color-contrast"] } } : all;
+  const { violations } = await axe.run(document, { ...rules, resultTypes: ["violations"] });
+  const where = ({ target, any }) => `${target.join(" ")} (${any[0]?.message ?? ""})`;
+  return violations.map(({ id, help, nodes }) =>
+    `${id}: ${help}: ${nodes.slice(0, 5).map(where).join("; ")}`);
+}"""
+
+
+def accessibility_violations(page: Page) -> list[str]:
+    """What axe-core finds in either theme, and at 200 %, a sentence each."""
+    page.evaluate(AXE)
+    sentences = []
+    for theme, ground in (("dark", "rgb(20, 22, 27)"), ("light", "rgb(255, 255, 255)")):
+        page.emulate_media(color_scheme=theme)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", ground)
+        page.wait_for_timeout(300)  # colors fade from one theme to the other
+        for _ in range(10):  # which takes a busy machine longer
+            if not (violations := page.evaluate(LOOK, theme == "dark")):  # the themes differ in colors only
+                break
+            page.wait_for_timeout(1000)
+        sentences += [f"{theme}: {sentence}" for sentence in violations]
+    size = page.viewport_size
+    page.set_viewport_size({name: length // 2 for name, length in size.items()})  # as a browser's zoom does
+    page.wait_for_timeout(500)
+    sentences += [f"at 200 %: {sentence}" for sentence in page.evaluate(LOOK, False)]
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        sentences.append("at 200 %: the page scrolls sideways")
+    page.set_viewport_size(size)
+    return sentences
