@@ -12,25 +12,19 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
-
-from pydantic import TypeAdapter
+from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data.columns import FILE
+from dmlviz.config import TrainConfig
 from dmlviz.data.zip_directory import entries_in
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.runs.damage import check
-from dmlviz.runs.run import EventLogDir, Run
-from dmlviz.runs.store import Runs, run_id
+from dmlviz.runs.archive_checks import check_unpacked, invalid_export
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
 from dmlviz.storage.archives import CHUNK, unpack_entry
 from dmlviz.storage.disk_space import disk_full, is_disk_full, new_folder
-from dmlviz.storage.files import ensure_dir, write_json
+from dmlviz.storage.files import ensure_dir
 from dmlviz.storage.regular_file import open_regular
-from dmlviz.storage.run_schema.descriptions import METRICS, PROJECTION, RUN
-from dmlviz.storage.run_schema.events import frames_of
-from dmlviz.storage.run_schema.validation import OBJECT, read
 from dmlviz.storage.text import one_line
 
 MAX_FILES = 20_000
@@ -40,7 +34,6 @@ MAX_FILE_BYTES = 400_000_000  # per file, unpacked
 FREE_BYTES, MAX_RATIO = 60_000_000, 10
 MAX_LOG_BYTES = 4_000_000  # of a run's events.jsonl; that of 1,500 points of a curve and 60 snapshots has 0.3 million
 MAX_LOGS_BYTES = 8_000_000  # of those of the run and of its projections
-MAX_LINES = 20_000  # of one of them
 MAX_JSON_BYTES = 4_000_000  # of any other JSON file
 STAGED_REQUEST = "request.json"  # beside an archive that a process of its own unpacks
 TOO_MUCH = "Not a valid dmlviz export: checking it takes too much time or memory."
@@ -150,7 +143,7 @@ def unpack_run(file: IO[bytes], folder: Path, holder: str = "", room: int = MAX_
     try:
         staged.mkdir()
         if entries_in(file, 2 * MAX_FILES) > 2 * MAX_FILES:  # folders have entries, too
-            raise _invalid(f"a run has at most {MAX_FILES:,} files; got more than {2 * MAX_FILES:,}")
+            raise invalid_export(f"a run has at most {MAX_FILES:,} files; got more than {2 * MAX_FILES:,}")
         packed = file.seek(0, os.SEEK_END)
         with zipfile.ZipFile(file) as archive:
             _extract(archive, staged, min(room, MAX_BYTES, FREE_BYTES + MAX_RATIO * packed))
@@ -160,21 +153,17 @@ def unpack_run(file: IO[bytes], folder: Path, holder: str = "", room: int = MAX_
         if is_disk_full(error):
             raise
         reason = one_line(str(error), 80) or type(error).__name__
-        raise _invalid(f"it is no readable zip file ({reason})") from None
+        raise invalid_export(f"it is no readable zip file ({reason})") from None
     try:
-        return _validate(staged, holder).name
+        return check_unpacked(staged, holder).name
     except DamagedFileError as error:
-        raise _invalid(f"{error.file}: {error.reason}") from None
+        raise invalid_export(f"{error.file}: {error.reason}") from None
 
 
 _NO_ZIP = (
     *(zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
     *(KeyError, IndexError, TypeError, OverflowError, zlib.error, lzma.LZMAError, struct.error),
 )
-
-
-def _invalid(reason: str) -> UserError:
-    return UserError(f"Not a valid dmlviz export: {reason}.")
 
 
 def _title(folder: Path) -> str:
@@ -188,7 +177,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most: int) -> None:
     """Unpack every file, at most `most` bytes in all: what the archive declares is checked first, and not believed."""
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_FILES:
-        raise _invalid(f"a run has at most {MAX_FILES:,} files; got {len(entries):,}")
+        raise invalid_export(f"a run has at most {MAX_FILES:,} files; got {len(entries):,}")
     seen, left = set(), {"": most, "events.jsonl": MAX_LOGS_BYTES}  # bytes, of all files and of all logs
     declared = sum(entry.file_size for entry in entries)
     if declared > most:
@@ -198,9 +187,9 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most: int) -> None:
     for entry in entries:
         name = entry.filename
         if not is_run_file(name) or stat.S_ISLNK(entry.external_attr >> 16):
-            raise _invalid(f"unexpected file {name[:60]!r}")
+            raise invalid_export(f"unexpected file {name[:60]!r}")
         if name in seen:
-            raise _invalid(f"duplicate file {name}")
+            raise invalid_export(f"duplicate file {name}")
         seen.add(name)
         kind = name.rpartition("/")[2]
         limit = min(_max_size(name), left.get(kind, most))
@@ -209,7 +198,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most: int) -> None:
             raise (
                 _too_large(most)
                 if left[""] < limit
-                else _invalid(f"{name} is too large: it may have {limit / 1e6:g} MB")
+                else invalid_export(f"{name} is too large: it may have {limit / 1e6:g} MB")
             )
         for part in ("", kind):
             if part in left:
@@ -224,146 +213,4 @@ def _max_size(name: str) -> int:
 
 def _too_large(most: int, declared: int = 0) -> UserError:
     got = f"; got {declared / 1e6:,.1f} MB" if declared else ""
-    return _invalid(f"it is too large: unpacked, it may take {most / 1e6:,.1f} MB here{got}")
-
-
-def _validate(folder: Path, holder: str) -> Path:
-    """Check every file and return the folder, renamed to the ID that follows from the settings (and the holder)."""
-    if not (folder / "run.json").is_file():
-        raise _invalid("run.json is missing")
-    _check_version(folder / "run.json")
-    _check_texts(folder / "run.json", read(OBJECT, folder / "run.json"))
-    info = _validate_config(folder / "run.json", RUN)
-    config = TrainConfig(**info["config"])
-    # The ID follows from the settings, not from the file: equal settings are one run.
-    new_id = run_id(config, info.get("recording", ""), holder)
-    tags = [one_line(tag, 30) for tag in info.get("tags", [])]
-    overrides = {
-        "id": new_id,
-        "title": one_line(info["title"]) or "Run",
-        "pinned": False,
-        "tags": [*filter(None, tags)],
-    }
-    write_json(folder / "run.json", info | overrides | {"config": config.model_dump(mode="json")})
-    renamed = folder.with_name(new_id)
-    folder.rename(renamed)
-    run = Run(renamed)
-    for described in sorted(renamed.glob("projections/*")):
-        _check_projection(described)
-    for record in run.records():
-        _rewrite(record)
-    if (renamed / "metrics.json").is_file():
-        write_json(renamed / "metrics.json", read(METRICS, renamed / "metrics.json"))
-    if run.embeddings is not None and (run.labels is None or run.tracked_indices is None):
-        raise _invalid("embeddings without labels")
-    for damage in check(run, thorough=True):
-        raise damage
-    _check_columns(run)
-    _check_frames(run)
-    return renamed
-
-
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_ESCAPED = re.compile(rb"\\u|\x7f|\xef\xbf[\xbe\xbf]")  # what a line of JSON with such a character holds
-
-
-def _check_texts(path: Path, value: object) -> None:
-    """Raise DamagedFileError for a text that XML or a browser cannot hold, anywhere in a JSON document."""
-    if isinstance(value, str):
-        if unfit := _UNFIT.search(value):
-            raise DamagedFileError(path, f"a text holds the character U+{ord(unfit[0]):04X}, which no page can show")
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            _check_texts(path, name)
-            _check_texts(path, inner)
-    elif isinstance(value, list):
-        for inner in value:
-            _check_texts(path, inner)
-
-
-def _check_columns(run: Run) -> None:
-    """Raise DamagedFileError for such a text in a table of columns."""
-    import pyarrow
-    from pyarrow import compute
-
-    table, path = run.columns, run.path / FILE
-    if table is None:
-        return
-    try:
-        table.validate(full=True)
-    except pyarrow.ArrowInvalid:
-        raise DamagedFileError(path, "a text is not in UTF-8") from None
-    _check_texts(path, table.column_names)
-    for column in table.columns:
-        values = column
-        if pyarrow.types.is_dictionary(column.type):
-            values = pyarrow.chunked_array([chunk.dictionary for chunk in column.chunks] or [[]])
-        if pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type):
-            unfit = values.filter(compute.match_substring_regex(values, _UNFIT_IN_COLUMNS))
-            _check_texts(path, unfit.slice(0, 1).to_pylist())
-
-
-_UNFIT_IN_COLUMNS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]"
-
-
-def _check_version(path: Path) -> None:
-    info = read(OBJECT, path)
-    if info.get("version") != 1:
-        raise _invalid("it was created by an incompatible version of dmlviz; export the run again with this version")
-
-
-def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
-    """Read run.json or projection.json, and register the custom data set that a run describes."""
-    info: dict[str, Any] = read(schema, path)
-    dataset = info.get("dataset")
-    if dataset is None:
-        return info
-    if dataset["name"] != info["config"].get("dataset"):
-        raise DamagedFileError(path, "it describes a different data set than the config names")
-    DATASETS.register(dataset)
-    known = DATASETS[dataset["name"]]
-    if [*known.classes] != dataset["classes"] or (known.size, known.channels) != (dataset["size"], dataset["channels"]):
-        raise _invalid(f"its description of {known.title} differs from the data set on this machine")
-    return info
-
-
-def _check_projection(folder: Path) -> None:
-    if not (folder / "projection.json").is_file():
-        raise _invalid("a projection without projection.json")
-    info = _validate_config(folder / "projection.json", PROJECTION)
-    config = ProjectionConfig(**info["config"])
-    if config.id != folder.name:
-        raise _invalid("the folder of a projection does not match its settings")
-    write_json(folder / "projection.json", info | {"id": config.id, "config": config.model_dump(mode="json")})
-
-
-def _rewrite(record: EventLogDir) -> None:
-    """Rewrite the log with complete lines and known fields only."""
-    path = record.log.path
-    if not path.is_file():
-        raise _invalid("events.jsonl is missing")
-    lines: list[bytes] = []
-    stored = record.log.lines()
-    if len(stored) > MAX_LINES:
-        raise DamagedFileError(path, f"it has {len(stored):,} lines, and may have {MAX_LINES:,}")
-    for line in stored:
-        event = record.log.event(line, len(lines))
-        content = json.loads(line)
-        if _ESCAPED.search(line):
-            _check_texts(path, content)
-        unchanged = content == event
-        lines.append(line if unchanged else json.dumps(event, separators=(",", ":"), allow_nan=False).encode())
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
-
-
-def _check_frames(run: Run) -> None:
-    """Check that every frame has the number of items and the hash that it claims."""
-    labels, tracked = run.labels, run.tracked_indices
-    counts = {"all": 0 if labels is None else len(labels), "tracked": 0 if tracked is None else len(tracked)}
-    for record in run.records():
-        for event in record.events():
-            for frame in frames_of(event):
-                if frame["n"] != counts[frame["items"]]:
-                    raise DamagedFileError(record.log.path, f"a frame has {frame['n']:,} of {counts[frame['items']]:,}")
-        for path in (record.path / "frames").glob("*.i16"):
-            record.frame(path.stem)
+    return invalid_export(f"it is too large: unpacked, it may take {most / 1e6:,.1f} MB here{got}")
