@@ -6,21 +6,20 @@ import os
 import queue
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from dmlviz.errors import UserError
-from dmlviz.jobs.job import Job, JobListener, Status, in_turn, status_of
+from dmlviz.jobs.job import Job, JobListener, Status, status_of
 from dmlviz.jobs.order import Order, R, training
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
+from dmlviz.jobs.turns import Turns
 from dmlviz.jobs.worker_process import worker_arguments
 from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs
 
-MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 MAX_ATTEMPTS = 3  # times that a job is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
@@ -65,10 +64,7 @@ class JobScheduler:
         self.fleet = fleet
         self._inference = inference and warm
         self._change = threading.Condition(threading.RLock())
-        self._queue: list[Job] = []
-        self._served: dict[str, int] = {}  # by owner: the number of the job that was started last
-        self._started = 0
-        self._active: dict[JobWorker, Job] = {}
+        self.turns = Turns()
         self._closed = False
         self._events: EventQueue = queue.SimpleQueue()
         self.pool = WorkerPool(data_root, warm, likely, self._events)
@@ -91,17 +87,17 @@ class JobScheduler:
         """
         with self._change:
             self._wait_until_stopped(order.folder)
-            job = self._find(order.folder)
+            job = self.turns.find(order.folder)
             if job is not None:
                 job.owners += [owner] if owner not in job.owners else []
                 return cast(R, job.record)
             if self._closed:
                 raise UserError("The server is shutting down: try again when it is back.")
-            self._check_limit(owner)
+            self.turns.check_limit(owner)
             record = order.existing()
             if record is None:
                 record = order.begin()
-                self._queue.append(Job(order, record, [owner], on_end=on_end))
+                self.turns.waiting.append(Job(order, record, [owner], on_end=on_end))
                 self._dispatch()
             return record
 
@@ -128,7 +124,7 @@ class JobScheduler:
                 order = training(self.runs, run.config)
                 job = Job(order, order.begin(lost), owners_of(run.id) or [""])
                 job.lost, job.machine, job.patience = lost, machine, time.monotonic() + PATIENCE_S
-                self._queue.append(job)
+                self.turns.waiting.append(job)
                 job.schedule(PATIENCE_S, self._on_room)
             resumed.append(run.id)
         self._on_room()
@@ -145,14 +141,14 @@ class JobScheduler:
             Whether the job stops; False also if there is none.
         """
         with self._change:
-            job = self._find(record.path)
+            job = self.turns.find(record.path)
             if job is None:
                 return False
             if owner is not None and {*job.owners} - {owner, ""}:  # "" is no person who could miss it
                 job.owners = [name for name in job.owners if name != owner]
                 return False
             if job.worker is None:
-                self._queue.remove(job)
+                self.turns.waiting.remove(job)
                 job.write_end("stopped", "stopped before it began")
                 self._report_end(job)
                 self._change.notify_all()
@@ -167,31 +163,29 @@ class JobScheduler:
     def status(self, record: EventLogDir) -> Status:
         """Return the state of the job of a record, for any owner and at any time."""
         with self._change:
-            job = self._find(record.path)
+            job = self.turns.find(record.path)
             if job is not None and job.worker is None:
-                return Status(
-                    "queued", in_turn(self._queue, self._served).index(job) + 1, len(self._queue), lost=job.lost
-                )
+                return Status("queued", self.turns.in_order().index(job) + 1, len(self.turns.waiting), lost=job.lost)
         return status_of(record, job)
 
     def running_for(self, owner: str | None = None) -> list[tuple[Job, Status]]:
         """Return the running and the waiting jobs, in that order; only those that `owner` shares, when given."""
         with self._change:
-            jobs = [*self._active.values(), *in_turn(self._queue, self._served)]
+            jobs = [*self.turns.active.values(), *self.turns.in_order()]
         return [(job, self.status(job.record)) for job in jobs if owner is None or owner in job.owners]
 
     def owners_of(self, record: EventLogDir) -> tuple[str, ...]:
         """Return who asked for a job that runs or waits; the first of them is the one whose turn it takes."""
         with self._change:
-            job = self._find(record.path)
+            job = self.turns.find(record.path)
             return () if job is None else tuple(job.owners)
 
     def close(self) -> None:
         """End every worker; runs under way are cut off."""
         with self._change:
             self._closed = True
-            self._queue.clear()
-            active = list(self._active)
+            self.turns.waiting.clear()
+            active = list(self.turns.active)
             self.pool.close()
             self._change.notify_all()
         if self.fleet is not None:
@@ -209,7 +203,7 @@ class JobScheduler:
         with self._change:
             if self._closed:
                 return False
-            if self._active or not self.pool.warm:
+            if self.turns.active or not self.pool.warm:
                 return True
             self.pool.prestart()
             worker = self.pool.idle_worker
@@ -226,51 +220,36 @@ class JobScheduler:
         with self._change:
             self.pool.prestart()
 
-    def _find(self, folder: Path) -> Job | None:
-        return next((job for job in [*self._active.values(), *self._queue] if job.record.path == folder), None)
-
     def _wait_until_stopped(self, folder: Path) -> None:
         """Wait for the process of a job that is stopping or finished to exit: such a job is not shared."""
 
         def blocked() -> bool:
-            job = self._find(folder)
+            job = self.turns.find(folder)
             return job is not None and (job.stopping or job.is_over)
 
         if blocked() and not self._change.wait_for(lambda: not blocked(), timeout=10):
             raise UserError("The same run is being stopped: try again in a few seconds.")
 
-    def _check_limit(self, owner: str) -> None:
-        jobs = [*self._active.values(), *self._queue]
-        if owner and Counter(job.owners[0] for job in jobs)[owner] > MAX_QUEUED_PER_OWNER:
-            raise UserError(
-                f"One person has at most one job running and {MAX_QUEUED_PER_OWNER} waiting, and you have these: stop "
-                "one, or wait until one ends."
-            )
-
     def _dispatch(self) -> None:
-        """Start jobs: owners take turns, with one job of each at a time."""
-        for job in in_turn(self._queue, self._served):
+        """Start jobs, in the order of their turns."""
+        for job in self.turns.in_order():
             if self._closed:
                 return
-            if job.owners[0] and job.owners[0] in {active.owners[0] for active in self._active.values()}:
+            if not self.turns.is_next(job):
                 continue
             try:
                 job.worker = self._place(job)
             except OSError as error:  # too many processes or open files
-                self._queue.remove(job)
+                self.turns.waiting.remove(job)
                 job.write_end("failed", f"No worker could be started: {error.strerror}.")
                 self._report_end(job)
                 continue
             if job.worker is None:
                 continue
-            self._queue.remove(job)
-            self._active[job.worker] = job
+            self.turns.start(job, job.worker)
             job.started = time.monotonic()
             if job.attempts == 1:
                 self._report(job, "starting")
-            self._started += 1
-            if job.owners[0]:
-                self._served[job.owners[0]] = self._started
             job.schedule(PRESTART_DELAY_S, self.prestart)
             self._change.notify_all()
 
@@ -283,7 +262,7 @@ class JobScheduler:
             worker = self.fleet.dispatch(job.order, job.record)
             if worker is not None or (slots == 0 and self.fleet.can_train(job.order.dataset)):
                 return worker
-        if sum(not worker.machine for worker in self._active) >= max(1, slots):
+        if sum(not worker.machine for worker in self.turns.active) >= max(1, slots):
             return None
         return self.pool.dispatch(job.record.path, job.order.dataset)
 
@@ -307,7 +286,7 @@ class JobScheduler:
             with contextlib.suppress(UserError):  # closing down
                 self.inference_worker.start()  # not before: two that import at once are both late
         with self._change:
-            job = self._active.get(worker)
+            job = self.turns.active.get(worker)
             if message.get("stopping") and job is not None:
                 job.cancel_timers()  # the training has stopped; what is left is to embed all test images
                 job.stopping = True
@@ -317,7 +296,7 @@ class JobScheduler:
         with self._change:
             if self.pool.discard(event.worker):
                 return
-            job = self._active.pop(event.worker, None)
+            job = self.turns.active.pop(event.worker, None)
             if job is not None:
                 job.cancel_timers()
                 if not job.is_over and not self._closed:
@@ -325,7 +304,7 @@ class JobScheduler:
                 if job.worker is None:
                     job = None  # it begins again elsewhere
             self._dispatch()
-            if not self._active:
+            if not self.turns.active:
                 self.pool.prestart()
             self._change.notify_all()
         if job is not None:
@@ -342,7 +321,7 @@ class JobScheduler:
         elif job.begin_again(event.why):
             self._report(job, "lost", event.why)
             job.worker, job.attempts, job.lost, job.machine = None, job.attempts + 1, event.why, ""
-            self._queue.insert(0, job)
+            self.turns.waiting.insert(0, job)
 
     def _report(self, job: Job, state: str = "", reason: str = "") -> None:
         try:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.datasets import DATASETS
@@ -21,7 +19,8 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import cache_dir
-from dmlviz.errors import DiskFullError, UserError
+from dmlviz.errors import UserError
+from dmlviz.runs.new_run_folder import OLD_PREFIX, new_run_folder
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
 from dmlviz.runs.trash import DAMAGE_FOLDER, Trash
 from dmlviz.storage.archives import unpacked
@@ -32,7 +31,6 @@ from dmlviz.storage.text import one_line
 MAX_TAGS = 12
 MAX_RESTARTS = 10
 MAX_REPLACEMENT_S = 0.2  # that a reader waits for the new folder of a run that begins again
-OLD_PREFIX = ".old-"  # of folders that hold what is replaced or deleted
 OF_ONE_TRAINING = (
     "device",
     "threads",
@@ -221,7 +219,7 @@ class Runs:
             info["dataset"] = DATASETS[config.dataset].to_dict()
         if recording:
             info["recording"] = recording
-        return Run(_new_run_dir(ensure_dir(self.folder) / run_id(config, recording), "run.json", info))
+        return Run(new_run_folder(ensure_dir(self.folder) / run_id(config, recording), "run.json", info))
 
     def begin_again(self, run: str, reason: str) -> Run:
         """Empty the folder of a training whose machine was lost, and note why; title, tags and pin stay."""
@@ -229,13 +227,13 @@ class Runs:
         info = {name: value for name, value in record.info.items() if name not in OF_ONE_TRAINING}
         info["created"] = datetime.now(UTC).isoformat(timespec="milliseconds")
         info["restarts"] = [*info.get("restarts", []), one_line(reason, 300)][-MAX_RESTARTS:]
-        return Run(_new_run_dir(record.path, "run.json", info))
+        return Run(new_run_folder(record.path, "run.json", info))
 
     def create_projection(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
         """Create the folder of a projection; a ready-made run is copied first."""
         path = ensure_dir(self.writable_copy(run).path / "projections") / config.id
         info = {"version": 1, "id": config.id, "config": config.model_dump(mode="json")}
-        return ProjectionRun(_new_run_dir(path, "projection.json", info))
+        return ProjectionRun(new_run_folder(path, "projection.json", info))
 
     def writable_copy(self, run: Run) -> Run:
         """Return the run itself, or a copy of a ready-made run in this folder."""
@@ -329,48 +327,6 @@ def default_title(config: TrainConfig) -> str:
     if config.miner is not None:
         parts.append(MINERS[config.miner].title.lower())
     return ", ".join(parts)
-
-
-def _new_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
-    """Create a folder, replacing an existing one: readers see the old or the new one, never a mixture.
-
-    Old frames are kept: their URLs are hashes of their content, and a page may still request them.
-
-    Raises:
-        UserError: If nothing can be written there.
-    """
-    try:
-        return _replaced_run_dir(path, name, info)
-    except DiskFullError:
-        raise
-    except OSError as error:
-        raise UserError(
-            f"The folder of runs cannot be written to ({error.strerror}): make room on its disk, or choose another "
-            "with --runs."
-        ) from None
-
-
-def _replaced_run_dir(path: Path, name: str, info: dict[str, Any]) -> Path:
-    with new_folder(path.parent) as new:
-        ensure_dir(new / "frames")
-        for frame in (path / "frames").glob("*.i16"):
-            with contextlib.suppress(OSError):  # another process may have been faster
-                os.link(frame, new / "frames" / frame.name)
-        (new / "events.jsonl").touch()
-        write_json(new / name, info)
-        if path.exists():
-            _remove(path, replacement=new)
-        else:
-            new.rename(path)
-    return path
-
-
-def _remove(path: Path, replacement: Path | None = None) -> None:
-    doomed = Path(tempfile.mkdtemp(prefix=OLD_PREFIX, dir=path.parent))
-    path.rename(doomed / path.name)
-    if replacement is not None:
-        replacement.rename(path)
-    shutil.rmtree(doomed, ignore_errors=True)
 
 
 def package_version(package: str) -> str:

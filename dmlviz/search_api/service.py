@@ -22,7 +22,8 @@ from starlette.routing import Route
 
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.query_image import MAX_BYTES, TOO_MANY_BYTES, decode, prepare
+from dmlviz.data.query_file import MAX_BYTES, TOO_MANY_BYTES, decode
+from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.embed import embed, load_for_pictures
 from dmlviz.runs.query_calibration import judge_of

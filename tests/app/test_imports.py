@@ -14,7 +14,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS, Datasets
 from dmlviz.errors import UserError
-from dmlviz.runs import archive
+from dmlviz.runs import archive, archive_checks
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.run_info import _parsed
 from dmlviz.runs.store import Runs
@@ -116,7 +116,7 @@ def test_a_log_of_many_megabytes_is_refused_before_it_is_parsed(here, files):
 @pytest.mark.parametrize(
     ("line", "match"),
     [
-        (b'{"event":"stopping","step":1,"time":1}\n' * (archive.MAX_LINES + 1), "lines, and may have"),
+        (b'{"event":"stopping","step":1,"time":1}\n' * (archive_checks.MAX_LINES + 1), "lines, and may have"),
         (b'{"event":"alarm_over","step":1,"alarm":"\\uffff","time":1}\n', r"alarm: |U\+FFFF"),
         (b'{"event":"preparing","dataset":"a\\ufffeb","done":0,"total":0,"time":1}\n', r"U\+FFFE"),
         (b'{"event":"preparing","dataset":"a\xef\xbf\xbfb","done":0,"total":0,"time":1}\n', r"U\+FFFF"),

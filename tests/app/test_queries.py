@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 
 from dmlviz.data import load
-from dmlviz.data.query_image import decode
+from dmlviz.data.query_file import decode
 from dmlviz.errors import UserError
 from dmlviz.runs.embed import handle_request
 from dmlviz.runs.query_calibration import confidence

@@ -74,7 +74,7 @@ def main():
                 waiting.append(memory(jobs.pool.idle_worker.pid))
                 warm_frames.append(first_frames(jobs, config.replace(seed=seed)))
                 time.sleep(3)
-                training.append(max(memory(worker.pid) for worker in jobs._active))
+                training.append(max(memory(worker.pid) for worker in jobs.turns.active))
                 ends.append(stopped(jobs, config.replace(seed=seed).id))
                 until(lambda: jobs.pool.idle_worker is not None and jobs.pool.idle_worker.ready.is_set())
                 with mock.patch.object(fork_client, "start", fork_client.launch):

@@ -24,7 +24,8 @@ from PIL import Image
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.data.query_image import decode, prepare
+from dmlviz.data.query_file import decode
+from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.embed import embed
 from dmlviz.runs.run import Run

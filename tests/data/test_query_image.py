@@ -14,7 +14,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, load
 from dmlviz.data.image_folder import import_image_folder
 from dmlviz.data.image_ops import shrink
-from dmlviz.data.query_image import decode, prepare
+from dmlviz.data.query_file import decode
+from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 
 

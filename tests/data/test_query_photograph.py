@@ -15,7 +15,8 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, load
 from dmlviz.data.frame import Frame, cut
-from dmlviz.data.query_image import decode, prepare
+from dmlviz.data.query_file import decode
+from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 
 KINDS = (

@@ -31,7 +31,7 @@ from table import Table, options
 
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import query_image
+from dmlviz.data import query_file, query_image
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, write
 from dmlviz.export.script import as_python
@@ -48,7 +48,7 @@ OWN = "custom-0123456789abcdef"  # a data set of colored pictures that somebody 
 def query(content: bytes, folder: Path, dataset: str) -> str:
     """Prepare a picture to query with; return what a person reads."""
     try:
-        query_image.prepare(query_image.decode(content, dataset), dataset)
+        query_image.prepare(query_file.decode(content, dataset), dataset)
     except UserError as error:
         return str(error)
     return ""

@@ -65,7 +65,7 @@ class Faults:
     def _own(self, victim: str, config: TrainConfig, moment: float) -> tuple[list[str], float, float]:
         run = self.jobs.submit(training(self.jobs.runs, config))
         time.sleep(moment)
-        process = next((worker for worker, job in self.jobs._active.items() if job.record.path == run.path), None)
+        process = next((worker for worker, job in self.jobs.turns.active.items() if job.record.path == run.path), None)
         if process is None:
             return self._judge(run, [], [])
         pid = process.pid if victim == "worker" else psutil.Process(process.pid).ppid()

@@ -102,7 +102,9 @@ def test_a_trial_whose_machine_dies_is_begun_again_on_the_other(jobs, machines, 
     record = jobs.submit(trial_of_two_domains("shared", tmp_path / "trial", steps=500_000))  # until it is stopped
 
     def machine():
-        return next((worker.machine for worker, job in jobs._active.items() if job.record.path == record.path), None)
+        return next(
+            (worker.machine for worker, job in jobs.turns.active.items() if job.record.path == record.path), None
+        )
 
     until(record.log.lines)
     lost, begun = machine(), record.events()[0]["time"]

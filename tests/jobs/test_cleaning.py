@@ -112,7 +112,7 @@ from dmlviz.jobs.scheduler import JobScheduler
 from pathlib import Path
 jobs = JobScheduler(Path(sys.argv[1]), slots=1, inference=False)
 jobs.submit(cleaning(jobs.runs, jobs.runs.get(sys.argv[2])))
-while not (active := [worker.pid for worker in jobs._active]):
+while not (active := [worker.pid for worker in jobs.turns.active]):
     time.sleep(0.02)
 print(active[0], flush=True)
 time.sleep(600)

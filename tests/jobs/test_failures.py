@@ -17,7 +17,7 @@ from dmlviz.runs.store import Runs
 
 
 def worker_of(jobs, run):
-    return next(worker for worker, job in jobs._active.items() if job.record.path == run.path)
+    return next(worker for worker, job in jobs.turns.active.items() if job.record.path == run.path)
 
 
 def test_a_killed_worker_is_a_failure_with_a_reason_and_the_next_job_runs(jobs, until, short, long):
@@ -108,7 +108,7 @@ def test_workers_end_with_a_killed_server_and_its_run_can_be_resubmitted(tmp_pat
         "jobs = JobScheduler(sys.argv[1], slots=1)\n"
         "run = jobs.submit(training(jobs.runs, TrainConfig.from_json(sys.argv[2])))\n"
         "while not run.snapshot_steps: time.sleep(0.01)\n"
-        "jobs.prestart(); pids = [*[w.pid for w in jobs._active], jobs.pool.idle_worker.pid]\n"
+        "jobs.prestart(); pids = [*[w.pid for w in jobs.turns.active], jobs.pool.idle_worker.pid]\n"
         "children = Path(f'/proc/self/task/{os.getpid()}/children').read_text()\n"
         "print(*pids, *children.split(), flush=True)\n"
         "time.sleep(60)"

@@ -10,12 +10,13 @@ import pytest
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.jobs.order import training
-from dmlviz.jobs.scheduler import MAX_QUEUED_PER_OWNER, JobScheduler
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.turns import MAX_QUEUED_PER_OWNER
 from dmlviz.runs.event_log_dir import EventLogDir
 
 
 def worker_of(jobs, run):
-    return next(worker for worker, job in jobs._active.items() if job.record.path == run.path)
+    return next(worker for worker, job in jobs.turns.active.items() if job.record.path == run.path)
 
 
 def test_a_training_finishes_and_writes_all_files(finished, short):

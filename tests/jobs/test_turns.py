@@ -81,7 +81,7 @@ class Classroom:
     def at_work(self, workers):
         """Those of the workers that the scheduler still counts; not between an end and what it then starts."""
         with self.jobs._change:
-            return set(workers) & set(self.jobs._active)
+            return set(workers) & set(self.jobs.turns.active)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from dmlviz.data.drawing import decode_drawing
 from dmlviz.data.frame import Frame
-from dmlviz.data.query_image import MAX_BYTES, decode
+from dmlviz.data.query_file import MAX_BYTES, decode
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.protocol.query import QueryAnswer, QueryRefusal

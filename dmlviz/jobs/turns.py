@@ -1,0 +1,69 @@
+"""The jobs that run and those that wait, and whose turn it is."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from dmlviz.errors import UserError
+from dmlviz.jobs.job import Job
+from dmlviz.jobs.placement import JobWorker
+
+MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
+
+
+class Turns:
+    """The jobs of a scheduler: owners take turns, with one job of each at a time. It locks nothing itself.
+
+    Attributes:
+        active: The running jobs by their workers.
+        waiting: The others, in the order in which they came.
+    """
+
+    def __init__(self) -> None:
+        self.active: dict[JobWorker, Job] = {}
+        self.waiting: list[Job] = []
+        self._served: dict[str, int] = {}  # by owner: the number of the job that was started last
+        self._started = 0
+
+    def __iter__(self) -> Iterator[Job]:
+        """All jobs, the running ones first."""
+        return iter([*self.active.values(), *self.waiting])
+
+    def find(self, folder: Path) -> Job | None:
+        """Return the job whose record is this folder, if there is one."""
+        return next((job for job in self if job.record.path == folder), None)
+
+    def check_limit(self, owner: str) -> None:
+        """Raise UserError when a person has enough under way and waiting."""
+        if owner and Counter(job.owners[0] for job in self)[owner] > MAX_QUEUED_PER_OWNER:
+            raise UserError(
+                f"One person has at most one job running and {MAX_QUEUED_PER_OWNER} waiting, and you have these: stop "
+                "one, or wait until one ends."
+            )
+
+    def start(self, job: Job, worker: JobWorker) -> None:
+        """Note that a waiting job begins."""
+        self.waiting.remove(job)
+        self.active[worker] = job
+        self._started += 1
+        if job.owners[0]:
+            self._served[job.owners[0]] = self._started
+
+    def is_next(self, job: Job) -> bool:
+        """Return whether a waiting job may begin: no other one of its owner runs."""
+        return not job.owners[0] or job.owners[0] not in {active.owners[0] for active in self.active.values()}
+
+    def in_order(self) -> list[Job]:
+        """Return what waits, in the order of its turns.
+
+        A job whose machine was lost comes first. Then every owner's first job, of those who were served longest ago
+        before others, then every owner's second job, and so on; among equals first come, first served.
+        """
+        before: Counter[str] = Counter()
+        turns = []
+        for number, job in enumerate(self.waiting):
+            owner = job.owners[0]
+            turn = -1 if job.lost else before[owner] if owner else 0
+            turns.append(((turn, self._served.get(owner, 0), number), job))
+            before[owner] += 1
+        return [job for _, job in sorted(turns, key=lambda pair: pair[0])]
