@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.text import counted
 from dmlviz_app.compare import props as compare_props
@@ -51,7 +52,7 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
                 width="stretch",
             )
             _map_picker(ui, pair, side, f"{label} map")
-    st.caption(_differences_text(pair))
+    st.caption(with_terms(_differences_text(pair)))
 
 
 def _map_picker(ui: CompareState, pair: Pair, side: str, label: str) -> None:
