@@ -52,7 +52,7 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
                 width="stretch",
             )
             _map_picker(ui, pair, side, f"{label} map")
-    st.caption(with_terms(_differences_text(pair)))
+    st.caption(_differences_text(pair))
 
 
 def _map_picker(ui: CompareState, pair: Pair, side: str, label: str) -> None:
@@ -98,12 +98,12 @@ def _differences_text(pair: Pair) -> str:
             "compared. Choose two runs of the same data set.]"
         )
     if pair.same_run:
-        return (
+        return with_terms(
             "Two maps of the same embeddings, each with its usual parameters. What you hover, pin or select on one is "
             "marked on the other."
         )
     a, b = pair.a.run.config, pair.b.run.config
-    parts = [f"{name} {first} → {second}" for name, first, second in compare.differences(a, b)]
+    parts = [f"{with_terms(name)} {first} → {second}" for name, first, second in compare.differences(a, b)]
     differ = "Same settings" if not parts else f"From first to second: {', '.join(parts)}"
     if pair.a.run.recorded and not parts:
         differ = "Two trainings of another program"
