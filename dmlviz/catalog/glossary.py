@@ -61,8 +61,9 @@ _BY_WORD = {
     for word in term.words
     for first in {word[0].lower(), word[0].upper()}  # no other letter: "MAP" is not "map"
 }
-# What stays as it is in a text: formulas, code, links, headings, bold words. Then the words, longest first.
-_KEPT = r"\$\$.*?\$\$|\$[^$\n]+\$|```.*?```|`[^`\n]+`|!?\[[^\]\n]*\]\([^)\n]*\)|^#.*?$|\*\*[^*\n]+\*\*"
+# What stays as it is in a text: formulas, code, links, headings, names in quotation marks, bold words. Then the words,
+# longest first.
+_KEPT = r"\$\$.*?\$\$|\$[^$\n]+\$|```.*?```|`[^`\n]+`|!?\[[^\]\n]*\]\([^)\n]*\)|^#.*?$|“[^”]+”|\*\*[^*\n]+\*\*"
 _WORDS = "|".join(re.escape(word) for word in sorted(_BY_WORD, key=len, reverse=True))
 _SEARCH = re.compile(rf"(?P<kept>{_KEPT})|(?<![\w@-])(?P<word>{_WORDS})(?![\w@-])", re.DOTALL | re.MULTILINE)
 
@@ -76,7 +77,8 @@ def with_terms(markdown: str, *, without: str = "") -> str:
     """Return a text in which the first mention of each term is a link to it.
 
     Args:
-        markdown: The text. Formulas, code, links, headings and bold words stay as they are.
+        markdown: The text. Formulas, code, links, headings, bold words and what stands in “quotation
+            marks” stay as they are.
         without: Name of a term that is not linked, since the text is about it.
     """
     seen = {without}

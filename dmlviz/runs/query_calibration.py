@@ -73,7 +73,7 @@ class Judge:
         else:
             rows = _evenly(len(labels), MAX_CALIBRATED)
             signals, true = self._signals(*self._search.others(NEIGHBORS, rows)), labels[rows]
-            short, basis = "test images", f"{len(rows):,} test images, each vs. the others"
+            short, basis = "test images", f"{len(rows):,} test images, each against the others"
         self.calibration = Calibration(signals, signals.label == true, basis, short)
 
     def signals(self, images: np.ndarray, embeddings: np.ndarray) -> NeighborSignals:

@@ -97,7 +97,7 @@ class TrainingMonitor:
             return None
         return Alarm(
             "diverging",
-            f"Loss is diverging: mean {mean:.3g} over {WINDOW_STEPS} batches, vs. {self.first_loss:.3g} in the first.",
+            f"Loss is diverging: mean {mean:.3g} over {WINDOW_STEPS} batches, {self.first_loss:.3g} in the first.",
         )
 
     def _collapsed(self, metrics: Mapping[str, float]) -> Alarm | None:
@@ -106,7 +106,7 @@ class TrainingMonitor:
         if metrics.get("collapsed") == 1 or between <= COLLAPSE_RATIO * before:
             return Alarm(
                 "collapsed",
-                f"Embeddings have collapsed to a point: mean distance between classes {between:.2g}, vs. {before:.2g} "
+                f"Embeddings have collapsed to a point: mean distance between classes {between:.2g}; {before:.2g} "
                 "before training.",
             )
         rank = metrics.get("effective_rank", float("nan"))
@@ -132,7 +132,7 @@ class TrainingMonitor:
         trend = "far beyond the margin of the loss" if beyond else "and still growing"
         return Alarm(
             "exploding",
-            f"Embedding norms are exploding: mean {now:.3g}, vs. {before:.2g} before training, {trend}.",
+            f"Embedding norms are exploding: mean {now:.3g}; {before:.2g} before training, {trend}.",
         )
 
     def _overfitting(self, metrics: Mapping[str, float]) -> Alarm | None:

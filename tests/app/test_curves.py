@@ -46,7 +46,7 @@ class Page(pages.Page):
 
     @property
     def words(self):
-        return " ".join(element.value for element in [*self.test.markdown, *self.test.caption])
+        return pages.without_terms(" ".join(element.value for element in [*self.test.markdown, *self.test.caption]))
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,9 @@ def test_a_new_user_sees_a_run_play_at_once(visit):
     until(lambda: int(person.of_map("frame")) > first, what="the run does not play")
     assert "run=" not in person.page.url
     until(lambda: person.score("precision_at_1") != "–")
-    expect(person.page.locator(".scores .about p")).to_contain_text("validation images (each vs. the others), after")
+    expect(person.page.locator(".scores .about p")).to_contain_text(
+        "validation images (each against the others), after"
+    )
 
 
 def test_an_example_stands_until_the_first_click_and_what_was_opened_is_found_open(visit):

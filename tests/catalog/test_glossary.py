@@ -45,6 +45,7 @@ def test_the_first_mention_of_a_term_is_a_link_to_it():
         "[margin](https://a.b)",
         "**a margin**",
         "## Margin\n",
+        "the sampler “Anchor and neighbors”",
         "the map",
         "non-negative",
         "marginal",

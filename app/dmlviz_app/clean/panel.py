@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.metrics import metric_title
 from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.errors import UserError
@@ -110,7 +111,7 @@ def _choice(ui: CleanState, services: Services) -> Run | None:
             format_func=lambda run: _title(runs[run]),
         )
     run = runs[ui.run or best]
-    st.caption(escape_markdown(_why(run, [*runs.values()])))
+    st.caption(with_terms(escape_markdown(_why(run, [*runs.values()]))))
     return run
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured, images
 from dmlviz_app.compare.state import CompareState, Pair
@@ -70,8 +71,8 @@ def _figure(ui: CompareState, name: str, pair: Pair) -> None:
     left, right = st.columns([4, 6] if name in SQUARE else [7, 3])
     with right:
         st.markdown(f"**{CURVES[name]}**")
-        st.caption(f"{'; '.join(dict.fromkeys(measured.about for measured in both))}.")
-        st.caption(FIGURES[name].summary)
+        about = "; ".join(dict.fromkeys(measured.about for measured in both))
+        st.caption(with_terms(f"{about}.\n\n{FIGURES[name].summary}"))
         log_x = name in LOGARITHMIC and st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
         if behind is not None and behind[0] is not None and behind[0] == ui.seen.selected:

@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.text import counted
 from dmlviz_app.compare import props as compare_props
@@ -97,12 +98,12 @@ def _differences_text(pair: Pair) -> str:
             "compared. Choose two runs of the same data set.]"
         )
     if pair.same_run:
-        return (
+        return with_terms(
             "Two maps of the same embeddings, each with its usual parameters. What you hover, pin or select on one is "
             "marked on the other."
         )
     a, b = pair.a.run.config, pair.b.run.config
-    parts = [f"{name} {first} → {second}" for name, first, second in compare.differences(a, b)]
+    parts = [f"{with_terms(name)} {first} → {second}" for name, first, second in compare.differences(a, b)]
     differ = "Same settings" if not parts else f"From first to second: {', '.join(parts)}"
     if pair.a.run.recorded and not parts:
         differ = "Two trainings of another program"

@@ -240,6 +240,8 @@ def _format_setting(name: str, value: Any) -> str:
         return "none"
     if name in _CATALOGS:
         return str(_CATALOGS[name][value].title)
+    if name == "normalize":
+        return "sphere" if value else "free"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
@@ -91,10 +92,12 @@ def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
 
 
 def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
-    """Render the presets: random pairs or triplets vs. online mining, otherwise identical."""
+    """Render the presets: random pairs or triplets against online mining, otherwise identical."""
     st.caption(
-        "Random pairs or triplets (the classic way) vs. online mining: the same net, "
-        "dimensions, steps and seed, and the same batch size (within one image). Trains two runs."
+        with_terms(
+            "Random pairs or triplets (the classic way) against online mining: the same net, "
+            "dimensions, steps and seed, and the same batch size (within one image). Trains two runs."
+        )
     )
     for dataset, kind in PRESETS:
         available = dataset in services.datasets.available()
@@ -221,4 +224,4 @@ def _start_training(ui: CompareState, services: Services, train: Callable[[], tu
         st.session_state[_key(label)] = False
 
 
-MENUS = {"Change one setting": change_one_setting, "Random vs. mined pairs": classic_presets}
+MENUS = {"Change one setting": change_one_setting, "Random or mined pairs": classic_presets}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
@@ -42,7 +43,8 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
     )
     changes = _changes(ui, services, base, config)
     if not changes:
-        st.caption(RECIPES[base].summary if base in RECIPES else "The settings of this run, to train it with changes.")
+        summary = RECIPES[base].summary if base in RECIPES else "The settings of this run, to train it with changes."
+        st.caption(with_terms(summary))
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="changes"):
         st.caption(f"Changed: {escape_markdown(_named(changes))}", width="stretch")

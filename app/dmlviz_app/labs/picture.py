@@ -82,6 +82,7 @@ def _drawing(title: str, result: TrialResult) -> NetDrawing | None:
     if about is None:
         return None
     return {
+        "body": about.body,
         "inputs": list(about.inputs),
         "layers": list(about.layers),
         "shared": about.shared,

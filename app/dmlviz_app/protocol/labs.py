@@ -26,10 +26,12 @@ class LabPictureProps(TypedDict):
 class NetDrawing(TypedDict):
     """A net that compares two patches, in words.
 
-    `inputs` go into a tower each, or into the only one; `layers` are those of a tower; `shared`: both towers have the
-    same weights; `end` makes a score of what they give; `weights` are as many as there are.
+    `body`: whether it has one body, two towers or two streams; `inputs` go into a column of the drawing each, or into
+    the only one; `layers` are those of a column; `shared`: both columns have the same weights; `end` makes a score of
+    what they give; `weights` are as many as there are.
     """
 
+    body: str
     inputs: list[str]
     layers: list[str]
     shared: bool

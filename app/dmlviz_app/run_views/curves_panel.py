@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.metrics import METRICS, format_score, metric_of, metric_title
 from dmlviz.errors import UserError
 from dmlviz.figures.baselines import MEASURES
@@ -184,8 +185,7 @@ def _show(
         )
     with right:
         st.markdown(f"**{title}**")
-        st.caption(f"{description}.")
-        st.caption(FIGURES[name].summary)
+        st.caption(with_terms(f"{description}.\n\n{FIGURES[name].summary}"))
         if awaited is not None:
             _await_baselines(context, run_view, awaited)
         if name in LOGARITHMIC:
@@ -258,6 +258,8 @@ def score_table(scores: Mapping[str, float], about: str) -> None:
         if spec is not None and spec.better:
             text += f" {spec.better.capitalize()} is better."
         values = [format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups))]
-        rows.append(f"| {title} | {' | '.join(values)} | :small[{text}] |")
+        rows.append(
+            f"| {title} | {' | '.join(values)} | :small[{with_terms(text, without=spec.name if spec else '')}] |"
+        )
     st.caption(f"{about}. The same numbers: `dmlviz evaluate`.")
     st.markdown("\n".join(rows))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.projection_engines import Engine, declaration
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
@@ -53,9 +54,9 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
     if menu.open:
         with menu, st.container(width=POPOVER):
             spec = PROJECTIONS[run_view.run.default_view if ui.view == LIVE else ui.view]
-            st.caption(spec.summary)
+            st.caption(with_terms(spec.summary))
             if ui.view == LIVE:
-                st.caption(spec.caution)
+                st.caption(with_terms(spec.caution))
             else:
                 _form(ui, services, run_view)
 
@@ -81,7 +82,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         _both_engines(ui)
     spec, values = declaration(ui.view, engine), ui.params_with(engine)
     if engine != OURS:
-        st.caption(spec.summary)
+        st.caption(with_terms(spec.summary))
     step = run.embedded_steps[0] if config.all_epochs else config.step
     n, dimension = projected_embeddings(run, config, step)[0].shape
 

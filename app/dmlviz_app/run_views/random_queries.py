@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.figures.data import Images
 from dmlviz.labs.picture_grid import picture_grid
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
@@ -41,8 +42,10 @@ def random_queries(selected: Images, tiles: ImageTiles) -> None:
     with right:
         st.markdown(f"**{len(rows)} queries at random**")
         st.caption(
-            f"{selected.about}. First the query, in a blue frame, then its {found.shape[1]} nearest neighbors by "
-            f"Euclidean distance: green of the query's class, red of another. {hits.mean():.0%} of these are right."
+            with_terms(
+                f"{selected.about}. First the query, in a blue frame, then its {found.shape[1]} nearest neighbors by "
+                f"Euclidean distance: green of the query's class, red of another. {hits.mean():.0%} of these are right."
+            )
         )
         st.button("Shuffle", key="curves.queries.shuffle", icon=":material/shuffle:", on_click=_shuffle)
 

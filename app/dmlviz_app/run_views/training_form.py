@@ -9,7 +9,7 @@ import streamlit as st
 from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
 from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
-from dmlviz.catalog.glossary import GLOSSARY
+from dmlviz.catalog.glossary import GLOSSARY, with_terms
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
@@ -285,7 +285,7 @@ def _further(config: TrainConfig) -> str:
 
 
 def _explanation(choice: Spec) -> None:
-    st.caption(choice.summary)
+    st.caption(with_terms(choice.summary))
     if choice.formula:
         # In the text, not on a line of its own: there a long formula can go over to the next line.
         st.markdown(rf"$\displaystyle {choice.formula}$")

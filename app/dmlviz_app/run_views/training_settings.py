@@ -16,7 +16,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
-SETTING_NAMES = {"embedding_dim": "dimensions", "normalize": "sphere", "sampler": "batches"}  # where not the field's
+SETTING_NAMES = {"embedding_dim": "dimensions", "normalize": "space", "sampler": "batches"}  # where not the field's
 _LOSS: str = TrainConfig.model_fields["loss"].default
 _DIMENSIONS: int = TrainConfig.model_fields["embedding_dim"].default
 _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default

@@ -1,5 +1,6 @@
 """Options of Explore: figures, projections with their cautions, colors."""
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.catalog.projection_engines import Engine
 from dmlviz.catalog.projections import PROJECTIONS
@@ -36,8 +37,11 @@ TAUGHT = "It was drawn with the classes: that they lie apart here says nothing a
 
 
 def is_color(name: object) -> bool:
-    """Return whether this is something that points can be colored by: a key of `COLOR_MODES`, or a column."""
-    return isinstance(name, str) and (name in COLOR_MODES or (name.startswith(COLUMN) and len(name) <= 100))
+    """Return whether points can be colored by this: a key of `COLOR_MODES`, a column, or a role of a data set alone."""
+    if not isinstance(name, str):
+        return False
+    is_role = any(name in spec.roles for spec in DATASETS.values())
+    return name in COLOR_MODES or is_role or (name.startswith(COLUMN) and len(name) <= 100)
 
 
 def projection_views() -> list[str]:

@@ -169,7 +169,7 @@ TRIPLETS = [
         "classes are asked for less distance than different ones.",
         when_to_use="With many classes that resemble each other in groups, such as birds or products. With ten classes "
         "that are well apart the tree has little to tell. The paper fills its batches with classes that are near each "
-        "other: the sampler Anchor and neighbors.",
+        "other: the sampler “Anchor and neighbors”.",
         formula=r"\big[d_{ap}^2 - d_{an}^2 + \beta + d_H(y_a,y_n) - s_{y_a}\big]_+",
         term=r"\big[<d_{ap}^2> - <d_{an}^2> + <\beta+d_H-s_y>\big]_+",
         term_note="The class tree here is that of this batch; in training it is that of the whole training set.",

@@ -43,6 +43,7 @@ class Help {
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
+    useWholeScreen();
     this.button.popoverTargetElement = this.menu;
     this.menu.addEventListener("beforetoggle", () => this.update());
   }
@@ -76,6 +77,12 @@ class Help {
 
 const barButton = (name: keyof typeof ICONS, words: string, label: string, click: () => void) =>
   h("button", { type: "button", "data-bar": name, "aria-label": label, click }, icon(ICONS[name]), words);
+
+/** Let the page reach below a phone's rounded edges, so that the style sheets hear how wide they are. */
+function useWholeScreen(): void {
+  const viewport = document.querySelector<HTMLMetaElement>("meta[name=viewport]");
+  if (viewport && !viewport.content.includes("viewport-fit")) viewport.content += ", viewport-fit=cover";
+}
 
 /** The link to Explore, from another page. */
 const exploreLink = (): HTMLElement | null =>

@@ -58,11 +58,11 @@ test("change is counted from the untrained net", () => {
 
 test("the caption says on which images and when", () => {
   const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
-  assert.equal(captionAt(readings, 0), "On 1,000 validation images (each vs. the others), before training");
-  assert.equal(captionAt(readings), "On 1,000 validation images (each vs. the others), after 10 steps");
+  assert.equal(captionAt(readings, 0), "On 1,000 validation images (each against the others), before training");
+  assert.equal(captionAt(readings), "On 1,000 validation images (each against the others), after 10 steps");
   assert.equal(first(readings).images, "validation images");
   const few = run({ ...started, validation_images: 120, scored_images: 120 }, snapshot(0, 0.5));
-  assert.equal(captionAt(few), "On all 120 validation images (each vs. the others), before training");
+  assert.equal(captionAt(few), "On all 120 validation images (each against the others), before training");
 });
 
 test("the caption of a small screen fits into the foot of the scores at 1280 × 720", () => {
@@ -110,13 +110,13 @@ test("the caption says whose labels the probes use, and that there are none afte
 
 test("without validation images the snapshots score test images, and the caption says so", () => {
   const readings = run({ ...started, validation_images: 0, scored_images: 2000 }, snapshot(0, 0.5));
-  assert.equal(captionAt(readings), "On 2,000 test images (each vs. the others), before training");
+  assert.equal(captionAt(readings), "On 2,000 test images (each against the others), before training");
   assert.equal(first(readings).images, "tracked test images");
 });
 
 test("the images that a click selects are test images, at each step", () => {
   const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
-  assert.equal(reasonAt(readings, 10, "Wrong"), "Wrong. Of 2,000 test images (each vs. the others), after 10 steps.");
+  assert.equal(reasonAt(readings, 10, "Wrong"), "Wrong. Of 2,000 test images (each against the others), after 10 steps.");
 });
 
 test("at the end the score of the validation images stands beside that of the test images", () => {

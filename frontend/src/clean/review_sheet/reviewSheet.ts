@@ -56,6 +56,7 @@ class ReviewSheet {
   private asked = 0; // when the server was last asked to start or stop
   private pending: NumberedAction[] = []; // that the server has not confirmed
   private number = 0;
+  private drawn = new WeakMap<ReviewRow, { decision: string | undefined; node: HTMLElement }>();
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
@@ -162,8 +163,23 @@ class ReviewSheet {
     const meaning = KINDS.find(({ kind }) => kind === this.kind)?.meaning ?? "";
     const among = looked(this.kind, answer);
     this.note.textContent = this.rows.length ? `${meaning} ${among}` : `None found among ${among}`;
-    this.list.replaceChildren(...this.rows.map((row, i) => this.row(row, i)));
+    this.drawRows();
     this.mark();
+  }
+
+  /** Draw those rows whose decision has changed; the others stay where they are. */
+  private drawRows(): void {
+    const { rows } = this;
+    rows.forEach((row, i) => {
+      const decision = JSON.stringify(this.decisions[row.image]);
+      const before = this.drawn.get(row);
+      const node = before?.decision === decision ? before.node : this.row(row, i);
+      this.drawn.set(row, { decision, node });
+      const old = this.list.children[i];
+      if (!old) this.list.append(node);
+      else if (old !== node) old.replaceWith(node);
+    });
+    while (this.list.children.length > rows.length) this.list.lastElementChild?.remove();
   }
 
   private choose(kind: Kind): void {
@@ -245,6 +261,7 @@ class ReviewSheet {
     if (!row || !node || this.props?.read_only) return;
     const field = h("input", { type: "text", maxlength: 30, placeholder: "tag", "aria-label": "Tag" });
     field.value = this.decisions[row.image]?.tag ?? "";
+    this.drawn.delete(row); // drawn anew, without the field
     node.replaceChildren(field);
     field.focus();
     field.addEventListener("keydown", (event) => {

@@ -214,8 +214,7 @@ class LabPictureView {
     this.net.hidden = !net;
     if (!net || this.net.dataset.net === title) return;
     this.net.dataset.net = title;
-    const towers = net.inputs.length === 1 ? "one body" : net.shared ? "two towers, one set of weights" : "two towers";
-    const caption = `${title}: ${towers}, ${grouped(net.weights)} weights in all.`;
+    const caption = `${title}: ${net.body}, ${grouped(net.weights)} weights in all.`;
     this.net.replaceChildren(drawNet(net), h("figcaption", null, caption));
   }
 

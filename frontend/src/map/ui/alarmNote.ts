@@ -1,5 +1,6 @@
 // An alarm in a quiet note over the map: the observation, and a remedy that one click sets.
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
+import { explain } from "../../lib/glossary.ts";
 import type { Remedy } from "../../protocol.ts";
 import type { MapState } from "../data/state.ts";
 import { alarmAt, type Entry, type Timeline } from "../data/timeline.ts";
@@ -13,10 +14,11 @@ const TITLES: Record<string, string> = {
   overfitting: "Overfitting",
 };
 
+const TERMS: Record<string, string> = { collapsed: "collapse", inactive: "active-terms" };
+
 export class AlarmNote {
   readonly node: HTMLElement;
-  private title = h("strong");
-  private words = h("span");
+  private words = h("p");
   private remedies = h("div", "remedies");
   private key: string | null = null; // which alarm of which run is shown
   private dismissed: string | null = null;
@@ -34,13 +36,7 @@ export class AlarmNote {
       },
       icon(CROSS),
     );
-    this.node = h(
-      "div",
-      { class: "alarm", role: "status", hidden: true },
-      h("p", {}, this.title, this.words),
-      this.remedies,
-      close,
-    );
+    this.node = h("div", { class: "alarm", role: "status", hidden: true }, this.words, this.remedies, close);
   }
 
   /** Show the alarm that is on at the step that is shown. */
@@ -53,8 +49,11 @@ export class AlarmNote {
     updateAttribute(this.node, "data-alarm", this.node.hidden ? "" : (alarm?.alarm ?? ""));
     if (!alarm || key === this.key) return;
     this.key = key;
-    this.title.textContent = `${TITLES[alarm.alarm] ?? alarm.alarm}. `;
-    this.words.textContent = alarm.sentence;
+    const title = h("strong", null, TITLES[alarm.alarm] ?? alarm.alarm);
+    this.words.replaceChildren(
+      alarm.alarm in TERMS ? explain(title, TERMS[alarm.alarm]) : title,
+      `. ${alarm.sentence}`,
+    );
     this.remedies.replaceChildren(
       ...(alarm.remedies.length ? ["Try "] : []),
       ...alarm.remedies.map((words, index) =>

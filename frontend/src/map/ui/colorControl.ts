@@ -98,8 +98,9 @@ export class ColorControl {
     const { values = {}, n } = data;
     const { color } = model.store.state;
     if (data.columns_url !== this.listed) await this.listColumns(data.columns_url);
-    const column = this.columns.find(({ name }) => COLUMN + name === color);
-    this.name = color in CHOICES || column ? color : "class";
+    // An address may name a column alone where no other choice is called so.
+    const column = this.columns.find(({ name }) => COLUMN + name === color || (name === color && !(color in CHOICES)));
+    this.name = column ? COLUMN + column.name : color in CHOICES ? color : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
       const { help = "", missing } = CHOICES[option.value] ?? {};

@@ -98,7 +98,7 @@ export class RunCard {
     }
     const state = statusLabel(card.state);
     const place = card.machine ? `on ${card.machine}` : "";
-    const scoredOn = card.tested ? `On ${grouped(card.tested)} test images, each vs. all others` : null;
+    const scoredOn = card.tested ? `On ${grouped(card.tested)} test images, each against all others` : null;
     this.title = opens ? h("button", { class: "title", click: open }, card.title) : h("span", "title", card.title);
     this.tags = h("p", { class: "tags", hidden: !card.tags.length }, ...card.tags.map((tag) => h("span", {}, tag)));
     this.node.replaceChildren(

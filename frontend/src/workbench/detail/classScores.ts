@@ -21,7 +21,7 @@ type Select = (items: number[], words: string) => void;
 export async function classScoresView({ run, begun, step, classes }: DetailSource): Promise<DetailView> {
   const judged = await fetchPerImage(run, begun, step);
   const when = step === null ? "at the end" : step === 0 ? "before training" : `after ${grouped(step)} steps`;
-  const where = `${grouped(judged.n)} test images (each vs. the others), ${when}`;
+  const where = `${grouped(judged.n)} test images (each against the others), ${when}`;
   const select: Select = (items, words) => bus.emit("select", { run, items, reason: `${words}. Of ${where}.` });
   return {
     node: h("div", "classes", confusionView(judged, classes, select), table(judged, classes, select)),

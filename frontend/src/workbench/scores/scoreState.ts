@@ -194,7 +194,7 @@ export function reasonAt(readings: ScoreState, step: number | null, words: strin
   const reading = readings.series[indexAt(readings, step)];
   if (isFinal(readings, step) || !reading) return `${words}. ${captionAt(readings, step)}.`;
   const which = readings.tracked === readings.tests ? "all " : "";
-  return `${words}. Of ${which}${count(readings.tracked)} test images (each vs. the others), ${when(reading)}.`;
+  return `${words}. Of ${which}${count(readings.tracked)} test images (each against the others), ${when(reading)}.`;
 }
 
 /** The images and the step that the scores belong to, with notes on held-out classes, probes and the training gap. */
@@ -213,7 +213,7 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
   if (!reading) return "Scores appear with the first snapshot";
   const all = readings.scored === (readings.validation || readings.tests) ? "all " : "";
   const which = `${all}${count(readings.scored)} ${readings.validation ? "validation" : "test"} images`;
-  return `On ${which} (each vs. the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
+  return `On ${which} (each against the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
 }
 
 /** The caption for a small screen: images, step and training gap only. */
