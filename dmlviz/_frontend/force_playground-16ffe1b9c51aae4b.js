@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-e28ad1d9db210308.js";

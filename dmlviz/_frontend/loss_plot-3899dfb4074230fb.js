@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-e28ad1d9db210308.js";

@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-e28ad1d9db210308.js";
