@@ -9,7 +9,7 @@ import argparse
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -113,10 +113,10 @@ def _dots(places: np.ndarray, labels: np.ndarray, box: Box, least: float = 0) ->
     return "".join(parts)
 
 
-def _losses() -> Iterator[tuple[str, str]]:
+def _losses(names: Iterable[str] = LOSSES) -> Iterator[tuple[str, str]]:
     frame = _line(np.array([[BORDER, BORDER], [BORDER, HEIGHT - BORDER], [WIDTH - BORDER, HEIGHT - BORDER]]), "axis")
-    for name, spec in LOSSES.items():
-        parts = spec.parts({})
+    for name in names:
+        parts = LOSSES[name].parts({})
         if parts:
             each = "".join(
                 f'<use href="#loss-{part}" x="{x}" y="40" width="104" height="64"/>'

@@ -29,6 +29,16 @@ def test_the_sidebar_offers_the_plug_in_loss_with_its_parameters(here, plugged):
     assert any(key.endswith("ratio") for key in keys), keys
 
 
+def test_it_can_be_a_part_of_a_sum_that_is_trained(here, plugged, monkeypatch):
+    runs = []
+    monkeypatch.setattr(here.scheduler, "submit", lambda order, owner="": runs.append(order.begin()) or runs[-1])
+    test = open_page(dataset="digits", loss="weighted_sum")
+    test.selectbox(key="loss.weighted_sum.a").select("margin_ratio").run()
+    test.button(key="train").click().run()
+    assert not test.exception
+    assert [(run.config.loss, run.config.loss_params["a"]) for run in runs] == [("weighted_sum", "margin_ratio")]
+
+
 def test_learn_has_a_page_for_the_plug_in_loss(here, plugged):
     test = open_page("learn")
     index = next(element for element in test.get("bidi_component") if element.key == "index")

@@ -99,14 +99,6 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
     assert errors == []
 
 
-def test_a_plug_in_loss_can_be_a_part_of_a_sum(person, runs):
-    person.open("?dataset=digits&net=mlp&steps=30")
-    choose(person, "Loss", "Sum of two · sums", "loss=weighted_sum")
-    choose(person, "Loss a", "Margin ratio", r"loss\.a=margin_ratio")
-    config = json.loads((runs / train(person) / "run.json").read_text())["config"]
-    assert (config["loss"], config["loss_params"]["a"]) == ("weighted_sum", "margin_ratio")
-
-
 def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person, runs):
     person.open("?loss=triplet&steps=20&sampler=with_replacement&batch_size=32")
     page = person.page

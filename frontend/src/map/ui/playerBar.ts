@@ -3,7 +3,7 @@ import { context2d, h, icon, updateAttribute } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { explain } from "../../lib/glossary.ts";
 import { css, type Theme } from "../../lib/theme.ts";
-import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt, type Entry, type Timeline } from "../data/timeline.ts";
+import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt, type Timeline } from "../data/timeline.ts";
 import type { Player } from "../playback/player.ts";
 
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
@@ -36,6 +36,8 @@ export class PlayerBar {
   private speed: HTMLButtonElement;
   private refit: HTMLButtonElement;
   private timeline: Timeline | null = null;
+  private theme: Theme | null = null;
+  private width = 0; // of the track
   private playing: boolean | null = null;
   private drawn = ""; // what the ticks were drawn of
 
@@ -77,6 +79,10 @@ export class PlayerBar {
       this.speed,
     );
     this.listen();
+    new ResizeObserver(() => {
+      this.width = this.track.clientWidth;
+      this.drawTicks();
+    }).observe(this.track);
   }
 
   listen() {
@@ -147,7 +153,8 @@ export class PlayerBar {
     updateAttribute(this.track, "aria-valuemax", Math.max(0, frames.length - 1));
     updateAttribute(this.track, "aria-valuenow", low);
     updateAttribute(this.track, "aria-valuetext", words);
-    this.drawTicks(timeline, frames, theme);
+    this.theme = theme;
+    this.drawTicks();
   }
 
   private setPlaying(playing: boolean): void {
@@ -158,10 +165,13 @@ export class PlayerBar {
     this.play.setAttribute("aria-label", playing ? "Pause" : "Play");
   }
 
-  private drawTicks(timeline: Timeline, frames: Entry[], theme: Theme): void {
-    const width = this.track.clientWidth;
+  // Asking the track for its width while a training moves the bar would lay the page out in each of its frames.
+  private drawTicks(): void {
+    const { timeline, theme, width } = this;
+    if (!timeline || !theme || !width) return;
+    const frames = framesOf(timeline);
     const key = [width, frames.length, frames.at(-1)?.frame.id, timeline.total, isOpen(timeline), theme.muted].join();
-    if (!width || key === this.drawn) return;
+    if (key === this.drawn) return;
     this.drawn = key;
     const ratio = globalThis.devicePixelRatio || 1;
     const { ticks } = this;

@@ -49,6 +49,7 @@ class LossCurve {
   private chart: SVGSVGElement;
   private root: HTMLElement;
   private draw = onAnimationFrame(() => this.render());
+  private size = { width: 120, height: 60 }; // of the chart; a look at it in each frame would lay the page out
   private losses: LossSeries = emptySeries();
   private step: number | null = null; // of the frame that the map shows
   private dragged: number | null = null; // where a drag holds the mark
@@ -93,7 +94,10 @@ class LossCurve {
       this.step = view === "live" ? step : null; // a projection draws the embeddings of the end
       this.draw();
     });
-    this.watcher = new ResizeObserver(() => this.draw());
+    this.watcher = new ResizeObserver(([{ contentRect: size }]) => {
+      this.size = { width: Math.max(120, size.width), height: Math.max(60, size.height) };
+      this.draw();
+    });
     this.watcher.observe(this.chart);
     this.listen();
   }
@@ -162,8 +166,7 @@ class LossCurve {
   private render(): void {
     const { losses } = this;
     this.root.hidden = losses.over && !losses.points.length; // no loss was recorded
-    const width = Math.max(120, this.chart.clientWidth);
-    const height = Math.max(60, this.chart.clientHeight);
+    const { width, height } = this.size;
     const [low, high] = rangeOf(losses.points, losses.validation);
     const smooth = smoothed(losses.points);
     const last = lastStep(losses);
