@@ -1,1 +1,0 @@
-export { lab_planes as default } from "../dmlviz.workbench/page-66d8a7e5e4ede597.js";
