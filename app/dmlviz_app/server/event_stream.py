@@ -11,7 +11,7 @@ from dmlviz.storage.files import LogFollower
 from dmlviz.storage.run_schema.events import BegunEvent, EndEvent, MachineEvent, QueueEvent
 from dmlviz_app.people.changes import Changes
 
-POLL_INTERVAL_S = 0.05  # seconds between two looks at a log; the longest that a frame waits before it is announced
+POLL_INTERVAL_S = 0.02  # seconds between two looks at a log; the longest that a frame waits before it is announced
 STATUS_INTERVAL_S = 0.25  # seconds between two questions about queue and end
 HEARTBEAT_S = 15.0  # seconds of silence after which a comment keeps proxies from closing the line
 

@@ -116,7 +116,10 @@ test("without validation images the snapshots score test images, and the caption
 
 test("the images that a click selects are test images, at each step", () => {
   const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75));
-  assert.equal(reasonAt(readings, 10, "Wrong"), "Wrong. Of 2,000 test images (each against the others), after 10 steps.");
+  assert.equal(
+    reasonAt(readings, 10, "Wrong"),
+    "Wrong. Of 2,000 test images (each against the others), after 10 steps.",
+  );
 });
 
 test("at the end the score of the validation images stands beside that of the test images", () => {

@@ -95,6 +95,7 @@ export class Frames {
   readonly orbit: Orbit;
   readonly raw: Map<string, ArrayBuffer>;
   private indices: Int32Array | null = null;
+  private asking: Promise<Int32Array | null> | null = null; // for them
   private rows: Map<number, number> | null = null;
   private failed = new Map<string, { error: unknown; until: number }>();
   private placed = new Map<string, PlacedFrame>();
@@ -195,11 +196,8 @@ export class Frames {
   }
 
   private async download(frame: FrameMeta): Promise<void> {
-    if (frame.items === "tracked" && !this.indices) this.indices = await this.tracked();
-    if (this.fed(frame.id) || !this.url) return;
-    const response = await this.fetch(this.url.replace("{id}", frame.id));
-    if (!response.ok) throw await refused(response, `frame ${frame.id}`);
-    const buffer = await response.arrayBuffer();
+    const [buffer] = await Promise.all([this.bytesOf(frame), this.knowTracked(frame)]);
+    if (!buffer) return;
     this.raw.set(frame.id, buffer);
     this.bytes += buffer.byteLength;
     for (const [id, old] of this.raw) {
@@ -207,5 +205,19 @@ export class Frames {
       this.raw.delete(id);
       this.bytes -= old.byteLength;
     }
+  }
+
+  private async bytesOf(frame: FrameMeta): Promise<ArrayBuffer | null> {
+    if (this.fed(frame.id) || !this.url) return null;
+    const response = await this.fetch(this.url.replace("{id}", frame.id));
+    if (!response.ok) throw await refused(response, `frame ${frame.id}`);
+    return response.arrayBuffer();
+  }
+
+  /** Ask once which items are tracked; where they are not known yet, the next frame asks again. */
+  private async knowTracked(frame: FrameMeta): Promise<void> {
+    if (frame.items !== "tracked" || this.indices) return;
+    this.asking ??= this.tracked().finally(() => (this.asking = null));
+    this.indices = await this.asking;
   }
 }

@@ -78,7 +78,11 @@ export class Playback extends PlayState {
     if (event.event === "begun" && this.source) return this.follow(this.source); // nothing shown so far is of this run
     const { presenter } = this;
     const changed = reduceEvent(this.timeline, event);
-    if (changed === "frames") this.interval.record();
+    if (changed === "frames") {
+      this.interval.record();
+      const newest = this.entries.at(-1);
+      if (newest && this.source?.running) void this.frames?.prefetch(newest.frame).catch(() => {}); // before it is drawn
+    }
     if (changed === "replay") {
       if (!this.player.following) this.player.position = indexOfStep(this.timeline, this.shown?.step ?? 0);
       presenter.pace = this.shown ? REPLAY_S : presenter.pace;

@@ -1,1 +1,0 @@
-export { glossary as default } from "../dmlviz.workbench/page-ad4fe6093c4ee46d.js";

@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.workbench/page-bedaebc59ea5c80c.js";

@@ -1,0 +1,1 @@
+export { script_preload as default } from "../dmlviz.workbench/page-bedaebc59ea5c80c.js";
