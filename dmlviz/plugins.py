@@ -88,7 +88,7 @@ def loss(
         **fields: Further fields of `dmlviz.catalog.parameters.LossSpec`, such as `formula`, `compares`, `tuple_kinds`.
 
     Returns:
-        A decorator. A function whose first argument is called `batch` (a `dmlviz.losses.batch.Batch`) computes the
+        A decorator. A function whose first argument is called `batch` (a `dmlviz.losses.batch.LossBatch`) computes the
         loss's terms. Any other is called with `embedding_dim`, `num_classes`, `seed` and the parameters by keyword
         and returns a `dmlviz.losses.base.Loss`, for a loss with weights of its own.
     """
@@ -99,7 +99,7 @@ def loss(
 def miner(
     *, title: str, summary: str, tuple_kind: str, parameters: Sequence[Parameter] = (), **fields: Any
 ) -> Callable[[F], F]:
-    """Declare a miner: a function of a `dmlviz.miners.base.Batch` that returns `Pairs` or `Triplets`.
+    """Declare a miner: a function of a `dmlviz.miners.base.MinerBatch` that returns `Pairs` or `Triplets`.
 
     `tuple_kind` is "pairs" or "triplets"; `fields` are further ones of `dmlviz.catalog.parameters.MinerSpec`.
     """

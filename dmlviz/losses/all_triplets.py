@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import SummedTerms
 from dmlviz.ops.pairwise import differentiable_gradients
 from dmlviz.ops.reductions import softplus
@@ -21,7 +21,7 @@ _SOFTPLUS_ACTIVE = -4.6002
 
 
 def hinge_sum(
-    batch: Batch,
+    batch: LossBatch,
     bounds: Float[Tensor, "n n"],
     distances: Float[Tensor, "n n"],
     reduction: str,
@@ -46,7 +46,7 @@ def hinge_sum(
     return SummedTerms(total.to(distances.dtype), ranking.count[pairs.a].sum(), k.sum(), reduction)
 
 
-def softplus_sum(batch: Batch, distances: Float[Tensor, "n n"], reduction: str) -> SummedTerms:
+def softplus_sum(batch: LossBatch, distances: Float[Tensor, "n n"], reduction: str) -> SummedTerms:
     """Sum log(1 + e^{d_ap − d_an}) over all triplets."""
     pairs, ranking = pair_table(batch.positive), sort_negatives(distances, batch.negative)
     nearer = ranking.count_closer(pairs.table(distances.detach()[pairs.a, pairs.p], 0.0) - _SOFTPLUS_ACTIVE)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.errors import UserError
 from dmlviz.losses.answers import TreeNode
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import LossParts, SummedTerms, Terms
 from dmlviz.miners.tuples import Pairs, Triplets, as_pairs
 from dmlviz.ops.labeled_batch import LabeledBatch
@@ -35,7 +35,7 @@ class Loss(nn.Module):
         """Return the points or directions that the loss pulls the classes to (k × d, one or several each), or None."""
         return None
 
-    def class_tree(self, batch: Batch) -> list[TreeNode]:
+    def class_tree(self, batch: LossBatch) -> list[TreeNode]:
         """Return the tree of classes that the margins follow from, each node after its children; empty if none does."""
         return []
 
@@ -77,15 +77,15 @@ class Loss(nn.Module):
         """The terms of the last call, without their graph; scalars that were added to them are left out."""
         return self._last_parts
 
-    def terms(self, batch: Batch) -> LossParts:
+    def terms(self, batch: LossBatch) -> LossParts:
         """Return the terms of a batch, or several terms and scalars."""
         raise NotImplementedError
 
-    def batch(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Batch:
+    def batch(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> LossBatch:
         """Return what `terms` sees of n × d embeddings with n labels; raise UserError as a call does."""
-        return Batch(LabeledBatch(embeddings, labels), self._accepted(tuples))
+        return LossBatch(LabeledBatch(embeddings, labels), self._accepted(tuples))
 
-    def parts(self, batch: Batch) -> list[Terms | SummedTerms | Tensor]:
+    def parts(self, batch: LossBatch) -> list[Terms | SummedTerms | Tensor]:
         """Return `terms` as a list."""
         parts = self.terms(batch)
         return [parts] if isinstance(parts, Terms | SummedTerms) else list(parts)
@@ -99,7 +99,7 @@ class Loss(nn.Module):
 
     def compute(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> Tensor:
         """Return the loss of a batch whose matrices a miner or another loss uses too; as `forward` otherwise."""
-        batch = Batch(shared, self._accepted(tuples))
+        batch = LossBatch(shared, self._accepted(tuples))
         with without_autocast(batch.embeddings.device):
             parts = self.parts(batch)
             reduced = [part if isinstance(part, Tensor) else part.reduce() for part in parts]
@@ -143,7 +143,7 @@ class FunctionLoss(Loss):
         self.formula = formula
         self.params = params
 
-    def terms(self, batch: Batch) -> LossParts:
+    def terms(self, batch: LossBatch) -> LossParts:
         """Return what the function makes of the batch."""
         return self.formula(batch, **self.params)
 

@@ -13,7 +13,7 @@ from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.pairwise import clamp_range
 
 
-class Batch:
+class LossBatch:
     """The input of a formula: embeddings, labels, and the pairs that count (all of the batch, or those of a miner)."""
 
     def __init__(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> None:

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from dmlviz.errors import UserError
 from dmlviz.losses.base import Loss
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import Numbers, Terms
 from dmlviz.ops.pairwise import safe_sqrt
 from dmlviz.ops.reductions import strongest_and_rest
@@ -31,15 +31,15 @@ class ClassWeights(Loss):
             rows = torch.randn(num_classes * per_class, embedding_dim, generator=generator) / math.sqrt(embedding_dim)
         self.weight = nn.Parameter(rows)
 
-    def scores(self, batch: Batch) -> Float[Tensor, "n classes"]:
+    def scores(self, batch: LossBatch) -> Float[Tensor, "n classes"]:
         """Return the logits, whose cross-entropy with the labels is the loss."""
         raise NotImplementedError
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return what the score of each image's own class is made of (n each), for the formula of a term."""
         return {}
 
-    def terms(self, batch: Batch) -> Terms:
+    def terms(self, batch: LossBatch) -> Terms:
         """Return the cross-entropy of each image's scores."""
         self.check_batch(batch)
         scores = self.scores(batch)
@@ -50,7 +50,7 @@ class ClassWeights(Loss):
         """Return the directions of the class weights."""
         return nn.functional.normalize(self.weight.detach().float())
 
-    def check_batch(self, batch: Batch) -> None:
+    def check_batch(self, batch: LossBatch) -> None:
         """Raise UserError unless the weights fit the embeddings and every label has a weight."""
         dimensions = batch.embeddings.shape[1]
         if dimensions != self.embedding_dim:

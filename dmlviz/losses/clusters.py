@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import register_loss
 from dmlviz.losses.terms import Numbers, Terms
 from dmlviz.ops.pairwise import cross_distance, distance_matrix
@@ -12,7 +12,7 @@ from dmlviz.ops.reductions import masked_max, masked_min
 
 
 @register_loss("coupled_clusters")
-def coupled_clusters(batch: Batch, *, margin: float, reduction: str) -> Terms:
+def coupled_clusters(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """[m + d(x_p, c_p) − d(x*, c_p)]₊ for each image, x* the negative nearest to the class mean (Liu et al. 2016)."""
     x, index, member, means = _classes(batch)
     d = cross_distance(x, means)
@@ -27,7 +27,7 @@ def coupled_clusters(batch: Batch, *, margin: float, reduction: str) -> Terms:
 
 
 @register_loss("hard_cluster")
-def hard_cluster(batch: Batch, *, margin: float, reduction: str) -> Terms:
+def hard_cluster(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """[max ‖x − c‖² − min ‖c − c'‖² + m]₊ for each class of at least two images, c' the nearest other class mean."""
     x, index, member, means = _classes(batch)
     others = ~torch.eye(len(means), dtype=torch.bool, device=means.device)
@@ -45,7 +45,7 @@ def hard_cluster(batch: Batch, *, margin: float, reduction: str) -> Terms:
 
 
 def _classes(
-    batch: Batch,
+    batch: LossBatch,
 ) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"], Bool[Tensor, "n classes"], Float[Tensor, "classes d"]]:
     """Return the centered embeddings, the class of each, the members of each class, and the class means."""
     names, index = batch.labels.unique(return_inverse=True)

@@ -7,7 +7,7 @@ from torch import Tensor
 from dmlviz.losses import all_triplets
 from dmlviz.losses.answers import TreeNode
 from dmlviz.losses.base import Loss
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import REGISTRY
 from dmlviz.losses.terms import Numbers, SummedTerms, Terms
 from dmlviz.miners.tuples import Triplets
@@ -113,11 +113,11 @@ class HierarchicalTriplet(Loss):
         """Build the class tree of the whole training set."""
         self.tree = ClassTree(embeddings, labels, self.levels) if len(labels) else None
 
-    def class_tree(self, batch: Batch) -> list[TreeNode]:
+    def class_tree(self, batch: LossBatch) -> list[TreeNode]:
         """Return the tree of the last refresh, or of the batch."""
         return (self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)).nodes()
 
-    def terms(self, batch: Batch) -> Terms | SummedTerms:
+    def terms(self, batch: LossBatch) -> Terms | SummedTerms:
         """Return a term for each triplet: of a miner, or all of the batch, summed."""
         tree = self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)
         d = 2 * batch.distances("cosine")

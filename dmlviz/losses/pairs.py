@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dmlviz.errors import UserError
 from dmlviz.losses.base import Loss
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.ops.pairwise import distance_matrix
@@ -18,7 +18,7 @@ _ROWS = 64  # of a decision net: as many are computed at once
 
 
 @register_loss("contrastive")
-def contrastive(batch: Batch, *, margin: float, pos_margin: float, reduction: str) -> Terms:
+def contrastive(batch: LossBatch, *, margin: float, pos_margin: float, reduction: str) -> Terms:
     """P: [d − m⁺]₊², N: [m − d]₊² (Hadsell, Chopra, LeCun 2006, without their ½)."""
     d, same, counts = batch.pairs(batch.distances("euclidean"))
     values = torch.where(same, d - pos_margin, margin - d).relu().square()
@@ -26,7 +26,9 @@ def contrastive(batch: Batch, *, margin: float, pos_margin: float, reduction: st
 
 
 @register_loss("contrastive_linear")
-def contrastive_linear(batch: Batch, *, margin: float, pos_margin: float, distance: str, reduction: str) -> LossParts:
+def contrastive_linear(
+    batch: LossBatch, *, margin: float, pos_margin: float, distance: str, reduction: str
+) -> LossParts:
     """P: [d − m⁺]₊, N: [m − d]₊, each side averaged by itself (Musgrave, Belongie, Lim 2020, §2)."""
     d, same, counts = batch.pairs(batch.distances(distance))
     values = torch.where(same, d - pos_margin, margin - d).relu()
@@ -34,7 +36,7 @@ def contrastive_linear(batch: Batch, *, margin: float, pos_margin: float, distan
 
 
 @register_loss("contrastive_double")
-def contrastive_double_margin(batch: Batch, *, pos_margin: float, margin: float, reduction: str) -> Terms:
+def contrastive_double_margin(batch: LossBatch, *, pos_margin: float, margin: float, reduction: str) -> Terms:
     """P: [d² − m₁]₊², N: [m₂ − d²]₊²: two margins on the squared distance."""
     squared, same, counts = batch.pairs(batch.distances("sqeuclidean"))
     values = torch.where(same, squared - pos_margin, margin - squared).relu().square()
@@ -42,21 +44,21 @@ def contrastive_double_margin(batch: Batch, *, pos_margin: float, margin: float,
 
 
 @register_loss("contrastive_no_margin")
-def contrastive_no_margin(batch: Batch) -> Terms:
+def contrastive_no_margin(batch: LossBatch) -> Terms:
     """P: d², N: −d²; has no minimum."""
     squared, same, counts = batch.pairs(batch.distances("sqeuclidean"))
     return Terms(torch.where(same, squared, -squared), counts, numbers=lambda: {"d^2": squared})
 
 
 @register_loss("cosine_pair")
-def cosine_pair(batch: Batch, *, reduction: str) -> Terms:
+def cosine_pair(batch: LossBatch, *, reduction: str) -> Terms:
     """(y − s)² with y = 1 for one class, 0 for two."""
     s, same, counts = batch.pairs(batch.cosine())
     return Terms((same.to(s.dtype) - s).square(), counts, reduction, numbers=lambda: {"s": s})
 
 
 @register_loss("distance_logistic")
-def distance_logistic(batch: Batch, *, margin: float, reduction: str) -> Terms:
+def distance_logistic(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """−log p for P, −log(1 − p) for N, p = (1 + e^{−m})/(1 + e^{d−m}) (Vo, Hays 2016).
 
     Two coincident images of different classes have p = 1; distances are held at 1e-6 there, a loss of about 14.
@@ -73,7 +75,9 @@ def distance_logistic(batch: Batch, *, margin: float, reduction: str) -> Terms:
 
 
 @register_loss("snr_contrastive")
-def snr_contrastive(batch: Batch, *, pos_margin: float, margin: float, regularizer: float, reduction: str) -> LossParts:
+def snr_contrastive(
+    batch: LossBatch, *, pos_margin: float, margin: float, regularizer: float, reduction: str
+) -> LossParts:
     """P: [v − m⁺]₊, N: [m − v]₊ with v = Var(f_a − f_b)/Var(f_a), ordered pairs, each side averaged by itself.
 
     Plus `regularizer` times the mean over the images of |mean of the coordinates| (Yuan et al. 2019). An anchor with
@@ -92,7 +96,7 @@ def snr_contrastive(batch: Batch, *, pos_margin: float, margin: float, regulariz
 
 
 @register_loss("multi_similarity")
-def multi_similarity(batch: Batch, *, alpha: float, beta: float, base: float, reduction: str) -> Terms:
+def multi_similarity(batch: LossBatch, *, alpha: float, beta: float, base: float, reduction: str) -> Terms:
     """(1/α) log(1 + Σ_P e^{−α(s−λ)}) + (1/β) log(1 + Σ_N e^{β(s−λ)}) per anchor (Wang et al. 2019)."""
     s = batch.cosine() - base
     pull = softplus(masked_logsumexp(-alpha * s, batch.positive)) / alpha
@@ -113,7 +117,7 @@ def multi_similarity(batch: Batch, *, alpha: float, beta: float, base: float, re
 
 
 @register_loss("circle")
-def circle(batch: Batch, *, margin: float, gamma: float, reduction: str) -> Terms:
+def circle(batch: LossBatch, *, margin: float, gamma: float, reduction: str) -> Terms:
     """softplus(lse_N(γ[s+m]₊(s−m)) + lse_P(−γ[1+m−s]₊(s−1+m))), weights detached, per anchor with both.
 
     Sun et al. 2020.
@@ -144,7 +148,7 @@ class Margin(Loss):
         self.alpha, self.per_class, self.reduction = alpha, per_class, reduction
         self.beta = nn.Parameter(torch.full((num_classes if per_class and num_classes else 1,), float(beta)))
 
-    def terms(self, batch: Batch) -> Terms:
+    def terms(self, batch: LossBatch) -> Terms:
         """Return a term for each pair; in both directions where β belongs to the class of the anchor."""
         d, same, counts = batch.pairs(batch.distances("euclidean"), directed=self.per_class)
         beta = batch.anchors(self.beta[batch.class_indices(len(self.beta))]) if self.per_class else self.beta
@@ -164,7 +168,7 @@ class LogisticPair(Loss):
         self.gain = nn.Parameter(torch.tensor(10.0))
         self.bias = nn.Parameter(torch.tensor(-5.0))
 
-    def terms(self, batch: Batch) -> Terms:
+    def terms(self, batch: LossBatch) -> Terms:
         """Return a term for each pair."""
         products = batch.x @ batch.x.T
         o, same, counts = batch.pairs(self.gain * products + self.bias)
@@ -195,7 +199,7 @@ class HingePair(Loss):
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
         self.bias = nn.Parameter(torch.ones(()))
 
-    def terms(self, batch: Batch) -> Terms:
+    def terms(self, batch: LossBatch) -> Terms:
         """Return a term for each pair, in both directions."""
         kind = batch.x.dtype
         first = batch.x @ self.first.to(kind) + self.hidden_bias.to(kind)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.class_weights import (
     ClassWeights,
     cos_with_margin,
@@ -31,11 +31,11 @@ class Softmax(ClassWeights):
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
         self.bias = nn.Parameter(torch.zeros(num_classes))
 
-    def scores(self, batch: Batch) -> Tensor:
+    def scores(self, batch: LossBatch) -> Tensor:
         """Return W f + b."""
         return linear(batch.x, self.weight.to(batch.x.dtype), self.bias.to(batch.x.dtype))
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return the inner product with the class's weight, and the class's bias."""
         product = (batch.x * self.weight.to(batch.x.dtype)[batch.labels]).sum(dim=1)
         return {r"w_y\cdot f": product, "b_y": self.bias[batch.labels]}
@@ -54,7 +54,7 @@ class Center(Softmax):
         """Return the learned centers."""
         return self.centers.detach().float()
 
-    def terms(self, batch: Batch) -> Terms:
+    def terms(self, batch: LossBatch) -> Terms:
         """Return the cross-entropy of each image and its pull to the center."""
         entropy = super().terms(batch)
         to_center = (batch.x - self.centers.to(batch.x.dtype)[batch.labels]).square().sum(dim=1)
@@ -74,11 +74,11 @@ class NormalizedSoftmax(ClassWeights):
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
         self.scale = scale
 
-    def scores(self, batch: Batch) -> Tensor:
+    def scores(self, batch: LossBatch) -> Tensor:
         """Return s·cosθ."""
         return self.scale * cross_cosine(batch.embeddings, self.weight)
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return the scale and the angle to the class's weight."""
         return {"s": self.scale, r"\theta_y": degrees(_own_cosine(self, batch))}
 
@@ -92,11 +92,11 @@ class AngleMargin(ClassWeights):
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
         self.margins = m1, m2, m3
 
-    def scales(self, batch: Batch) -> Float[Tensor, "n classes"] | float:
+    def scales(self, batch: LossBatch) -> Float[Tensor, "n classes"] | float:
         """Return what the cosines are multiplied by."""
         raise NotImplementedError
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return ψ(θ) of the class's angle, and the lengths that multiply it."""
         cosine = _own_cosine(self, batch)
         return {
@@ -106,7 +106,7 @@ class AngleMargin(ClassWeights):
             r"\|w_y\|": safe_norm(self.weight.to(batch.x.dtype))[batch.labels],
         }
 
-    def scores(self, batch: Batch) -> Tensor:
+    def scores(self, batch: LossBatch) -> Tensor:
         """Return the scaled cosines, that of the own class made worse by the margins."""
         cosine = cross_cosine(batch.embeddings, self.weight)
         own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
@@ -120,7 +120,7 @@ class LargeMarginSoftmax(AngleMargin):
     def __init__(self, *, margin: float, **sizes: int) -> None:
         super().__init__(m1=margin, **sizes)
 
-    def scales(self, batch: Batch) -> Tensor:
+    def scales(self, batch: LossBatch) -> Tensor:
         """Return ‖f‖‖W‖."""
         return safe_norm(batch.embeddings)[:, None] * safe_norm(self.weight.to(batch.x.dtype))
 
@@ -132,7 +132,7 @@ class SphereFace(AngleMargin):
     def __init__(self, *, margin: float, **sizes: int) -> None:
         super().__init__(m1=margin, **sizes)
 
-    def scales(self, batch: Batch) -> Tensor:
+    def scales(self, batch: LossBatch) -> Tensor:
         """Return ‖f‖."""
         return safe_norm(batch.embeddings)[:, None]
 
@@ -145,11 +145,11 @@ class CombinedMargin(AngleMargin):
         super().__init__(m1=m1, m2=m2, m3=m3, **sizes)
         self.scale = scale
 
-    def scales(self, batch: Batch) -> float:
+    def scales(self, batch: LossBatch) -> float:
         """Return s."""
         return self.scale
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return the scale, the angle to the class's weight in degrees, and ψ of it."""
         return {**super().score_numbers(batch), "s": self.scale}
 
@@ -161,7 +161,7 @@ class CosFace(CombinedMargin):
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
         super().__init__(m1=1.0, m2=0.0, m3=margin, scale=scale, **sizes)
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return those of the combined margin, and the margin."""
         return {**super().score_numbers(batch), "m": self.margins[2]}
 
@@ -173,7 +173,7 @@ class ArcFace(CombinedMargin):
     def __init__(self, *, margin: float, scale: float, **sizes: int) -> None:
         super().__init__(m1=1.0, m2=margin, m3=0.0, scale=scale, **sizes)
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return those of the combined margin, and the margin in degrees."""
         return {**super().score_numbers(batch), "m": math.degrees(self.margins[1])}
 
@@ -186,11 +186,11 @@ class ProxyNCA(ClassWeights):
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
         self.scale = scale
 
-    def scores(self, batch: Batch) -> Tensor:
+    def scores(self, batch: LossBatch) -> Tensor:
         """Return minus the squared distances to the proxies."""
         return -(self.scale**2) * (2 - 2 * cross_cosine(batch.embeddings, self.weight))
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return the squared distance to the class's proxy."""
         return {r"\|\tilde f-\tilde p_y\|^2": self.scale**2 * (2 - 2 * _own_cosine(self, batch))}
 
@@ -213,21 +213,21 @@ class SoftTriple(ClassWeights):
         super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, per_class=centers)
         self.lambda_, self.gamma, self.margin = la, gamma, margin
 
-    def scores(self, batch: Batch) -> Tensor:
+    def scores(self, batch: LossBatch) -> Tensor:
         """Return λ(S_c − δ·[c = y])."""
         cosine = cross_cosine(batch.embeddings, self.weight).unflatten(1, (self.num_classes, -1))
         similarity = ((cosine / self.gamma).softmax(dim=2) * cosine).sum(dim=2)
         own = similarity.gather(1, batch.labels[:, None]).squeeze(1)
         return self.lambda_ * replace_at_label(similarity, batch.labels, own - self.margin)
 
-    def score_numbers(self, batch: Batch) -> Numbers:
+    def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return the similarity to the class, and what is done to it."""
         own = self.scores(batch).gather(1, batch.labels[:, None]).squeeze(1)
         return {r"\lambda": self.lambda_, "S_y": own / self.lambda_ + self.margin, r"\delta": self.margin}
 
 
 @register_loss("prototypical")
-def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
+def prototypical(batch: LossBatch, *, support: int, distance: str) -> Terms:
     """−log softmax(−d²(f, c_k)) of the queries, c_k the mean of class k's support (Snell et al. 2017).
 
     The first `support` images of each class are its support (one less where that would leave no query), the others
@@ -251,6 +251,6 @@ def prototypical(batch: Batch, *, support: int, distance: str) -> Terms:
     return Terms(values, ~supports, smooth=True, numbers=numbers)
 
 
-def _own_cosine(loss: ClassWeights, batch: Batch) -> Float[Tensor, " n"]:
+def _own_cosine(loss: ClassWeights, batch: LossBatch) -> Float[Tensor, " n"]:
     """Return the cosine of each image with the weight of its class."""
     return cross_cosine(batch.embeddings, loss.weight).gather(1, batch.labels[:, None]).squeeze(1)

@@ -12,7 +12,7 @@ from typing import Any
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.registry import Registry
 from dmlviz.losses.base import FunctionLoss
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import LossParts
 
 Formula = Callable[..., LossParts]
@@ -31,7 +31,7 @@ REGISTRY = LossRegistry(LOSSES)
 
 
 def register_loss(name: str) -> Callable[[Formula], Formula]:
-    """Decorate the function of a `Batch` (and of the declared parameters) that computes the loss `name`."""
+    """Decorate the function of a `LossBatch` (and of the declared parameters) that computes the loss `name`."""
 
     def bind(formula: Formula) -> Formula:
         REGISTRY.register(name)(partial(FunctionLoss, formula))
@@ -40,4 +40,4 @@ def register_loss(name: str) -> Callable[[Formula], Formula]:
     return bind
 
 
-__all__ = ["REGISTRY", "Batch", "register_loss"]
+__all__ = ["REGISTRY", "LossBatch", "register_loss"]

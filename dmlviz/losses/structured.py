@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import register_loss
 from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.miners.tuples import Pairs
@@ -25,7 +25,7 @@ _MIN_RELIABLE = 1e8  # a sum of shares below so many of the smallest number may 
 
 
 @register_loss("lifted_hard")
-def lifted_hard(batch: Batch, *, margin: float, reduction: str) -> Terms:
+def lifted_hard(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """[max(max_k m − d_ik, max_l m − d_jl) + d_ij]₊ for each positive pair (Song et al. 2016, their eq. 3)."""
     d = batch.distances("euclidean")
     nearest = masked_max(margin - d, batch.negative)
@@ -38,7 +38,7 @@ def lifted_hard(batch: Batch, *, margin: float, reduction: str) -> Terms:
 
 
 @register_loss("lifted")
-def lifted(batch: Batch, *, margin: float, squared: bool, reduction: str) -> Terms:
+def lifted(batch: LossBatch, *, margin: float, squared: bool, reduction: str) -> Terms:
     """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
     d = batch.distances("euclidean")
     nearest = masked_logsumexp(margin - d, batch.negative)
@@ -69,7 +69,7 @@ class _LogAddExp(torch.autograd.Function):
 
 
 @register_loss("generalized_lifted")
-def generalized_lifted(batch: Batch, *, margin: float, reduction: str) -> Terms:
+def generalized_lifted(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """[lse_P d + lse_N(m − d)]₊ for each anchor with both (Hermans et al. 2017, their eq. 10)."""
     d = batch.distances("euclidean")
     pull, push = masked_logsumexp(d, batch.positive), masked_logsumexp(margin - d, batch.negative)
@@ -81,7 +81,7 @@ def generalized_lifted(batch: Batch, *, margin: float, reduction: str) -> Terms:
 
 
 @register_loss("n_pairs")
-def n_pairs(batch: Batch, *, l2: float, reduction: str) -> LossParts:
+def n_pairs(batch: LossBatch, *, l2: float, reduction: str) -> LossParts:
     """log(1 + Σ_j e^{f_i·f_j⁺ − f_i·f_i⁺}) over pairs, one pair per class, + l2 · mean ‖f‖² (Sohn 2016).
 
     A class with 2r images in the batch takes part in r rounds, each with its next two images; a miner's pairs make
@@ -105,7 +105,7 @@ def n_pairs(batch: Batch, *, l2: float, reduction: str) -> LossParts:
     return [listed, l2 / 2 * reduce(lengths, None)]
 
 
-def _one_pair_per_class(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+def _one_pair_per_class(batch: LossBatch) -> tuple[Tensor, Tensor, Tensor]:
     if isinstance(batch.tuples, Pairs):
         a, p = batch.tuples[:2]
         order = batch.labels[a].argsort(stable=True)
@@ -121,7 +121,7 @@ def _one_pair_per_class(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @register_loss("nt_xent")
-def nt_xent(batch: Batch, *, temperature: float, reduction: str) -> Terms:
+def nt_xent(batch: LossBatch, *, temperature: float, reduction: str) -> Terms:
     """log(1 + Σ_N e^{(s_an − s_ap)/τ}) for each ordered positive pair (van den Oord 2018, Chen et al. 2020)."""
     s = batch.cosine() / temperature
     negatives = masked_logsumexp(s, batch.negative)
@@ -141,7 +141,7 @@ def nt_xent(batch: Batch, *, temperature: float, reduction: str) -> Terms:
 
 
 @register_loss("tuple_hinge")
-def tuple_hinge(batch: Batch, *, margin: float, reduction: str) -> Terms:
+def tuple_hinge(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """[max_N s_an − s_ap + m]₊ for each ordered positive pair: the hinge under the softmax of nt_xent."""
     s = batch.cosine()
     nearest = masked_max(s, batch.negative)
@@ -153,7 +153,7 @@ def tuple_hinge(batch: Batch, *, margin: float, reduction: str) -> Terms:
 
 
 @register_loss("nca")
-def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
+def nca(batch: LossBatch, *, log: bool, scale: float, reduction: str) -> Terms:
     """−log p_i, or −p_i, for each anchor with a positive: p_i = Σ_P softmax_j(−scale · d²_ij).
 
     Goldberger, Roweis, Hinton, Salakhutdinov 2005.
@@ -170,7 +170,7 @@ def nca(batch: Batch, *, log: bool, scale: float, reduction: str) -> Terms:
     return Terms(values, some, reduction, smooth=log, numbers=numbers)
 
 
-def _odds(near: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+def _odds(near: Tensor, batch: LossBatch) -> tuple[Tensor, Tensor]:
     """Return the log odds log (1 − p)/p of each anchor, and the mask of those that have a positive."""
     if batch.tuples is None:
         odds, _ = _Odds.apply(near, batch.positive)
@@ -219,7 +219,7 @@ class _Odds(torch.autograd.Function):
 
 
 @register_loss("tuplet_margin")
-def tuplet_margin(batch: Batch, *, beta: float, scale: float, reduction: str) -> Terms:
+def tuplet_margin(batch: LossBatch, *, beta: float, scale: float, reduction: str) -> Terms:
     """log(1 + Σ_N e^{s(cos θ_an − cos(θ_ap − β))}) for each ordered positive pair, β in degrees (Yu, Tao 2019)."""
     cosine, angle = batch.cosine(), math.radians(beta)
     relaxed = cosine * math.cos(angle) + safe_sqrt(1 - cosine.square()) * math.sin(angle)  # cos(θ − β) without acos
@@ -241,7 +241,7 @@ def tuplet_margin(batch: Batch, *, beta: float, scale: float, reduction: str) ->
 
 
 @register_loss("fastap")
-def fastap(batch: Batch, *, bins: int, reduction: str) -> Terms:
+def fastap(batch: LossBatch, *, bins: int, reduction: str) -> Terms:
     """1 − average precision for each anchor with a positive, from histograms of d² = 2 − 2s (Cakir et al. 2019).
 
     Each pair shares itself between the two nearest of bins + 1 edges from 0 to 4.

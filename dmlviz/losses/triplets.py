@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dmlviz.losses import all_triplets
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import register_loss
 from dmlviz.losses.terms import Numbers, SummedTerms, Terms
 from dmlviz.miners.tuples import Triplets
@@ -15,7 +15,7 @@ from dmlviz.ops.reductions import masked_max, masked_min, softplus
 
 
 @register_loss("triplet")
-def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
+def triplet(batch: LossBatch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[m + d_ap − d_an]₊ (Weinberger, Saul 2009; Schroff et al. 2015); over all triplets where no miner listed some."""
     d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
@@ -25,7 +25,7 @@ def triplet(batch: Batch, *, margin: float, distance: str, reduction: str) -> Te
 
 
 @register_loss("triplet_ratio")
-def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
+def triplet_ratio(batch: LossBatch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[1 − d_an / (m + d_ap)]₊ (Wohlhart, Lepetit 2015)."""
     d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
@@ -35,7 +35,7 @@ def triplet_ratio(batch: Batch, *, margin: float, distance: str, reduction: str)
 
 
 @register_loss("triplet_soft")
-def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | SummedTerms:
+def triplet_soft(batch: LossBatch, *, distance: str, reduction: str) -> Terms | SummedTerms:
     """log(1 + e^{d_ap − d_an}) (Hermans et al. 2017)."""
     d = batch.distances(distance)
     if isinstance(batch.tuples, Triplets):
@@ -45,7 +45,7 @@ def triplet_soft(batch: Batch, *, distance: str, reduction: str) -> Terms | Summ
 
 
 @register_loss("batch_hard")
-def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: str) -> Terms:
+def batch_hard(batch: LossBatch, *, margin: float | str, distance: str, reduction: str) -> Terms:
     """[m + max_P d − min_N d]₊ for each anchor, or its soft form log(1 + e^…) (Hermans et al. 2017)."""
     if not len(batch):
         return Terms(batch.x.sum(1), None, reduction)
@@ -62,7 +62,7 @@ def batch_hard(batch: Batch, *, margin: float | str, distance: str, reduction: s
 
 
 @register_loss("angular")
-def angular(batch: Batch, *, alpha: float, reduction: str) -> Terms:
+def angular(batch: LossBatch, *, alpha: float, reduction: str) -> Terms:
     """log(1 + Σ_N exp(4tan²α (f_a + f_p)·f_n − 2(1 + tan²α) f_a·f_p)), on the unit sphere (Wang et al. 2017).
 
     One term for each ordered positive pair, with all its negatives, or with those that a miner listed for it.

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import register_loss
 from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.ops.pairwise import distance_matrix
@@ -14,7 +14,7 @@ _VICREG_EPSILON = 1e-4  # of the paper
 
 
 @register_loss("supcon")
-def supcon(batch: Batch, *, temperature: float, reduction: str) -> Terms:
+def supcon(batch: LossBatch, *, temperature: float, reduction: str) -> Terms:
     """Log Σ_j e^{s_aj/τ} − mean_p s_ap/τ for each anchor with a positive (Khosla et al. 2020, their eq. 2)."""
     cosine = batch.cosine()
     count = batch.positive.sum(dim=1)
@@ -35,7 +35,7 @@ def supcon(batch: Batch, *, temperature: float, reduction: str) -> Terms:
 
 
 @register_loss("barlow_twins")
-def barlow_twins(batch: Batch, *, off_diagonal: float) -> Terms:
+def barlow_twins(batch: LossBatch, *, off_diagonal: float) -> Terms:
     """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij², C the correlation of positives over standardized dimensions.
 
     Zbontar et al. 2021; there, each of two views is standardized by itself.
@@ -54,7 +54,7 @@ def barlow_twins(batch: Batch, *, off_diagonal: float) -> Terms:
 
 
 @register_loss("vicreg")
-def vicreg(batch: Batch, *, invariance: float, variance: float, covariance: float) -> LossParts:
+def vicreg(batch: LossBatch, *, invariance: float, variance: float, covariance: float) -> LossParts:
     """λ · mean ‖x_a − x_p‖²/d + μ · mean_i [1 − √(C_ii + ε)]₊ + ν/d · Σ_{i≠j} C_ij² (Bardes et al. 2022)."""
     x, d = batch.x, batch.x.shape[1]
     # Not the batch's own matrix: in half precision the gradient that comes by two ways can leave the range.

@@ -16,7 +16,7 @@ IMPLEMENTATIONS = Registry(MINERS)
 implements = IMPLEMENTATIONS.register
 
 
-class Batch:
+class MinerBatch:
     """A batch as miners use it: positive and negative masks, and pairwise distances without gradient.
 
     Args:
@@ -72,7 +72,7 @@ class Miner:
         seed: Seed of the miner's random generator.
     """
 
-    def __init__(self, name: str, select: Callable[[Batch], Pairs | Triplets], seed: int) -> None:
+    def __init__(self, name: str, select: Callable[[MinerBatch], Pairs | Triplets], seed: int) -> None:
         self.name = name
         self._select = select
         self._generator = torch.Generator().manual_seed(seed)
@@ -92,4 +92,4 @@ class Miner:
     def mine(self, batch: LabeledBatch) -> Pairs | Triplets:
         """Select pairs or triplets of a batch whose matrices the loss uses too."""
         with torch.no_grad():
-            return self._select(Batch(batch, self._generator))
+            return self._select(MinerBatch(batch, self._generator))

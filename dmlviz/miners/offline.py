@@ -5,7 +5,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dmlviz.miners.base import Batch, Miner, implements
+from dmlviz.miners.base import Miner, MinerBatch, implements
 from dmlviz.miners.triplets import hardest_negative
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import clamp_range
@@ -79,7 +79,7 @@ class OfflineHard(Miner):
             self._hardest[rows, : nearest.indices.shape[1]] = nearest.indices.masked_fill(nearest.values.isinf(), -1)
         self._searched[anchors] = True
 
-    def _mine(self, batch: Batch) -> Triplets:
+    def _mine(self, batch: MinerBatch) -> Triplets:
         added, size = self._added
         self._added = _NO_ADDITIONS
         if size != len(batch.labels):

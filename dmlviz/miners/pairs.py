@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from dmlviz.miners.base import Batch, implements
+from dmlviz.miners.base import MinerBatch, implements
 from dmlviz.miners.tuples import AnchoredPairs, Pairs
 
 
@@ -14,13 +14,13 @@ def _upper_triangle(mask: Bool[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
 
 
 @implements("all_pairs")
-def all_pairs(batch: Batch) -> Pairs:
+def all_pairs(batch: MinerBatch) -> Pairs:
     """Select every pair once."""
     return Pairs(*_upper_triangle(batch.positive), *_upper_triangle(batch.negative))
 
 
 @implements("balanced_pairs")
-def balanced_pairs(batch: Batch) -> Pairs:
+def balanced_pairs(batch: MinerBatch) -> Pairs:
     """Select every positive pair, and as many random negative pairs, without repetition."""
     a, p = _upper_triangle(batch.positive)
     b, n = _upper_triangle(batch.negative)
@@ -29,7 +29,7 @@ def balanced_pairs(batch: Batch) -> Pairs:
 
 
 @implements("hard_negative_pairs")
-def hard_negative_pairs(batch: Batch, *, distance: str) -> Pairs:
+def hard_negative_pairs(batch: MinerBatch, *, distance: str) -> Pairs:
     """Select every positive pair, and as many closest negative pairs."""
     a, p = _upper_triangle(batch.positive)
     b, n = _upper_triangle(batch.negative)
@@ -39,7 +39,7 @@ def hard_negative_pairs(batch: Batch, *, distance: str) -> Pairs:
 
 
 @implements("multi_similarity")
-def multi_similarity(batch: Batch, *, epsilon: float) -> AnchoredPairs:
+def multi_similarity(batch: MinerBatch, *, epsilon: float) -> AnchoredPairs:
     """Select positives less similar than the nearest negative, and negatives more similar than the farthest positive.
 
     `epsilon` widens both conditions. An anchor without a negative gets no positive, and one without a positive no

@@ -4,13 +4,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dmlviz.miners.base import Batch, implements
+from dmlviz.miners.base import MinerBatch, implements
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.sorted_negatives import PairTable, SortedNegatives, finite, pair_table, sort_negatives
 
 
 @implements("random_negative")
-def random_negative(batch: Batch) -> Triplets:
+def random_negative(batch: MinerBatch) -> Triplets:
     """Select one random negative for each positive pair."""
     count = batch.negative.sum(1)
     start = count.cumsum(0) - count
@@ -20,14 +20,14 @@ def random_negative(batch: Batch) -> Triplets:
 
 
 @implements("hardest_negative")
-def hardest_negative(batch: Batch, *, distance: str) -> Triplets:
+def hardest_negative(batch: MinerBatch, *, distance: str) -> Triplets:
     """Select the closest negative for each positive pair."""
     a, p = _with_negative(batch)
     return Triplets(a, p, _nearest(batch.distances(distance), batch.negative)[a])
 
 
 @implements("random_hard_negative")
-def random_hard_negative(batch: Batch, *, margin: float, distance: str) -> Triplets:
+def random_hard_negative(batch: MinerBatch, *, margin: float, distance: str) -> Triplets:
     """Select, for each positive pair that has one, a random negative closer than the positive plus the margin."""
     pairs, positive, ranking = _ranked(batch, distance)
     end = pairs.flat(ranking.count_closer(positive + margin))
@@ -35,7 +35,7 @@ def random_hard_negative(batch: Batch, *, margin: float, distance: str) -> Tripl
 
 
 @implements("semihard_random")
-def semihard_random(batch: Batch, *, margin: float, distance: str) -> Triplets:
+def semihard_random(batch: MinerBatch, *, margin: float, distance: str) -> Triplets:
     """Select, for each positive pair that has one, a random negative farther by less than the margin."""
     pairs, positive, ranking = _ranked(batch, distance)
     start, end = ranking.count_at_most(positive), ranking.count_closer(positive + margin)
@@ -43,7 +43,7 @@ def semihard_random(batch: Batch, *, margin: float, distance: str) -> Triplets:
 
 
 @implements("semihard_nearest")
-def semihard_nearest(batch: Batch, *, distance: str) -> Triplets:
+def semihard_nearest(batch: MinerBatch, *, distance: str) -> Triplets:
     """Select the closest negative that is farther than the positive; where there is none, the farthest."""
     pairs, positive, ranking = _ranked(batch, distance)
     nearest = pairs.flat(ranking.count_at_most(positive))
@@ -53,7 +53,7 @@ def semihard_nearest(batch: Batch, *, distance: str) -> Triplets:
 
 
 @implements("batch_hard")
-def batch_hard(batch: Batch, *, distance: str) -> Triplets:
+def batch_hard(batch: MinerBatch, *, distance: str) -> Triplets:
     """Select, for each anchor, its farthest positive and its closest negative."""
     distances = batch.distances(distance)
     a = _complete_anchors(batch)
@@ -61,7 +61,7 @@ def batch_hard(batch: Batch, *, distance: str) -> Triplets:
 
 
 @implements("easy_positive")
-def easy_positive(batch: Batch, *, distance: str) -> Triplets:
+def easy_positive(batch: MinerBatch, *, distance: str) -> Triplets:
     """Select, for each anchor, its closest positive and its closest negative."""
     distances = batch.distances(distance)
     a = _complete_anchors(batch)
@@ -69,7 +69,7 @@ def easy_positive(batch: Batch, *, distance: str) -> Triplets:
 
 
 @implements("distance_weighted")
-def distance_weighted(batch: Batch, *, cutoff: float, nonzero_cutoff: float) -> Triplets:
+def distance_weighted(batch: MinerBatch, *, cutoff: float, nonzero_cutoff: float) -> Triplets:
     """Select, for each positive pair, a negative with probability ∝ 1 / density of its distance on the unit sphere.
 
     Distances below `cutoff` count as `cutoff`. An anchor without a negative nearer than `nonzero_cutoff` is skipped.
@@ -93,25 +93,25 @@ def _log_density(distances: Float[Tensor, "n n"], dimensions: int) -> Float[Tens
     return (dimensions - 2) * distances.log() + (dimensions - 3) / 2 * opposite.log()
 
 
-def _ranked(batch: Batch, distance: str) -> tuple[PairTable, Float[Tensor, "n width"], SortedNegatives]:
+def _ranked(batch: MinerBatch, distance: str) -> tuple[PairTable, Float[Tensor, "n width"], SortedNegatives]:
     distances = batch.distances(distance)
     pairs = pair_table(batch.positive)
     return pairs, pairs.table(distances[pairs.a, pairs.p], torch.inf), sort_negatives(distances, batch.negative)
 
 
-def _draw(batch: Batch, pairs: PairTable, ranking: SortedNegatives, start: Tensor, end: Tensor) -> Triplets:
+def _draw(batch: MinerBatch, pairs: PairTable, ranking: SortedNegatives, start: Tensor, end: Tensor) -> Triplets:
     has_candidate = end > start
     a, p, start, end = (values[has_candidate] for values in (pairs.a, pairs.p, start, end))
     return Triplets(a, p, ranking.index[a, start + batch.randint_below(end - start)])
 
 
-def _with_negative(batch: Batch) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+def _with_negative(batch: MinerBatch) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
     a, p = batch.positive_pairs
     has_negative = batch.negative.any(1)[a]
     return a[has_negative], p[has_negative]
 
 
-def _complete_anchors(batch: Batch) -> Int[Tensor, " anchors"]:
+def _complete_anchors(batch: MinerBatch) -> Int[Tensor, " anchors"]:
     return (batch.positive.any(1) & batch.negative.any(1)).nonzero().squeeze(1)
 
 

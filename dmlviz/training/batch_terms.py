@@ -11,7 +11,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.losses.answers import TreeNode
 from dmlviz.losses.base import Loss
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import SummedTerms, Terms
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.ops.pairwise import without_autocast
@@ -93,7 +93,7 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
     )
 
 
-def _class_tree(loss: Loss, whole: Batch, config: TrainConfig) -> list[TreeNode]:
+def _class_tree(loss: Loss, whole: LossBatch, config: TrainConfig) -> list[TreeNode]:
     """Return the tree with class IDs of the data set; empty for a loss without one."""
     nodes = loss.class_tree(whole) if config.use_labels else []
     return [{**node, "label": config.train_classes[node["label"]] if node["label"] >= 0 else -1} for node in nodes]
@@ -138,7 +138,7 @@ def _is_thinned(batch: BatchRecord) -> bool:
     return batch.triplets is not None and len(batch.triplets) < batch.num_mined
 
 
-def _count(parts: list[Terms | SummedTerms | Tensor], whole: Batch, seer: ComparingLoss) -> str:
+def _count(parts: list[Terms | SummedTerms | Tensor], whole: LossBatch, seer: ComparingLoss) -> str:
     """Return a description of what the loss is the mean of; empty if it is the sum of several things."""
     (part, *others) = parts
     if others or isinstance(part, Tensor):
@@ -151,7 +151,7 @@ def _count(parts: list[Terms | SummedTerms | Tensor], whole: Batch, seer: Compar
     return f"{count:,} {noun if count != 1 else noun.removesuffix('s')}"
 
 
-def _terms(parts: list[Terms], whole: Batch, seer: ComparingLoss, seen: MinedTuples) -> dict[str, Any]:
+def _terms(parts: list[Terms], whole: LossBatch, seer: ComparingLoss, seen: MinedTuples) -> dict[str, Any]:
     """Return the terms of each comparison, and their numbers."""
     found: list[list[list[float]]] = [[] for _ in seen.indices]
     symbols: list[str] = []

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dmlviz.losses.base import Loss
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.class_weights import ClassWeights
 from dmlviz.losses.terms import Terms
 from dmlviz.miners.tuples import Pairs, Triplets
@@ -17,7 +17,7 @@ from dmlviz.training.tuple_difficulty import MinedTuples
 Layout = Literal["matrix", "triplets", "pairs", "images", "groups", "unknown"]
 
 
-def term_places(part: Terms, batch: Batch, seen: MinedTuples, compares: str) -> tuple[Tensor, Tensor, Tensor]:
+def term_places(part: Terms, batch: LossBatch, seen: MinedTuples, compares: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return where the terms of each comparison are.
 
     Args:
@@ -62,7 +62,7 @@ def term_places(part: Terms, batch: Batch, seen: MinedTuples, compares: str) -> 
     return _those_that_count(row[place >= 0], place[place >= 0], negative[place >= 0], counts)
 
 
-def count_noun(part: Terms, batch: Batch, compares: str) -> str:
+def count_noun(part: Terms, batch: LossBatch, compares: str) -> str:
     """Return what a loss of this layout has one term for, in the plural."""
     layout = _layout(part, batch, compares)
     if layout == "images":
@@ -74,7 +74,7 @@ def count_noun(part: Terms, batch: Batch, compares: str) -> str:
     return layout if layout in ("triplets", "pairs") else "terms"
 
 
-def _layout(part: Terms, batch: Batch, compares: str) -> Layout:
+def _layout(part: Terms, batch: LossBatch, compares: str) -> Layout:
     values, n = part.values, len(batch)
     if part.term_of is not None:
         return "groups"

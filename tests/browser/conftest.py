@@ -1,37 +1,22 @@
 """A real server on a free port, a real Chromium, and a person who uses both."""
 
-import contextlib
 import os
 import re
 import shutil
-import signal
 import socket
-import subprocess
 import sys
-import threading
-import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    ConsoleMessage,
-    Locator,
-    Page,
-    TimeoutError,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from dmlviz.labs.registry import LABS
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
+from tests.browser.person import SLOW, Person, Tabs
+from tests.browser.server_process import ROOT, Server
 
-ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = (os.environ.get("DMLVIZ_CHROMIUM", ""), "chromium-headless-shell", "chromium", "google-chrome")
 # Its shell without windows, if there is one, opens and draws a page with half of the work of the whole program.
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -47,15 +32,7 @@ ARGUMENTS = [
     "--enable-unsafe-swiftshader",
     "--disable-gpu-compositing",  # as browsers do by themselves where there is no GPU: only WebGL is emulated
 ]
-SLOW = 60_000  # milliseconds; two busy cores that draw WebGL in software
 expect.set_options(timeout=SLOW)
-# Where in the window a chart of Plotly shows a point of a trace, by their numbers.
-PLACE_OF_POINT = """(chart, [trace, index]) => {
-  chart.scrollIntoView({ block: "center", behavior: "instant" });
-  if (chart._fullData?.[trace]?.x?.[index] === undefined || !chart._fullLayout?.xaxis) return null;
-  const { xaxis, yaxis } = chart._fullLayout, { x, y } = chart._fullData[trace], box = chart.getBoundingClientRect();
-  return [box.left + xaxis._offset + xaxis.d2p(x[index]), box.top + yaxis._offset + yaxis.d2p(y[index])];
-}"""
 
 
 def data_folder() -> Path | None:
@@ -64,65 +41,6 @@ def data_folder() -> Path | None:
         if folder and (Path(folder) / "MNIST" / "raw").is_dir():
             return Path(folder)
     return None
-
-
-class Server:
-    """A server process; `log` is what it printed. Its address is found in there."""
-
-    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"} | environment,
-            cwd=ROOT / "tests",  # from anywhere but the checkout's root
-        )
-        self.log = ""
-        self._found = threading.Event()
-        self.url = ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        if not self._found.wait(60):
-            self.close()
-            raise AssertionError(f"the server never told its address:\n{self.log}")
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.log += line
-            found = re.search(r"Serving dmlviz at (http://\S+)", line)
-            if found and not self.url:
-                self.url = found[1]
-                self._found.set()
-
-    def kill_workers(self) -> None:
-        """Kill all its workers, which one child of the server forks."""
-
-        def children(parent: int, *named: str) -> list[int]:
-            found = subprocess.run(["pgrep", "-P", str(parent), *named], capture_output=True, text=True, check=False)
-            return [int(pid) for pid in found.stdout.split()]
-
-        fork_servers = children(self.process.pid, "-f", "dmlviz.workers.fork_server")
-        workers = [pid for fork_server in fork_servers for pid in children(fork_server)]
-        assert workers
-        for pid in workers:
-            os.kill(pid, signal.SIGKILL)
-
-    def close(self) -> float:
-        """Stop it as Ctrl-C does; seconds that took."""
-        began = time.monotonic()
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise AssertionError(f"the server did not end:\n{self.log}") from None
-        finally:
-            self._reader.join(5)
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-        return time.monotonic() - began
 
 
 @pytest.fixture(scope="session")
@@ -197,192 +115,10 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-class Tabs:
-    """The browser's tabs. One that is left is used again: its process has compiled the page's files, a third of a load.
-
-    All are of one window, but for what only a window can have, such as a finger. A window opened anew brings pages of
-    Chromium's own, a second of work.
-    """
-
-    def __init__(self, browser: Browser) -> None:
-        self._browser = browser
-        self._windows: dict[tuple[object, ...], BrowserContext] = {}
-        self._left: dict[BrowserContext, list[Page]] = defaultdict(list)
-
-    def take(self, width: int, height: int, theme: Any = "light", motion: bool = True, **options: Any) -> Page:
-        """An empty tab of this size, for somebody with these preferences who was here before, or not: `first_visit`."""
-        key = tuple(sorted(options.items()))
-        if key not in self._windows:
-            first_visit = options.pop("first_visit", False)
-            self._windows[key] = self._browser.new_context(**options)
-            if not first_visit:
-                self._windows[key].add_init_script(
-                    "if (location.protocol === 'http:') localStorage.setItem('dmlviz.visited', 'yes')"
-                )
-            self._windows[key].set_default_timeout(SLOW)
-            self._windows[key].new_page()  # keeps the window open
-        window = self._windows[key]
-        page = self._left[window].pop() if self._left[window] else window.new_page()
-        page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=theme, reduced_motion="no-preference" if motion else "reduce")
-        return page
-
-    def leave(self, page: Page) -> None:
-        """Close the page in a tab; nothing of it is in the next one."""
-        if not page.is_closed():
-            if page.url.startswith("http"):
-                page.evaluate("sessionStorage.clear(); localStorage.clear()")
-            page.goto("about:blank")
-            self._left[page.context].append(page)
-
-
 @pytest.fixture(scope="session")
 def tabs(chromium: Browser) -> Tabs:
     """The browser's tabs."""
     return Tabs(chromium)
-
-
-class Person:
-    """Somebody at a browser: opens the page, looks, clicks. Complains of every error in the console."""
-
-    def __init__(self, browser: Tabs, url: str, **looks: Any) -> None:
-        self.url = url
-        self._browser, self._looks = browser, looks
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        self.tabs: list[Page] = []
-        self._listeners: dict[Any, Callable[[Any], None]] = {
-            "pageerror": lambda error: self.errors.append(str(error)),
-            "console": self._hear,
-            "request": lambda request: self.requests.append(request.url),
-        }
-        self.page = self.tab()
-
-    def tab(self) -> Page:
-        page = self._browser.take(**self._looks)
-        self.tabs.append(page)
-        for event, listener in self._listeners.items():
-            page.on(event, listener)
-        return page
-
-    def _hear(self, message: ConsoleMessage) -> None:
-        # Seen once, behind nginx on a busy machine, in a story that went well: Chromium gave up on a file by itself.
-        if message.type == "error" and "net::ERR_TOO_MANY_RETRIES" not in message.text:
-            self.errors.append(f"{message.text} {message.location['url']}")
-
-    def open(self, query: str = "") -> None:
-        """Open the page and wait for the map."""
-        self.page.goto(f"{self.url}/{query}")
-        self.map_has("ready", "true")
-
-    def train(self, settings: str) -> str:
-        """Set up by address, press Train, wait until that run is on the map; its id."""
-        self.page.goto(f"{self.url}/?{settings}")
-        self.press("Train")
-        expect(self.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
-        run = self.page.url.partition("run=")[2][:16]
-        self.map_has("run", run)
-        return run
-
-    def open_lab(self, name: str, query: str = "") -> None:
-        """Open a lab by its address and guess; its ready-made figure is covered until then."""
-        self.page.goto(f"{self.url}/labs?lab={name}{query}")
-        self.guess(name)
-
-    def guess(self, name: str) -> None:
-        """Guess in a lab, and see its ready-made figure."""
-        page, lab = self.page, LABS[name]
-        expect(page.get_by_role("heading", name=lab.title, exact=True)).to_be_visible()
-        expect(page.get_by_text(lab.guess.question)).to_be_visible()
-        expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
-        page.get_by_role("button", name=lab.guess.options[0], exact=True).click()
-        expect(page.get_by_text(f"You guessed: {lab.guess.options[0]}")).to_be_visible()
-        expect(page.get_by_text(re.compile("^Ready-made results: "))).to_be_visible()
-        expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
-        if lab.literature or lab.literature_note:
-            expect(page.get_by_role("heading", name="What the literature found")).to_be_visible()
-        expect(page.get_by_text("Something went wrong")).to_have_count(0)
-
-    @property
-    def map(self):
-        return self.page.locator(".map")
-
-    def of_map(self, name: str) -> str:
-        return self.map.get_attribute(f"data-{name}") or ""
-
-    def map_has(self, name: str, value: str | re.Pattern[str], timeout: float = SLOW) -> None:
-        expect(self.map).to_have_attribute(f"data-{name}", value, timeout=timeout)
-
-    def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).first.click()
-
-    def choose(self, name: str) -> None:
-        """Click one of a segmented control."""
-        self.page.get_by_test_id("stButtonGroup").get_by_text(name, exact=True).click()
-
-    def inspect(self, name: str) -> None:
-        """Open a tab of the inspector."""
-        self.page.get_by_role("tab", name=name, exact=True).click()
-
-    def pick(self, label: str, option: str) -> None:
-        """Pick an option of a menu. A page that is drawn anew may close the menu: then it is opened again."""
-        menu = self.page.get_by_role("combobox", name=label, exact=True)
-        item = self.page.get_by_role("option", name=option, exact=True)
-        for _ in range(12):
-            menu.click()
-            menu.fill("")
-            menu.press_sequentially(option.partition(" · ")[0])  # of a long list only a part is drawn
-            try:
-                item.click(timeout=SLOW / 12)
-                return
-            except TimeoutError:
-                self.page.keyboard.press("Escape")
-        raise AssertionError(f"the menu {label!r} never showed {option!r}")
-
-    def place_of(self, item: int) -> tuple[float, float]:
-        """Where an image is in the window."""
-        x, y = self.map.evaluate("(root, item) => root.map.clientOf(item)", item)
-        return x, y
-
-    def point_at(self, chart: Locator, index: int, words: str, trace: int = 0) -> tuple[float, float]:
-        """Point at a point of a trace until the chart says the words: it may be drawn anew meanwhile. Return where."""
-        said = chart.locator(".hoverlayer .hovertext").filter(has_text=words)
-        for _ in range(60):
-            place = chart.locator(".js-plotly-plot").last.evaluate(PLACE_OF_POINT, [trace, index])
-            if place is None:  # another figure is being drawn
-                time.sleep(0.2)
-                continue
-            x, y = place
-            self.page.mouse.move(x, y + 1)
-            self.page.mouse.move(x, y)
-            with contextlib.suppress(AssertionError):
-                expect(said.first).to_be_visible(timeout=1000)
-                return x, y
-        raise AssertionError(f"the chart does not say {words!r} of what is under the pointer")
-
-    def click_point(self, chart: Locator, index: int, words: str, answer: Locator, says: str, trace: int = 0) -> None:
-        """Click a point of a trace until `answer` says so: the chart may be drawn anew before the click."""
-        for _ in range(6):
-            self.page.mouse.click(*self.point_at(chart, index, words, trace))
-            with contextlib.suppress(AssertionError):
-                expect(answer).to_contain_text(says, timeout=SLOW / 6)
-                return
-        raise AssertionError(f"a click on the point that says {words!r} is not answered by {says!r}")
-
-    def score(self, key: str) -> str:
-        return self.page.locator(f"[data-score={key}] .value").inner_text()
-
-    @property
-    def words(self):
-        """The line that says how the run stands."""
-        return self.page.locator(".progress .words")
-
-    def leave(self) -> None:
-        """Close every page."""
-        for page in self.tabs:
-            for event, listener in self._listeners.items():
-                page.remove_listener(event, listener)
-            self._browser.leave(page)
 
 
 @pytest.fixture

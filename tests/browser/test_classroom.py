@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dmlviz.runs.store import Runs
 from tests.browser.accessibility import accessibility_violations
-from tests.browser.conftest import Server
+from tests.browser.server_process import Server
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser

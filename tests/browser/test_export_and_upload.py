@@ -15,7 +15,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.export import RunExport
 from dmlviz.export.script import as_python
 from dmlviz.runs.store import Runs
-from tests.browser.conftest import SLOW
+from tests.browser.person import SLOW
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser

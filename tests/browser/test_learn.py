@@ -142,6 +142,7 @@ def test_a_ranking_is_changed_and_a_point_of_a_space_is_dragged(person):
         expect(space.locator(f".{name} dd")).to_have_text(re.compile(r"^0\.9"))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("loss", ["arcface", "large_margin_softmax"])
 def test_a_long_formula_stays_within_the_sidebar(person, loss):
     person.page.goto(f"{person.url}/?loss={loss}")

@@ -11,7 +11,7 @@ import pytest
 from dmlviz_app.server.logs import pseudonym
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Server
+from tests.browser.server_process import Server
 from tests.processes import free_port
 from tests.waiting import until
 

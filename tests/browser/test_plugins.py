@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SLOW
+from tests.browser.person import SLOW
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser

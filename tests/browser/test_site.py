@@ -21,7 +21,7 @@ from dmlviz.lessons import LESSONS
 from dmlviz.nets.program import net_program
 from dmlviz.runs.embed import embed
 from dmlviz.runs.store import Runs
-from tests.browser.conftest import SLOW
+from tests.browser.person import SLOW
 
 RUN = "476b1d8df4e46879"  # comes with the program: digits, `small`, in the plane
 

@@ -87,23 +87,7 @@ def test_training_moves_the_map_without_a_jump(visit, runs):
     expect(person.page.get_by_role("button", name="Stop", exact=True).first).to_be_disabled()
 
 
-def test_stop_ends_a_training_soon_and_train_begins_the_same_one_again(person, runs):
-    run = person.train(f"{LONG}&seed=1")
-    until(lambda: int(person.of_map("step") or 0) > 5)
-    person.press("Stop")
-    until(lambda: Runs(runs).get(run).state == "stopped")
-    person.map_has("state", "stopped")
-    expect(person.words).to_contain_text("Stopped at step")
-    assert Runs(runs).get(run).embeddings is not None
-    person.press("Train")
-    person.map_has("state", "running")
-    assert person.of_map("run") == run
-    until(lambda: int(person.of_map("step") or 0) > 0)
-    person.press("Stop")
-    person.map_has("state", "stopped")
-
-
-def test_a_run_is_found_again_after_a_refresh_and_from_another_tab(person, runs):
+def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_and_begun_again(person, runs):
     run = person.train(f"{LONG}&seed=2")
     until(lambda: int(person.of_map("step") or 0) > 5)
     person.page.reload()
@@ -119,6 +103,14 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab(person, runs)
     person.page.locator(".progress .stop").click()
     person.map_has("state", "stopped")
     person.page = first
+    person.map_has("state", "stopped")
+    expect(person.words).to_contain_text("Stopped at step")
+    assert Runs(runs).get(run).embeddings is not None
+    person.press("Train")
+    person.map_has("state", "running")
+    assert person.of_map("run") == run
+    until(lambda: int(person.of_map("step") or 0) > 0)
+    person.press("Stop")
     person.map_has("state", "stopped")
 
 
@@ -341,7 +333,7 @@ def bomb(side):
     )
 
 
-def test_a_projection_is_drawn_live_and_stays(person, digits_run):
+def test_a_projection_is_drawn_live_and_stays_with_its_colors(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.choose("t-SNE")
     person.map_has("view", re.compile("[0-9a-f]{16}"))
@@ -350,9 +342,14 @@ def test_a_projection_is_drawn_live_and_stays(person, digits_run):
     expect(person.page.locator(".map .foot > summary")).to_contain_text(re.compile(r"\d of 10 neighbors survive: "))
     expect(person.page.locator(".map .foot")).to_contain_text("trustworthiness")
     expect(person.page.locator(".map .foot")).to_contain_text("on 596 test images")
-    expect(person.page).to_have_url(re.compile("view=tsne"))
+    person.page.locator(".map .view > summary").click()
+    person.page.locator(".map .color-by select").select_option("faithfulness")
+    person.map_has("color", "faithfulness")
+    expect(person.page.locator(".map .scale")).to_contain_text("0 of 10 neighbors preserved")
+    expect(person.page).to_have_url(re.compile("view=tsne.*color=faithfulness"))
     person.page.reload()
     person.map_has("view", re.compile("[0-9a-f]{16}"))
+    person.map_has("color", "faithfulness")
     person.map_has("points", "596")
     assert person.score("precision_at_1") != "–"
     person.choose("Class fan")
@@ -417,18 +414,6 @@ def test_a_layout_is_paused_resumed_and_survives_its_worker(person, server, digi
     expect(person.page).not_to_have_url(re.compile("view="))
 
 
-def test_the_map_is_colored_by_faithfulness_and_the_url_says_so(person, digits_run):
-    person.open(f"?run={digits_run.id}&pin=3")
-    person.page.locator(".map .view > summary").click()
-    person.page.locator(".map .color-by select").select_option("faithfulness")
-    person.map_has("color", "faithfulness")
-    expect(person.page.locator(".map .scale")).to_contain_text("0 of 10 neighbors preserved")
-    expect(person.page).to_have_url(re.compile("color=faithfulness"))
-    assert "pin=3" in person.page.url
-    person.page.reload()
-    person.map_has("color", "faithfulness")
-
-
 def test_a_3d_map_is_rotated_and_keeps_its_angle(person, digits_run):
     person.open(f"?run={digits_run.id}&view=pca&map.dims=3")
     person.map_has("dims", "3")
@@ -476,7 +461,12 @@ def fits(part, height):
     return box["y"] >= 0 and box["y"] + box["height"] <= height
 
 
-def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):
+def is_light(part):
+    color = part.evaluate("node => getComputedStyle(node).color")
+    return min(int(value) for value in re.findall(r"\d+", color)[:3]) > 150
+
+
+def test_map_settings_inspector_and_scores_fit_a_projector_and_turn_dark(visit, digits_run):
     person = visit()
     person.open(f"?run={digits_run.id}&pin=10")
     expect(person.page.locator(".inspector button.row")).to_have_count(10)
@@ -486,6 +476,9 @@ def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):
         for part in (".map", ".scores", ".loss-curve", ".inspector", '[data-testid="stSidebar"]'):
             until(partial(fits, person.page.locator(part), height), 60, f"{part} is cut off at {width} × {height}")
         expect(person.page.locator(".inspector button.row").last).to_be_in_viewport(ratio=0.99)
+    person.page.emulate_media(color_scheme="dark")
+    for part in (".map", ".scores", ".loss-curve", ".inspector", ".progress"):
+        until(partial(is_light, person.page.locator(part)), 60, f"the text of {part} is dark on dark")
 
 
 def test_a_phone_shows_the_map_first_and_does_not_scroll_sideways(visit, digits_run):
@@ -496,11 +489,3 @@ def test_a_phone_shows_the_map_first_and_does_not_scroll_sideways(visit, digits_
     assert tops == sorted(tops)
     assert tops[0] < 250
     assert person.page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_the_dark_theme_reaches_every_component(visit, digits_run):
-    person = visit(theme="dark")
-    person.open(f"?run={digits_run.id}&pin=10")
-    for part in (".map", ".scores", ".loss-curve", ".inspector", ".progress"):
-        color = person.page.locator(part).evaluate("node => getComputedStyle(node).color")
-        assert min(int(value) for value in re.findall(r"\d+", color)[:3]) > 150, f"{part} is {color}"

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from table import Table, parser
 from visitors import Visitor, memory, visit
 
-from tests.browser.conftest import Server
+from tests.browser.server_process import Server
 
 P95_MS = {30: 150.0, 200: 400.0}  # of a rerun, at most, for so many users
 GROWTH_MB, GROWTH_FILES = 30.0, 20  # from the second tenth of the time to the last, at most

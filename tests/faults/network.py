@@ -25,7 +25,8 @@ from relay import Relay
 from table import Table, options
 
 from dmlviz.runs.run import Run
-from tests.browser.conftest import ARGUMENTS, CHROMIUM, Server
+from tests.browser.conftest import ARGUMENTS, CHROMIUM
+from tests.browser.server_process import Server
 
 BACK_S = 1.0  # seconds from the network's return until the page has caught up, at most
 PATIENCE_S = 90.0

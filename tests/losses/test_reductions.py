@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dmlviz import losses
-from dmlviz.losses.batch import Batch
+from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import Terms
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.labeled_batch import LabeledBatch
@@ -22,7 +22,7 @@ def test_a_mean_times_the_number_of_its_terms_is_their_sum(loss_name, reduction,
             losses.build(loss_name, embedding_dim=6, num_classes=8, reduction=which, **switched).double()
             for which in (reduction, "sum")
         )
-        batch = Batch(LabeledBatch(case.x, case.labels))
+        batch = LossBatch(LabeledBatch(case.x, case.labels))
         parts = zip(*(_terms(loss.terms(batch)) for loss in (mean, total)), strict=True)
         for ours, whole in parts:
             torch.testing.assert_close(ours.reduce() * _count(ours, reduction), whole.reduce())
