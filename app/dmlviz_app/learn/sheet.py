@@ -14,7 +14,7 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}: teacher's sheet</title>
 <style>
-:root {{ color-scheme: light dark; }}
+:root {{ color-scheme: light dark; background: Canvas; color: CanvasText; }}
 body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }}
 h1 {{ font-size: 1.5rem; margin-bottom: 0; }} h2 {{ font-size: 1.1rem; margin: 1.6rem 0 0.3rem; }}
 p {{ margin: 0.4rem 0; }} li.right {{ font-weight: 600; }}

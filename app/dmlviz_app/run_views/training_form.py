@@ -106,6 +106,17 @@ _NORM_HELP = (
     "backbone; a net that begins untrained has no normalization then."
 )
 _SPACE_HELP = GLOSSARY["space"].text
+_TERMS = {  # of the glossary, by the field that they explain
+    "loss": "loss",
+    "embedding_dim": "dimension",
+    "classes_per_batch": "batch",
+    "optimizer": "optimizer",
+    "schedule": "schedule",
+    "learning_rate": "learning-rate",
+    "weight_decay": "weight-decay",
+    "steps": "step",
+    "seed": "seed",
+}
 
 
 class _Form:
@@ -142,11 +153,14 @@ class _Form:
 
     def number(self, name: str, label: str, **kwargs: Any) -> None:
         """Render a number field."""
-        kwargs.setdefault("help", TrainConfig.model_fields[name].description)
+        if name not in _TERMS:
+            kwargs.setdefault("help", TrainConfig.model_fields[name].description)
         self._controlled(st.number_input, name, label, **kwargs)
 
     def _controlled(self, widget: Callable[..., Any], name: str, label: str, **kwargs: Any) -> None:
         value = getattr(self.config, name)
+        if name in _TERMS:
+            kwargs["help"] = GLOSSARY[_TERMS[name]].text
         bound_widget(widget, label, f"set.{name}", value, lambda new_value: self.ui.set(name, new_value), **kwargs)
 
     def loss(self) -> None:
@@ -174,6 +188,7 @@ class _Form:
             lambda name: self.ui.set("miner", None if name == NO_MINER else name),
             options=[NO_MINER, *miners],
             format_func=lambda name: MINERS[name].title if name in MINERS else NO_MINER,
+            help=GLOSSARY["miner"].text,
         )
         if self.config.miner is not None:
             _explanation(MINERS[self.config.miner])

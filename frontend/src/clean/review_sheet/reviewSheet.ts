@@ -56,7 +56,7 @@ class ReviewSheet {
   private asked = 0; // when the server was last asked to start or stop
   private pending: NumberedAction[] = []; // that the server has not confirmed
   private number = 0;
-  private drawn = new WeakMap<ReviewRow, { decision: string | undefined; node: HTMLElement }>();
+  private drawn = new WeakMap<ReviewRow, { decision: string; node: HTMLElement }>();
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
@@ -171,7 +171,7 @@ class ReviewSheet {
   private drawRows(): void {
     const { rows } = this;
     rows.forEach((row, i) => {
-      const decision = JSON.stringify(this.decisions[row.image]);
+      const decision = JSON.stringify(this.decisions[row.image] ?? null);
       const before = this.drawn.get(row);
       const node = before?.decision === decision ? before.node : this.row(row, i);
       this.drawn.set(row, { decision, node });

@@ -1,6 +1,7 @@
 // The scores that a loss with class weights gives the pinned image, before and after its margin, as bars.
 import type { Logits } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
+import { explain } from "../../lib/glossary.ts";
 import { messageOf } from "../../lib/format.ts";
 import { ROUTES, fetchServer } from "../../lib/server.ts";
 import type { Inspected } from "./captions.ts";
@@ -34,7 +35,12 @@ export function marginSentence({ before, after, own }: Logits): string {
 
 export class LogitsView {
   private body = h("div", "body");
-  readonly node = h("details", { class: "logits", toggle: () => this.load() }, h("summary", null, "Logits"), this.body);
+  readonly node = h(
+    "details",
+    { class: "logits", toggle: () => this.load() },
+    h("summary", null, explain(h("span", null, "Logits"), "logit")),
+    this.body,
+  );
   private asked = "";
   private data: Inspected | null = null;
 
@@ -88,7 +94,7 @@ export class LogitsView {
       h(
         "p",
         "quiet",
-        `Before the margin, and for the own class after it. ‖f‖ = ${logits.norm.toPrecision(3)}, at the end of the run.`,
+        `Before the margin, and for the own class after it. The embedding's length is ‖f‖ = ${logits.norm.toPrecision(3)}, at the end of the run.`,
       ),
     );
     this.body.dataset.item = String(this.data?.subject?.item ?? "");
