@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.workbench/page-bedaebc59ea5c80c.js";

@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-bedaebc59ea5c80c.js";

@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-bedaebc59ea5c80c.js";

@@ -1,0 +1,1 @@
+export { query_pad as default } from "../dmlviz.workbench/page-136721580c487fa8.js";

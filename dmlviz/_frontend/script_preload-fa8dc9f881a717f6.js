@@ -1,0 +1,1 @@
+export { script_preload as default } from "../dmlviz.workbench/page-136721580c487fa8.js";
