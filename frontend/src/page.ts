@@ -14,7 +14,7 @@ export { default as export } from "./explore/export/export.ts";
 export { default as import_preview } from "./explore/import_preview/importPreview.ts";
 export { default as batch_explorer } from "./batch_explorer/batchExplorer.ts";
 export { default as glossary } from "./widgets/glossary/glossary.ts";
-export { default as learn_index } from "./learn/learn_index/learnIndex.ts";
+export { default as card_index } from "./widgets/card_index/cardIndex.ts";
 export { default as loss_plot } from "./learn/loss_plot/lossPlot.ts";
 export { default as force_playground } from "./learn/force_playground/forcePlayground.ts";
 export { default as map_at_r_demo } from "./learn/map_at_r_demo/mapAtRDemo.ts";

@@ -29,7 +29,12 @@ async def person(number: int, url: str, run: str, frames: list[str], n: int, end
     cookie = os.urandom(16).hex()
     async with (
         visit(url, f"?run={run}", cookie) as visitor,
-        httpx.AsyncClient(base_url=f"{url}/dmlviz/", cookies={"dmlviz_browser": cookie}) as client,
+        # The server closes a connection that was idle for five seconds; a browser asks again by itself.
+        httpx.AsyncClient(
+            base_url=f"{url}/dmlviz/",
+            cookies={"dmlviz_browser": cookie},
+            limits=httpx.Limits(keepalive_expiry=2),
+        ) as client,
     ):
         await visitor.run()
         while time.monotonic() < end:

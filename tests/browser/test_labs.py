@@ -27,8 +27,8 @@ def test_a_lab_is_found_run_to_its_figure_and_kept(person):
     page = person.page
     page.goto(f"{person.url}/labs")
     for lab in LABS.values():
-        expect(page.get_by_role("link", name=lab.title, exact=True)).to_be_visible()
-    page.get_by_role("link", name="Counting", exact=True).click()
+        expect(page.get_by_role("link", name=f"{lab.title} {lab.question}")).to_be_visible()
+    page.get_by_role("link", name="Counting How large").click()
     expect(page).to_have_url(re.compile("lab=counting"))
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("Done: 3 trials.")).to_be_visible()

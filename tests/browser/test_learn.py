@@ -55,7 +55,7 @@ def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_
 def test_a_symptom_is_looked_up_a_word_explained_and_the_remedy_opened(person):
     page = person.page
     page.goto(f"{person.url}/learn")
-    index = page.locator(".learn-index")
+    index = page.locator(".card-index")
     expect(index).to_have_attribute("data-ready", "true", timeout=SLOW)
     assert index.locator(".symbols symbol").count() > 80
     drawn = index.get_by_role("link", name="Triplet ratio").locator("use").evaluate("e => e.getBBox().width")

@@ -10,8 +10,8 @@ from zlib import crc32
 from dmlviz.lessons import LESSONS
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS
+from dmlviz_app.protocol.cards import Card, CardIndexProps, CardSection
 from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.learn import LearnCard, LearnIndexProps, LearnSection
 from dmlviz_app.widgets.components import mount
 
 PICTURES = Path(__file__).resolve().parent / "pictures.svg"
@@ -25,7 +25,7 @@ def pictures() -> tuple[bytes, frozenset[str]]:
     return content, frozenset(re.findall(r'<symbol id="([^"]+)"', content.decode()))
 
 
-def card(kind: str, name: str, *, note: str = "") -> LearnCard:
+def card(kind: str, name: str, *, note: str = "") -> Card:
     """Return the card of an entry; one without a drawing of its own shows that of the first entry it is related to."""
     related: tuple[tuple[str, str], ...] = ()
     if kind == "topic":
@@ -39,15 +39,15 @@ def card(kind: str, name: str, *, note: str = "") -> LearnCard:
     page_name = "labs" if kind == LAB_KIND.name else "learn"
     drawn = ("-".join(place) for place in ((kind, name), *related))
     picture = next((drawing for drawing in drawn if drawing in pictures()[1]), "")
-    return LearnCard(address=f"{page_name}?{kind}={name}", title=title, text=text, note=note, picture=picture)
+    return Card(address=f"{page_name}?{kind}={name}", title=title, text=text, note=note, picture=picture)
 
 
-def section(cards: Iterable[LearnCard], form: Form, title: str = "", text: str = "", heading: int = 3) -> LearnSection:
+def section(cards: Iterable[Card], form: Form, title: str = "", text: str = "", heading: int = 3) -> CardSection:
     """Return cards below a heading."""
-    return LearnSection(title=title, text=text, heading=3 if heading == 3 else 4, form=form, cards=list(cards))
+    return CardSection(title=title, text=text, heading=3 if heading == 3 else 4, form=form, cards=list(cards))
 
 
-def show(sections: Iterable[LearnSection], key: str) -> None:
+def show(sections: Iterable[CardSection], key: str) -> None:
     """Render sections of cards."""
     address = f"{ROUTES}/learn-pictures.svg?{crc32(pictures()[0]):08x}"
-    mount("learn_index", key=key, data=LearnIndexProps(sections=list(sections), pictures=address))
+    mount("card_index", key=key, data=CardIndexProps(sections=list(sections), pictures=address))

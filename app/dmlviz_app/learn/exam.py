@@ -8,7 +8,7 @@ import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
 from dmlviz_app.learn.cards import card, section, show
-from dmlviz_app.protocol.learn import LearnCard
+from dmlviz_app.protocol.cards import Card
 
 Places = tuple[tuple[str, str], ...]
 TEXT = """
@@ -16,7 +16,7 @@ TEXT = """
 Answer each for yourself before you open it: draw, and write the formula. The drawings lead to where it happens.
 """
 READABLE = 900  # pixels
-CASES = LearnCard(
+CASES = Card(
     address="learn?topic=forces",
     title="Hard, semi-hard, easy",
     text="The triplet loss over the distance of the negative, for a fixed positive.",

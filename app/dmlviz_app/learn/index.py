@@ -11,7 +11,7 @@ from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.cards import Form, card, section, show
 from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, has_words, search, symptom_share
 from dmlviz_app.learn.state import LearnState
-from dmlviz_app.protocol.learn import LearnCard, LearnSection
+from dmlviz_app.protocol.cards import Card, CardSection
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.widgets.markdown import escape_markdown
 
@@ -41,7 +41,7 @@ def index(ui: LearnState) -> None:
     show([section(found, "large")] if ui.search else sections(), key="index")
 
 
-def sections() -> Iterator[LearnSection]:
+def sections() -> Iterator[CardSection]:
     """Yield the whole index: what is read in order, then what is looked up."""
     for part in PARTS:
         lessons = [lesson for lesson in LESSONS.values() if lesson.part == part]
@@ -62,7 +62,7 @@ def sections() -> Iterator[LearnSection]:
                 yield section(cards, form, family.capitalize(), heading=4)
 
 
-def results(text: str) -> Iterator[LearnCard]:
+def results(text: str) -> Iterator[Card]:
     """Yield what a search finds: answers first, the one that fits best on top."""
     shares = {name: symptom_share(answer, text) for name, answer in ANSWERS.items()}
     for name in sorted(shares, key=lambda name: -shares[name]):
@@ -80,4 +80,4 @@ def results(text: str) -> Iterator[LearnCard]:
     for term in GLOSSARY.values():
         if term.entry is None and has_words(" ".join((term.title, *term.words)), text):
             address = f"learn?topic=glossary#{term.name}"
-            yield LearnCard(address=address, title=term.title, text=term.text, note="Glossary", picture="")
+            yield Card(address=address, title=term.title, text=term.text, note="Glossary", picture="")

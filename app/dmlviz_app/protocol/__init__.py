@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from dmlviz_app.protocol import (
+    cards,
     classroom,
     cleaning,
     common,
@@ -36,7 +37,7 @@ PROPS: dict[str, type] = {
     "import_preview": uploads.ImportPreviewProps,
     "batch_explorer": common.Source,
     "glossary": learn.GlossaryProps,
-    "learn_index": learn.LearnIndexProps,
+    "card_index": cards.CardIndexProps,
     "loss_plot": losses.LossPlotProps,
     "force_playground": losses.ForcePlaygroundProps,
     "map_at_r_demo": losses.MapAtRProps,

@@ -1,35 +1,36 @@
-// The index of Learn: cards with a drawing each, in sections. All drawings are one file of symbols.
+// Cards of pages to go to, in sections, with a picture each: a symbol of one file of drawings, or one of its own.
 import { svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { fetchServer } from "../../lib/server.ts";
-import type { LearnCard, LearnIndexProps, LearnSection } from "../../protocol.ts";
-import style from "./learnIndex.css";
+import type { Card, CardIndexProps, CardSection } from "../../protocol.ts";
+import style from "./cardIndex.css";
 
-export default function ({ parentElement, data }: ComponentArguments<LearnIndexProps>) {
+export default function ({ parentElement, data }: ComponentArguments<CardIndexProps>) {
   return mount(
     parentElement,
     style,
-    (parent) => new LearnIndex(parent),
+    (parent) => new CardIndex(parent),
     (index) => index.update(data),
   );
 }
 
-class LearnIndex {
+class CardIndex {
   private symbols = h("div", { class: "symbols", "aria-hidden": "true" });
   private content = h("div");
-  private root = h("section", "learn-index", this.symbols, this.content);
+  private root = h("section", "card-index", this.symbols, this.content);
   private before = "";
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
   }
 
-  update({ sections, pictures }: LearnIndexProps): void {
+  update({ sections, pictures }: CardIndexProps): void {
     const now = JSON.stringify(sections);
     if (now !== this.before) this.content.replaceChildren(...sections.map(sectionOf));
     this.before = now;
-    if (!this.symbols.children.length) void this.load(pictures);
+    if (!pictures) setData(this.root, { ready: true });
+    else if (!this.symbols.children.length) void this.load(pictures);
   }
 
   destroy(): void {
@@ -44,12 +45,12 @@ class LearnIndex {
   }
 }
 
-function sectionOf({ title, text, heading, cards, form }: LearnSection): HTMLElement {
+function sectionOf({ title, text, heading, cards, form }: CardSection): HTMLElement {
   const list = h("ul", null, ...cards.map((card) => h("li", null, cardOf(card, form))));
   return h("section", form, title ? h(`h${heading}`, null, title) : null, text ? h("p", null, text) : null, list);
 }
 
-function cardOf({ address, title, text, note, picture }: LearnCard, form: LearnSection["form"]): HTMLElement {
+function cardOf({ address, title, text, note, picture, chart }: Card, form: CardSection["form"]): HTMLElement {
   const large = form === "large";
   return h(
     "a",
@@ -57,6 +58,7 @@ function cardOf({ address, title, text, note, picture }: LearnCard, form: LearnS
     picture ? drawingOf(picture) : null,
     h("strong", null, title),
     large ? h("span", "text", text) : null,
+    chart ? h("img", { src: `data:image/svg+xml,${encodeURIComponent(chart)}`, alt: "" }) : null,
     note ? h("span", "note", note) : null,
   );
 }

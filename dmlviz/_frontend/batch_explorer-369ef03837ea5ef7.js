@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.workbench/page-136721580c487fa8.js";

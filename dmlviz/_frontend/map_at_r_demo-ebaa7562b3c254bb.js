@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.workbench/page-136721580c487fa8.js";

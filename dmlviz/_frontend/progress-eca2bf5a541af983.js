@@ -1,1 +1,0 @@
-export { progress as default } from "../dmlviz.workbench/page-136721580c487fa8.js";

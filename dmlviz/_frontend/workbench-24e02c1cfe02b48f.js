@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-009e2bc4cba6fb4c.js";
