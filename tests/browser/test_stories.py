@@ -102,9 +102,11 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_and_b
     person.map_has("state", "running")
     person.page.locator(".progress .stop").click()
     person.map_has("state", "stopped")
+    person.page.goto("about:blank")
     person.page = first
     person.map_has("state", "stopped")
     expect(person.words).to_contain_text("Stopped at step")
+    expect(first.locator(".inspector button.row")).to_have_count(10)  # nothing more is asked of what ends now
     assert Runs(runs).get(run).embeddings is not None
     person.press("Train")
     person.map_has("state", "running")

@@ -42,6 +42,7 @@ export class FrameEditor {
   private image = h("img", { alt: "Your picture" });
   private shade = svg("path", { class: "shade", "fill-rule": "evenodd" });
   private found = svg("g");
+  private outlines = ""; // what `found` holds; drawn anew they would lose the focus
   private box = svg("polygon", { class: "frame", tabindex: 0, role: "application", "data-part": "frame" });
   private stem = svg("path", { class: "stem" });
   private handles = [...CORNERS, null].map((corner) => handle(corner ? "corner" : "turn"));
@@ -147,7 +148,9 @@ export class FrameEditor {
     setAttributes(this.canvas, { viewBox: `0 0 ${size.width} ${size.height}` });
     this.node.dataset.frame = has ? [frame.x, frame.y, frame.width, frame.height, frame.angle].join(" ") : "";
     const others = picture.frames.flatMap((other, index) => (has && isSame(other, frame) ? [] : [{ other, index }]));
-    this.found.replaceChildren(...others.map(({ other, index }) => this.outline(other, index)));
+    const outlines = JSON.stringify([others, size]);
+    if (outlines !== this.outlines) this.found.replaceChildren(...others.map((one) => this.outline(one)));
+    this.outlines = outlines;
     for (const node of [this.shade, this.box, this.stem, ...this.handles.map((one) => one.node)])
       node.style.display = has ? "" : "none";
     const corners = cornersOf(frame, size);
@@ -182,10 +185,10 @@ export class FrameEditor {
     return [pointOf(frame, size, 0, -0.5), 0]; // a frame as large as the picture
   }
 
-  private outline(frame: Frame, index: number): SVGElement {
+  private outline({ other, index }: { other: Frame; index: number }): SVGElement {
     const node = svg("polygon", {
       class: "found",
-      points: cornersOf(frame, this.size).join(" "),
+      points: cornersOf(other, this.size).join(" "),
       tabindex: 0,
       role: "button",
       "aria-label": `Take this one (${index + 1} of ${this.picture?.frames.length ?? 1} found)`,
