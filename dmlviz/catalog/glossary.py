@@ -39,8 +39,9 @@ class Term:
 
 def _read() -> dict[str, Term]:
     rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    others = {name: {"group": "Scores", "spec": ["metric", name], "label_only": True} for name in METRICS}
-    return {name: _term(name, fields) for name, fields in (others | rows).items()}
+    for name in METRICS:
+        rows.setdefault(name, {"group": "Scores", "spec": ["metric", name], "label_only": True})
+    return {name: _term(name, fields) for name, fields in rows.items()}
 
 
 def _term(name: str, fields: dict[str, Any]) -> Term:

@@ -124,7 +124,7 @@ class Pupil(pages.Page):
 
     @property
     def words(self):
-        return " ".join(element.value for element in [*self.test.markdown, *self.test.caption])
+        return pages.without_terms(" ".join(element.value for element in [*self.test.markdown, *self.test.caption]))
 
 
 @pytest.fixture

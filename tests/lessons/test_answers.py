@@ -14,7 +14,6 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
 PIXELS = {"digits": 0.535, "mnist": 0.310}  # MAP@R of raw pixels, as the lesson says
-DIGITS_ONLY = {"without-labels"}  # on MNIST each of its trainings takes minutes
 
 # For each task when its right guess is true, by the values of the lesson's tasks so far.
 # v[-1] is the task's own run.
@@ -110,7 +109,7 @@ def test_the_answers_are_what_the_measured_runs_show(name):
             config = lesson.tasks[number - 1].training(dataset).replace(seed=seed)
             assert row["run"] == config.id, "its settings have changed: run scripts/measure_lessons.py"
             values[dataset, seed][number - 1][row["measurement"]] = float(row["value"])
-    assert {("digits", 0)} | ({("mnist", 0)} if name not in DIGITS_ONLY else set()) <= values.keys()
+    assert {("digits", 0), ("mnist", 0)} <= values.keys()
     for run, tasks in values.items():
         for number, is_right in enumerate(RIGHT[name]):
             assert set(tasks[number]) == set(lesson.tasks[number].measurements)

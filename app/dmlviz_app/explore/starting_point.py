@@ -89,7 +89,11 @@ def _run(base: str, services: Services) -> Run | None:
 
 
 def _named(changes: Sequence[str]) -> str:
-    names = [SETTING_NAMES.get(name, name.rpartition(".")[2]).replace("_", " ") for name in changes]
+    names = []
+    for change in changes:
+        role, dot, name = change.partition(".")  # of a parameter "loss.triplet.margin": the loss's margin
+        words = f"{role} {name.rpartition('.')[2]}" if dot else SETTING_NAMES.get(change, change)
+        names.append(words.replace("_", " "))
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.glossary import with_terms
 from dmlviz.errors import UserError
 from dmlviz.lessons.measurements import measured_after, measurement_table
 from dmlviz.runs.run import LIVE
@@ -71,7 +72,7 @@ def panel(context: PageContext, progress: TaskProgress) -> None:
 
 def _question(context: PageContext, progress: TaskProgress) -> None:
     task = progress.task
-    st.markdown(" ".join(filter(None, (task.instructions, task.question))))
+    st.markdown(with_terms(" ".join(filter(None, (task.instructions, task.question)))))
     guess = st.session_state.get(_GUESS_KEY)
     with st.container(horizontal=True, vertical_alignment="center"):
         options = list(range(1, len(task.guesses) + 1))
@@ -152,11 +153,11 @@ def _answer(context: PageContext, progress: TaskProgress) -> None:
     assert progress.run is not None
     text, table = st.columns([3, 2])
     with text:
-        st.markdown(_verdict(progress, progress.guess))
+        st.markdown(with_terms(_verdict(progress, progress.guess)))
         with st.container(horizontal=True):
             _next_button(context, progress)
     with table:
-        st.markdown(measurement_table(evaluate_answer(progress, context.services)))
+        st.markdown(with_terms(measurement_table(evaluate_answer(progress, context.services))))
         labels, config = progress.run.labels, progress.config
         count = "" if labels is None else f" {len(labels):,}"
         after = measured_after(progress.lesson.tasks[: progress.number], config.dataset)

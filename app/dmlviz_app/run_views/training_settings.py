@@ -16,7 +16,12 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
-SETTING_NAMES = {"embedding_dim": "dimensions", "normalize": "space", "sampler": "batches"}  # where not the field's
+SETTING_NAMES = {  # where not the field's
+    "embedding_dim": "dimensions",
+    "normalize": "space",
+    "sampler": "batches",
+    "second_labels": "labels of loss b",
+}
 _LOSS: str = TrainConfig.model_fields["loss"].default
 _DIMENSIONS: int = TrainConfig.model_fields["embedding_dim"].default
 _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default

@@ -47,13 +47,13 @@ export function drawUnitArrow(
     context.fill();
   }
   context.font = `12px ${theme.font}`;
-  const outward = end[0] < 0 ? -1 : 1; // beyond the head, not on the arrow
-  context.textAlign = outward < 0 ? "right" : "left";
+  const side = (length >= SHORTEST_PX ? dx : end[0]) < 0 ? -1 : 1; // beyond the head, not on the arrow
+  context.textAlign = side < 0 ? "right" : "left";
   context.textBaseline = "middle";
   context.lineWidth = 3;
   context.strokeStyle = css(theme.background, 0.9);
   context.fillStyle = css(theme.text);
-  context.strokeText("f / ‖f‖", to[0] + 9 * outward, to[1]);
-  context.fillText("f / ‖f‖", to[0] + 9 * outward, to[1]);
+  context.strokeText("f / ‖f‖", to[0] + 9 * side, to[1]);
+  context.fillText("f / ‖f‖", to[0] + 9 * side, to[1]);
   context.restore();
 }

@@ -14,7 +14,7 @@ const TITLES: Record<string, string> = {
   overfitting: "Overfitting",
 };
 
-const TERMS: Record<string, string> = { collapsed: "collapse", inactive: "active-terms" };
+const TERMS: Record<string, string> = { collapsed: "collapsed", inactive: "active-terms" };
 
 export class AlarmNote {
   readonly node: HTMLElement;
