@@ -13,10 +13,10 @@ ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python3 -m venv /opt/dmlviz
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY constraints.txt pyproject.toml README.md LICENSE ./
 COPY app app
 COPY dmlviz dmlviz
-RUN /opt/dmlviz/bin/pip install --extra-index-url "$TORCH_INDEX" ".[fleet,login]"
+RUN /opt/dmlviz/bin/pip install --constraint constraints.txt --extra-index-url "$TORCH_INDEX" ".[fleet,login]"
 # What is installed, with versions and licenses, as CycloneDX (docs/HOSTING.md); Debian's packages are listed below.
 RUN python3 -m venv /opt/sbom && /opt/sbom/bin/pip install cyclonedx-bom==7.5.0 && \
     /opt/sbom/bin/cyclonedx-py environment --output-reproducible --output-format JSON --output-file /opt/dmlviz/sbom.cdx.json /opt/dmlviz/bin/python

@@ -7,7 +7,6 @@ One setting has no line here: uvicorn takes uvloop where it is installed. A reru
 """
 
 import contextlib
-import fcntl
 import gc
 import math
 import os
@@ -52,7 +51,7 @@ def lower_priority() -> None:
     While two workers train at this priority, 95 % of the page's reruns take less than 16 ms; at the usual one, 22 ms.
     When the memory runs out, Linux ends this process before the server.
     """
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):  # Windows has no niceness
         os.nice(max(0, niceness() - os.nice(0)))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(OOM_SCORE))
@@ -69,7 +68,11 @@ def exit_when_closed(pipe: int) -> None:
     It does so even while a library keeps Python from running, as an import of torch does for seconds. No process may
     write into the pipe from here on: that would end the process, too.
     """
-    if sys.platform == "linux" and stat.S_ISFIFO(os.fstat(pipe).st_mode):
+    if sys.platform != "linux":
+        return
+    import fcntl
+
+    if stat.S_ISFIFO(os.fstat(pipe).st_mode):
         fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
         fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
         if select.select([pipe], [], [], 0)[0]:  # closed before

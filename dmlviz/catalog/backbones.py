@@ -1,10 +1,13 @@
 """The specs of the pretrained backbones: nets of torchvision and timm that make features, to train heads on."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.parameters import Catalog, Spec
+
+_ANY_OF_TIMM = re.compile(r"timm:([a-zA-Z0-9_.]{1,90})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,10 +15,10 @@ class BackboneSpec(Spec):
     """A net without its classification layer; for torchvision, `name` is that of its builder.
 
     Attributes:
-        dimensions: Dimensions of the features.
-        head: Name of the classification layer in the module; the features are its input.
+        dimensions: Dimensions of the features; 0 where only the library knows them (`nets.backbones.complete`).
+        head: Name of the classification layer in the module, or several with spaces; the features are its input.
         blocks: The first module of each block, in order; the last block reaches to the head. The part before the first
-            block is never trained.
+            block is never trained, and nothing is where no blocks are known.
         weights: The library's name of the weights that it downloads; timm calls its net so, too.
         training_ms: Processor time of one core for an image of a step, with the last block unfrozen, in ms; measured on
             a Xeon with AVX-512, in batches of 8.
@@ -40,7 +43,28 @@ class BackboneSpec(Spec):
 _RESNET = ("layer1", "layer2", "layer3", "layer4")
 _TIMM_VIT = tuple(f"blocks.{number}" for number in range(12))
 
-BACKBONES = Catalog(
+
+class BackboneCatalog(Catalog[BackboneSpec]):
+    """The backbones that are offered; any other net of timm is found as `timm:NAME`."""
+
+    def __getitem__(self, name: str) -> BackboneSpec:
+        known = _ANY_OF_TIMM.fullmatch(name) if isinstance(name, str) else None
+        if known is None:
+            return super().__getitem__(name)
+        return BackboneSpec(
+            name=name,
+            title=known[1],
+            summary="A net of timm.",
+            dimensions=0,
+            head="",
+            blocks=(),
+            training_ms=0,
+            weights=known[1],
+            library="timm",
+        )
+
+
+BACKBONES = BackboneCatalog(
     "backbone",
     [
         BackboneSpec(

@@ -69,7 +69,7 @@ class Features:
     """The features that a pretrained backbone made of each image: a vector, which a net takes instead of the pixels.
 
     Attributes:
-        backbone: Name in `dmlviz.catalog.backbones.BACKBONES`.
+        backbone: Name in `dmlviz.catalog.backbones.BACKBONES`, or `timm:NAME`.
         weights: 16 hexadecimal digits that name the content of its weights.
         dimensions: Numbers of a vector.
         mean: Mean of the training images' features.

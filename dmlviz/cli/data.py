@@ -102,7 +102,7 @@ def add_data(
 @app.command()
 def features(
     name: Annotated[str, typer.Argument(metavar="NAME", help="data set ID (see `dmlviz data list`)")],
-    backbone: Annotated[str, typer.Option(metavar="NAME", help=f"one of {', '.join(BACKBONES)}")] = "resnet18",
+    backbone: Annotated[str, typer.Option(metavar="NAME", help=f"{', '.join(BACKBONES)}, or timm:NAME")] = "resnet18",
     weights: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="its weights: safetensors or torch.save (default: they are downloaded)"),

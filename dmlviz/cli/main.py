@@ -37,12 +37,19 @@ PLUGIN_HELP = (
     "may be given several times; the environment variable DMLVIZ_PLUGINS does the same."
 )
 
+WINDOWS = (
+    "dmlviz is not tested on Windows: there, uploads are read without a limit of memory, and Stop loses what was "
+    "trained since the last snapshot. In WSL it runs as on Linux."
+)
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings={"max_content_width": 100})
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: 0 on success, 1 if training failed, 2 for a user error."""
     words = sys.argv[1:] if arguments is None else arguments
+    if sys.platform == "win32":
+        print(WINDOWS, file=sys.stderr)
     try:
         words, plugins = _split_plugins(words)
         _run(words, plugins)

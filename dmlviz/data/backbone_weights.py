@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.storage.files import FileLock, is_run_id
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import is_run_id
 
 FOLDER = "backbones"  # of the data folder: weights, and features that are being computed
 SUFFIX = ".safetensors"
@@ -17,14 +18,18 @@ UNFINISHED_RETENTION_S = 7 * 24 * 3600.0  # seconds for which features of an unf
 
 def weights_file(root: Path, backbone: str, digest: str) -> Path:
     """Return where the weights of a backbone lie, by the digits that name their content."""
-    return root / FOLDER / f"{backbone}-{digest}{SUFFIX}"
+    return root / FOLDER / f"{_stem(backbone)}-{digest}{SUFFIX}"
+
+
+def _stem(backbone: str) -> str:
+    return backbone.replace(":", "-")  # which Windows takes in no file's name
 
 
 def kept_weights(root: Path, backbone: str) -> list[str]:
     """Return the digits of the weights of a backbone that are in a data folder, the newest first."""
-    files = (root / FOLDER).glob(f"{backbone}-*{SUFFIX}")
+    files = (root / FOLDER).glob(f"{_stem(backbone)}-*{SUFFIX}")
     newest = sorted(files, key=lambda path: (-path.stat().st_mtime_ns, path))
-    digests = (path.stem.removeprefix(f"{backbone}-") for path in newest)
+    digests = (path.stem.removeprefix(f"{_stem(backbone)}-") for path in newest)
     return [digest for digest in digests if is_run_id(digest)]
 
 

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dmlviz.data.dataset import Dataset
 from dmlviz.errors import DamagedFileError, DataUnavailableError, UserError
-from dmlviz.storage.files import FileLock, ensure_dir, is_run_id, read_json, write_json
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import ensure_dir, is_run_id, read_json, write_json
 from dmlviz.storage.paths import data_root
 
 FOLDER = "corrections"

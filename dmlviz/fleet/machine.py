@@ -27,7 +27,8 @@ from dmlviz.runs.archive import export_run
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.storage.files import FileLock, LogFollower
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import LogFollower
 from dmlviz.storage.regular_file import open_regular
 
 POLL_INTERVAL_S = 0.02  # seconds between two looks at a log

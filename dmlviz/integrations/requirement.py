@@ -1,4 +1,4 @@
-"""A library that a callback needs, and the extra that installs it."""
+"""A library that a callback or the notebook needs, and the extra that installs it."""
 
 from importlib.util import find_spec
 
@@ -17,7 +17,7 @@ def missing(library: str, extra: str) -> MissingLibraryError:
         extra: The extra of dmlviz that installs it.
     """
     return MissingLibraryError(
-        f"To record its trainings, dmlviz needs {library}, which is not installed: pip install 'dmlviz[{extra}]'."
+        f"This part of dmlviz needs {library}, which is not installed: pip install 'dmlviz[{extra}]'."
     )
 
 

@@ -18,7 +18,7 @@ from typing import IO, Protocol
 from dmlviz.process_setup import ONE_THREAD_ENV
 
 MAX_REQUEST_BYTES = 1 << 17  # bytes of a request, most of which is the environment
-SERVER_DIED = -signal.SIGKILL  # exit status of the workers of a fork server that was killed
+SERVER_DIED = -9  # SIGKILL, a name that Windows lacks: exit status of the workers of a fork server that was killed
 
 
 class Process(Protocol):

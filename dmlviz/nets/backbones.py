@@ -4,6 +4,8 @@ import hashlib
 import pickle
 import warnings
 import zipfile
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from jaxtyping import Float, Num, UInt8
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from dmlviz.catalog.backbones import BackboneSpec
+from dmlviz.catalog.backbones import BACKBONES, BackboneSpec
+from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.errors import UserError
 from dmlviz.storage.files import atomic_write
 
@@ -67,6 +70,34 @@ class Backbone(nn.Module):
         """
         parts = (images[at : at + self.chunk] for at in range(0, len(images), self.chunk))
         return np.concatenate([self(as_pixels(part).to(self.mean.device)).float().cpu().numpy() for part in parts])
+
+
+@lru_cache(maxsize=8)
+def complete(name: str) -> BackboneSpec:
+    """Return the spec of a backbone, with what only its library knows of a net that is not among those offered.
+
+    Raises:
+        UserError: For an unknown name.
+    """
+    spec = BACKBONES[name]
+    if spec.dimensions:
+        return spec
+    _register_operators()
+    timm = _timm()
+    if spec.weights not in {*timm.list_models(), *timm.list_pretrained()}:
+        names = timm.list_pretrained() if "." in spec.weights else timm.list_models()
+        raise UserError(describe_unknown("net of timm", spec.weights, dict(zip(names, names, strict=True))))
+    net = _without_head(spec)
+    config = net.pretrained_cfg
+    whole = timm.create_model(spec.weights, pretrained=False).state_dict()
+    return replace(
+        spec,
+        dimensions=getattr(net, "head_hidden_size", net.num_features),
+        head=" ".join({key.rpartition(".")[0] for key in whole.keys() - net.state_dict().keys()}),
+        side=config["input_size"][-1],
+        mean=config["mean"],
+        std=config["std"],
+    )
 
 
 def as_pixels(images: np.ndarray) -> UInt8[Tensor, "n c h w"]:
@@ -144,8 +175,9 @@ def _checked(spec: BackboneSpec, content: Any, name: str) -> Weights:
         raise UserError(f"Weights are a state dict, tensors by name; {name} holds something else: save it again.")
     if not content:
         raise UserError(f"Weights are a state dict, tensors by name; {name} holds no weights: save model.state_dict().")
+    heads = tuple(f"{head}." for head in spec.head.split())
     given = {str(key).removeprefix("module."): value for key, value in content.items()}  # of DataParallel
-    given = {key: value for key, value in given.items() if not key.startswith(f"{spec.head}.")}
+    given = {key: value for key, value in given.items() if not key.startswith(heads)}
     expected = _without_head(spec).state_dict()
     missing = [key for key in expected if key not in given and not key.endswith("num_batches_tracked")]
     unexpected = [key for key in given if key not in expected]
@@ -171,6 +203,8 @@ def _without_head(spec: BackboneSpec) -> nn.Module:
     _register_operators()
     net: nn.Module
     with torch.random.fork_rng(devices=[]):  # its random weights are replaced
+        if not spec.blocks:
+            return _timm().create_model(spec.weights, pretrained=False, num_classes=0)  # type: ignore[no-any-return]
         if spec.library == "timm":  # the positions of patches are scaled to the size of the images
             net = _timm().create_model(spec.weights, pretrained=False, dynamic_img_size=True)
         else:

@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import Features
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
 from dmlviz.data.backbone_weights import FOLDER, lock_of, weights_file
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.nets.backbones import Backbone, Weights, digest, find_weights, read_weights, save_weights
+from dmlviz.nets.backbones import Backbone, Weights, complete, digest, find_weights, read_weights, save_weights
 from dmlviz.ops.device import default_device
 from dmlviz.storage.arrays import read_array
-from dmlviz.storage.files import FileLock, ensure_dir, write_array
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import ensure_dir, write_array
 
 BLOCK = 16  # images whose features are written together, so that little is lost when it is stopped
 VERSION = 1  # raised when the same images and weights give other features
@@ -47,7 +47,7 @@ def add_features(
 
     Args:
         dataset: Name of a data set of images.
-        backbone: Name in `dmlviz.catalog.backbones.BACKBONES`.
+        backbone: Name in `dmlviz.catalog.backbones.BACKBONES`, or `timm:NAME` for any other net of timm.
         weights: File of the backbone's weights, of safetensors or torch.save; by default its library downloads them.
         title: Title; by default that of the data set and of the backbone.
         data: The data folder; by default that of the app.
@@ -69,7 +69,7 @@ def add_features(
             f"Features are computed of the images of a data set to train on; {declared.title} holds vectors already: "
             "choose the data set of its images."
         )
-    spec = BACKBONES[backbone]
+    spec = complete(backbone)
     content = find_weights(spec, None if weights is None else Path(weights))
     source = load(dataset, root)
     about = Features(backbone=spec.name, weights=digest(content), dimensions=spec.dimensions, mean=0.0, std=1.0)
@@ -147,7 +147,7 @@ def backbone_of(dataset: str, purpose: str) -> Backbone:
         UserError: If its weights are not on this machine.
     """
     name, weights = _found(dataset, purpose)
-    return Backbone(BACKBONES[name], read_weights(BACKBONES[name], weights))
+    return Backbone(complete(name), read_weights(complete(name), weights))
 
 
 def check_weights(dataset: str, purpose: str) -> None:
@@ -181,7 +181,7 @@ def _found(dataset: str, purpose: str) -> tuple[str, Path]:
 
 @lru_cache(maxsize=2)
 def _backbone(name: str, weights: Path) -> Backbone:
-    return Backbone(BACKBONES[name], read_weights(BACKBONES[name], weights))
+    return Backbone(complete(name), read_weights(complete(name), weights))
 
 
 @lru_cache(maxsize=4)
@@ -249,7 +249,7 @@ def _in_half(features: np.ndarray) -> np.ndarray:
 def _save(
     root: Path, name: str, source: Dataset, features: Mapping[str, np.ndarray], about: Features, title: str
 ) -> None:
-    declared, spec = DATASETS[source.name], BACKBONES[about.backbone]
+    declared, spec = DATASETS[source.name], complete(about.backbone)
     usual = f"{declared.title}, {spec.title}"
     if usual in {DATASETS[other].title for other in custom_datasets.list_names(root) if other in DATASETS}:
         usual += f" ({about.weights[:6]})"  # the same images with other weights

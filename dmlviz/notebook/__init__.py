@@ -1,5 +1,44 @@
-"""The live map in a notebook: Jupyter, Colab, VS Code, marimo."""
+"""The live map in a notebook: Jupyter, Colab, VS Code, marimo. What draws it loads with the first map."""
 
-from dmlviz.notebook.display import show
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dmlviz.notebook.widget import MapWidget
 
 __all__ = ["show"]
+
+
+def show(
+    thing: Any,
+    labels: Any = None,
+    images: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    height: int = 460,
+    runs: str | Path | None = None,
+    data: str | Path | None = None,
+) -> "MapWidget":
+    """Show a map in a notebook: of embeddings, of a run, or of a training while it goes on.
+
+    Args:
+        thing: Embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
+            the background and kept as a run.
+        labels: Class of each embedding (n): whole numbers or texts; None for a map without classes. Only with
+            embeddings.
+        images: The images (n), as `dmlviz.record` takes them. Only with embeddings.
+        classes: Class names, by label. Only with embeddings.
+        height: Height of the map in pixels.
+        runs: The runs folder, for a training; by default that of the app.
+        data: The data folder, for the images of a run; by default that of the app.
+
+    Returns:
+        The widget, which a notebook shows at the end of a cell. Its `pinned` and `selected` can be read and set.
+
+    Raises:
+        UserError: For embeddings of a wrong shape, a run without embeddings, or a training that has begun.
+    """
+    from dmlviz.notebook.display import map_widget
+
+    return map_widget(thing, labels, images, classes, height, runs, data)

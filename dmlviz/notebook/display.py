@@ -1,4 +1,4 @@
-"""`dmlviz.show`: a run, a training, or embeddings as a live map in a notebook."""
+"""The map of a run, of a training while it goes on, or of embeddings, as a widget."""
 
 import tempfile
 import time
@@ -13,7 +13,7 @@ from dmlviz.data.sprite_sheet import encode_sheet, sheet_count, tile_side
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport, SpriteSheets
 from dmlviz.export.page_contents import live_contents, page_contents
-from dmlviz.notebook.widget import HEIGHT, MapWidget
+from dmlviz.notebook.widget import MapWidget
 from dmlviz.recording.dataset import recorded_dataset
 from dmlviz.recording.inputs import read_embeddings, read_labels, to_numpy
 from dmlviz.recording.pictures import to_pictures
@@ -26,35 +26,16 @@ from dmlviz.training.iterator import Training
 START_S = 30.0  # seconds in which a training here should begin
 
 
-def show(
+def map_widget(
     thing: Any,
-    labels: Any = None,
-    images: Any = None,
-    *,
-    classes: Sequence[Any] | None = None,
-    height: int = HEIGHT,
-    runs: str | Path | None = None,
-    data: str | Path | None = None,
+    labels: Any,
+    images: Any,
+    classes: Sequence[Any] | None,
+    height: int,
+    runs: str | Path | None,
+    data: str | Path | None,
 ) -> MapWidget:
-    """Show a map in a notebook: of embeddings, of a run, or of a training while it goes on.
-
-    Args:
-        thing: Embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
-            the background and kept as a run.
-        labels: Class of each embedding (n): whole numbers or texts; None for a map without classes. Only with
-            embeddings.
-        images: The images (n), as `dmlviz.record` takes them. Only with embeddings.
-        classes: Class names, by label. Only with embeddings.
-        height: Height of the map in pixels.
-        runs: The runs folder, for a training; by default that of the app.
-        data: The data folder, for the images of a run; by default that of the app.
-
-    Returns:
-        The widget, which a notebook shows at the end of a cell. Its `pinned` and `selected` can be read and set.
-
-    Raises:
-        UserError: For embeddings of a wrong shape, a run without embeddings, or a training that has begun.
-    """
+    """Return the widget that `dmlviz.show` shows; its arguments are explained there."""
     folder = None if data is None else Path(data)
     if isinstance(thing, Training):
         return _show_training(thing, height, runs_folder(runs), folder)

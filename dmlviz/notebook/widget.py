@@ -23,7 +23,6 @@ except ImportError:
     raise missing("anywidget", "notebook") from None
 
 POLL_S = 0.25
-HEIGHT = 460  # pixels
 
 
 class MapWidget(anywidget.AnyWidget):
@@ -42,10 +41,10 @@ class MapWidget(anywidget.AnyWidget):
     contents: Any = traitlets.Dict().tag(sync=True)
     pinned = traitlets.Int(None, allow_none=True).tag(sync=True)
     selected = traitlets.List(traitlets.Int()).tag(sync=True)
-    height = traitlets.Int(HEIGHT).tag(sync=True)
+    height = traitlets.Int().tag(sync=True)
     page_id = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, contents: RunContents, run: Run | None = None, height: int = HEIGHT) -> None:
+    def __init__(self, contents: RunContents, run: Run | None, height: int) -> None:
         super().__init__(contents=contents, height=height, page_id=uuid4().hex)
         self.run = run
         self.error: Exception | None = None

@@ -14,7 +14,8 @@ from typing_extensions import TypeVar
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.storage.arrays import reading
-from dmlviz.storage.files import Event, EventLog, FileLock, LogFollower, is_run_id
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import Event, EventLog, LogFollower, is_run_id
 from dmlviz.storage.regular_file import open_regular
 from dmlviz.storage.run_schema.events import FrameMeta
 from dmlviz.storage.run_schema.fields import Scores

@@ -18,7 +18,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.storage.files import FileLock, ensure_dir, write_json
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import ensure_dir, write_json
 from dmlviz.storage.run_schema.validation import read
 
 Visibility = Literal["private", "link", "shelf"]

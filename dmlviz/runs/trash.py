@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 from dmlviz.errors import UserError
-from dmlviz.storage.files import FileLock, ensure_dir, is_run_id
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import ensure_dir, is_run_id
 
 CLEANING_FOLDER = ".cleaning"  # in the runs folder: a folder ID-* for what a run has found in its training data
 DAMAGE_FOLDER = ".damage"  # in the runs folder: a file ID.json that names the damaged files of a run

@@ -1,12 +1,9 @@
-"""Atomic writes, the event log and file locks: safe for readers in other processes at any moment."""
+"""Atomic writes and the event log: safe for readers in other processes at any moment."""
 
-import errno
-import fcntl
 import json
 import os
 import re
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -17,7 +14,7 @@ import numpy as np
 from pydantic import TypeAdapter
 from typing_extensions import TypeVar
 
-from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.errors import DiskFullError, UserError
 from dmlviz.storage.arrays import reading
 from dmlviz.storage.disk_space import writing
 from dmlviz.storage.regular_file import open_regular
@@ -168,51 +165,6 @@ class LogFollower:
         lines = list(enumerate((line.decode(errors="replace") for line in text.split(b"\n")[:-1]), self._number))
         self._number += len(lines)
         return [(number, line) for number, line in lines if number >= self.after]
-
-
-class FileLock:
-    """A file lock (flock) held by one process; the system releases it when that process exits for any reason."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: IO[bytes] | None = None
-
-    def acquire(self, timeout: float = 1.0) -> bool:
-        """Acquire the lock; return False if it is still held after `timeout` seconds."""
-        with writing(self.path.parent):
-            self._file = open_regular(self.path, "ab+")
-        deadline = time.monotonic() + timeout
-        while not _flock(self._file, fcntl.LOCK_EX):
-            if time.monotonic() > deadline:
-                self.release()
-                return False
-            time.sleep(0.02)
-        return True
-
-    def release(self) -> None:
-        """Release the lock, if held."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    @property
-    def locked(self) -> bool:
-        """Return whether any process, this one included, holds the lock now."""
-        try:
-            with open_regular(self.path) as file:
-                return not _flock(file, fcntl.LOCK_SH)  # shared: two simultaneous checks must not block each other
-        except (FileNotFoundError, DamagedFileError):  # no process holds a lock that is no file
-            return False
-
-
-def _flock(file: IO[bytes], kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            return False
-        raise
-    return True
 
 
 def ensure_dir(path: Path) -> Path:

@@ -8,13 +8,18 @@ disk.
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import IO
 
 from dmlviz.errors import DamagedFileError
 
+# Windows has only the last of these.
+_FLAGS = reduce(or_, (getattr(os, f"O_{name}", 0) for name in ("NOFOLLOW", "NONBLOCK", "CLOEXEC", "BINARY")))
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -41,7 +46,7 @@ def open_regular(path: Path, mode: str = "rb") -> IO[bytes]:
     """
     flags = os.O_RDONLY if mode == "rb" else os.O_RDWR | os.O_APPEND | os.O_CREAT
     try:
-        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, flags | _FLAGS, 0o666)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -59,7 +64,7 @@ def open_regular(path: Path, mode: str = "rb") -> IO[bytes]:
 def regular_path(path: Path) -> Iterator[str]:
     """Open a regular file as `open_regular`, for a library that opens files itself: a name of what is open."""
     with open_regular(path) as file:
-        yield f"/dev/fd/{file.fileno()}"
+        yield f"/dev/fd/{file.fileno()}" if sys.platform != "win32" else str(path)
 
 
 def _reason(path: Path, error: OSError) -> str:

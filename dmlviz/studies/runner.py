@@ -14,7 +14,7 @@ from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.jobs.order import trial as trial_order
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.record_writer import error_message
-from dmlviz.storage.files import FileLock
+from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.run_schema.events import FailedEvent
 from dmlviz.studies.study import Study, create_study, list_studies, study_id
 from dmlviz.studies.trial import Size, Trial, TrialResult

@@ -14,7 +14,8 @@ from pydantic import TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.storage.files import EventLog, FileLock, atomic_write, ensure_dir, write_json
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import EventLog, atomic_write, ensure_dir, write_json
 from dmlviz.storage.run_schema.validation import STRICT, read
 from dmlviz.studies.trial import Size, Trial, TrialResult
 from dmlviz.version import __version__

@@ -213,7 +213,7 @@ def test_a_page_of_another_site_is_refused_before_the_route(client):
 @pytest.mark.slow
 def test_a_signal_ends_the_server_promptly_even_with_listeners(tmp_path, write):
     from dmlviz.runs.store import Runs
-    from dmlviz.storage.files import FileLock
+    from dmlviz.storage.file_lock import FileLock
 
     run = write(Runs(tmp_path / "runs"), upto=5)
     lock = FileLock(run.path / "lock")

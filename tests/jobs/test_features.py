@@ -19,7 +19,7 @@ from dmlviz.jobs import job_record
 from dmlviz.jobs.job_record import JobRecord
 from dmlviz.jobs.order import features as features_order
 from dmlviz.nets import features as features_module
-from dmlviz.storage.files import FileLock
+from dmlviz.storage.file_lock import FileLock
 from dmlviz.workers import features as features_job
 from dmlviz.workers.features import compute_features
 

@@ -350,3 +350,42 @@ def test_the_form_drops_what_does_not_go_with_features(added):
     draft.set("use_labels", False)
     assert "without labels needs augmented images" in draft.messages[0]
     assert draft.config("digits").use_labels
+
+
+@pytest.mark.parametrize("name", ["resnet10t.c3_in1k", "mobilenetv3_small_050", "test_vit", "levit_128s"])
+def test_any_net_of_timm_makes_features_from_a_file(models, tmp_path, name):
+    timm = pytest.importorskip("timm")
+    whole = timm.create_model(name, pretrained=False).eval()
+    save_file({key: value.contiguous() for key, value in whole.state_dict().items()}, tmp_path / "whole.safetensors")
+    spec = backbones.complete(f"timm:{name}")
+    net = backbones.Backbone(spec, backbones.read_weights(spec, tmp_path / "whole.safetensors"))
+    bare = timm.create_model(name, pretrained=False, num_classes=0).eval()
+    bare.load_state_dict(whole.state_dict(), strict=False)
+    pixels = np.full((1, spec.side, spec.side, 3), 100, np.uint8)
+    normalized = (torch.full((1, 3, spec.side, spec.side), 100 / 255) - net.mean) / net.std
+    with torch.inference_mode():
+        expected = bare(normalized).numpy()
+    assert net.features(pixels).shape == (1, spec.dimensions)
+    np.testing.assert_allclose(net.features(pixels), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_data_set_of_features_by_any_net_of_timm_is_trained_on(models, tmp_path, folder):
+    timm = pytest.importorskip("timm")
+    root, pictures = folder
+    save_file(timm.create_model("test_resnet", pretrained=False).state_dict(), tmp_path / "net.safetensors")
+    name = add_features(pictures, "timm:test_resnet", weights=tmp_path / "net.safetensors", data=root)
+    assert DATASETS[name].title.endswith(", test_resnet")
+    config = TrainConfig(dataset=name, steps=5, num_snapshots=2, images_per_class=8)
+    run = Runs(tmp_path).create(config)
+    assert list(train_and_record(run, data_root=root))[-1].metrics
+    assert features_module.features_of(name, np.zeros((1, 16, 16, 3), np.uint8)).shape == (1, 96)
+    with pytest.raises(UserError, match="has none"):
+        TrainConfig(dataset=name, unfrozen_blocks=1)
+
+
+def test_an_unknown_net_of_timm_gets_near_matches(models):
+    pytest.importorskip("timm")
+    with pytest.raises(UserError, match=r"There is no net of timm called 'resnet19': did you mean 'resnet"):
+        backbones.complete("timm:resnet19")
+    with pytest.raises(UserError, match=r"There is no backbone called .timm:\.\./x."):
+        backbones.complete("timm:../x")

@@ -18,7 +18,8 @@ from dmlviz.data.image_folder import Color
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.disk_space import disk_full, new_folder
-from dmlviz.storage.files import FileLock, atomic_write, ensure_dir, read_json, write_json
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_json
 from dmlviz.workers.import_worker import DISK_FULL_STATUS, ImportFailure, ImportPreview, ImportRequest
 
 PREFIX = ".upload-"

@@ -36,7 +36,7 @@ class ClassSplitDescription(TypedDict):
 class FeaturesDescription(TypedDict):
     """The features that a backbone made of each image, as in `Features`."""
 
-    backbone: Word
+    backbone: Annotated[str, Field(pattern=r"^([a-z0-9_]{1,40}|timm:[a-zA-Z0-9_.]{1,90})$")]
     weights: Id
     dimensions: Annotated[int, Field(ge=1, le=100_000)]
     mean: Annotated[float, Field(ge=-1e6, le=1e6)]

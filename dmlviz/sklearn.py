@@ -1,0 +1,303 @@
+"""scikit-learn's API: `TSNE` and `UMAP` that place new points, and `MetricLearner`, for pipelines and searches.
+
+Each is thin: the work is done by `dmlviz.projection`, `dmlviz.losses` and `dmlviz.miners`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dmlviz import losses, miners
+from dmlviz.config import ProjectionConfig
+from dmlviz.projection import Projection, project
+
+__all__ = ["TSNE", "UMAP", "MetricLearner"]
+
+_FLOATS = [np.float64, np.float32]
+
+
+class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A map of the rows of X; `transform` places rows on the finished map, those it was fitted to where they are."""
+
+    n_components: int
+    random_state: Any
+    projection_: Projection
+    embedding_: np.ndarray
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the map of X (n × d, d ≥ 2). Labels y (n) are used by a supervised UMAP alone."""
+        X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2, ensure_min_features=2)
+        config = ProjectionConfig(
+            method=type(self).__name__.lower(),
+            params=self._params(),
+            dims=max(2, self.n_components),
+            seed=_seed(self.random_state),
+        )
+        self.projection_ = project(X, config, labels=_ids(y) if config.params.get("supervised") else None)
+        drawn = self.projection_.coordinates
+        self.axes_ = np.eye(drawn.shape[1], dtype=np.float32)
+        if self.n_components == 1:
+            self.axes_ = np.linalg.svd(drawn - drawn.mean(axis=0), full_matrices=False)[2][:1].T
+        self.n_iter_ = self.projection_.iterations
+        self.embedding_ = drawn @ self.axes_
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> np.ndarray:
+        """Draw the map of X (n × d) and return it (n × n_components, float32)."""
+        return self.fit(X, y).embedding_
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the positions (m × n_components, float32) of X (m × d) on the map, which stays as it is."""
+        check_is_fitted(self)
+        return self.projection_.place(validate_data(self, X, dtype=_FLOATS, reset=False)) @ self.axes_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def _params(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class TSNE(_Map):
+    """t-SNE that takes new points.
+
+    Args:
+        n_components: Dimensions of the map, 2 or 3; with 1, the longest axis of the map of 2.
+        perplexity: How many neighbors count for each point; at most a third of the points.
+        max_iter: Steps of the layout.
+        early_exaggeration: How strongly neighbors pull at the start.
+        metric: "euclidean" or "cosine".
+        random_state: Seed.
+
+    Attributes:
+        embedding_: The map, n × n_components, float32.
+        projection_: The same with its settings, its KL divergence (`error`) and its `quality`.
+
+    Source: van der Maaten, Hinton: Visualizing data using t-SNE, JMLR 2008.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: float = 30.0,
+        max_iter: int = 600,
+        early_exaggeration: float = 12.0,
+        metric: str = "euclidean",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.max_iter = max_iter
+        self.early_exaggeration = early_exaggeration
+        self.metric = metric
+        self.random_state = random_state
+
+    def _params(self) -> dict[str, Any]:
+        return {
+            "perplexity": self.perplexity,
+            "iterations": self.max_iter,
+            "exaggeration": self.early_exaggeration,
+            "metric": self.metric,
+        }
+
+
+class UMAP(_Map):
+    """UMAP that takes new points.
+
+    Args:
+        n_neighbors: How many neighbors each point is linked to.
+        n_components: Dimensions of the map, 2 or 3; with 1, the longest axis of the map of 2.
+        min_dist: How close points may be drawn.
+        n_epochs: Steps of the layout.
+        metric: "euclidean" or "cosine".
+        supervised: Whether the labels that `fit` gets influence the map.
+        random_state: Seed.
+
+    Attributes:
+        embedding_: The map, n × n_components, float32.
+        projection_: The same with its settings and its `quality`.
+
+    Source: McInnes, Healy, Melville: UMAP, 2018.
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        n_components: int = 2,
+        *,
+        min_dist: float = 0.1,
+        n_epochs: int = 200,
+        metric: str = "euclidean",
+        supervised: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.min_dist = min_dist
+        self.n_epochs = n_epochs
+        self.metric = metric
+        self.supervised = supervised
+        self.random_state = random_state
+
+    def _params(self) -> dict[str, Any]:
+        return {
+            "neighbors": self.n_neighbors,
+            "min_dist": self.min_dist,
+            "iterations": self.n_epochs,
+            "metric": self.metric,
+            "supervised": self.supervised,
+        }
+
+
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
+    """A small net whose embedding a loss shapes; `predict` asks the nearest training rows there.
+
+    Args:
+        loss: Name in `dmlviz.losses.LOSSES`.
+        miner: Name in `dmlviz.miners.MINERS`; all pairs or triplets of a batch by default.
+        n_components: Dimensions of the embedding.
+        hidden_units: Units of the hidden layer; 0 for a linear map.
+        normalize: Whether embeddings have length 1.
+        n_neighbors: Neighbors that vote for a class.
+        max_iter: Training steps.
+        batch_size: Rows of a batch; classes have equal shares.
+        learning_rate: Of Adam.
+        loss_params: Parameters of the loss.
+        miner_params: Parameters of the miner.
+        random_state: Seed.
+
+    Attributes:
+        classes_: The class labels.
+        net_: The trained net, a torch module.
+        neighbors_: The classifier in the embedding.
+    """
+
+    def __init__(
+        self,
+        loss: str = "nt_xent",
+        miner: str | None = None,
+        *,
+        n_components: int = 16,
+        hidden_units: int = 64,
+        normalize: bool = True,
+        n_neighbors: int = 5,
+        max_iter: int = 200,
+        batch_size: int = 128,
+        learning_rate: float = 0.01,
+        loss_params: Mapping[str, Any] | None = None,
+        miner_params: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.miner = miner
+        self.n_components = n_components
+        self.hidden_units = hidden_units
+        self.normalize = normalize
+        self.n_neighbors = n_neighbors
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.loss_params = loss_params
+        self.miner_params = miner_params
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the net on X (n × d) with labels y (n), two classes or more."""
+        import torch
+        from torch import nn
+
+        X, y = validate_data(self, X, y, dtype=_FLOATS)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"A metric is learned from 2 classes or more; got 1 class, {self.classes_[0]!r}.")
+        self.mean_, self.scale_ = X.mean(axis=0), X.std(axis=0)
+        self.scale_[self.scale_ < 1e-12] = 1.0
+        seed, width = _seed(self.random_state), X.shape[1]
+        loss = losses.build(
+            self.loss,
+            embedding_dim=self.n_components,
+            num_classes=len(self.classes_),
+            seed=seed,
+            **(self.loss_params or {}),
+        )
+        mine = None if self.miner is None else miners.build(self.miner, seed=seed, **(self.miner_params or {}))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            hidden = [nn.Linear(width, self.hidden_units), nn.ReLU()] if self.hidden_units else []
+            self.net_ = nn.Sequential(*hidden, nn.Linear(self.hidden_units or width, self.n_components))
+        optimizer = torch.optim.Adam([*self.net_.parameters(), *loss.parameters()], lr=self.learning_rate)
+        rows = torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float32)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # operations this small mostly wait for other threads
+        try:
+            for batch in self._batches(labels, np.random.default_rng(seed)):
+                embeddings, ids = self._embed(rows[batch]), torch.tensor(labels[batch])
+                value = loss(embeddings, ids, None if mine is None else mine(embeddings.detach(), ids))
+                optimizer.zero_grad()
+                value.backward()
+                optimizer.step()
+        finally:
+            torch.set_num_threads(threads)
+        self.n_iter_ = self.max_iter
+        self.net_.double()  # so that a row's embedding does not depend on the rows beside it
+        self.neighbors_ = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(self.transform(X), y)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the embeddings (m × n_components) of X (m × d), with the type of X."""
+        import torch
+
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        with torch.inference_mode():
+            embeddings = self._embed(torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float64))
+        return embeddings.numpy().astype(X.dtype)  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class (m) for which the nearest training rows of each row of X (m × d) vote."""
+        check_is_fitted(self)
+        return self.neighbors_.predict(self.transform(X))  # type: ignore[no-any-return]
+
+    def _embed(self, rows: Any) -> Any:
+        from torch.nn.functional import normalize
+
+        return normalize(self.net_(rows)) if self.normalize else self.net_(rows)
+
+    def _batches(self, labels: np.ndarray, rng: np.random.Generator) -> Any:
+        """Yield the rows of each batch: of as many classes as fit four times, equally many of each."""
+        members = [np.flatnonzero(labels == label) for label in range(len(self.classes_))]
+        count = max(2, min(len(members), self.batch_size // 4))
+        for _ in range(self.max_iter):
+            chosen = rng.choice(len(members), count, replace=False)
+            yield np.concatenate([rng.choice(members[each], max(2, self.batch_size // count)) for each in chosen])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _seed(random_state: Any) -> int:
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _ids(y: Any) -> np.ndarray:
+    return np.unique(y, return_inverse=True)[1]

@@ -1,0 +1,70 @@
+"""A lock that one process holds on a file; the system releases it when that process exits for any reason."""
+
+import errno
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+from dmlviz.errors import DamagedFileError
+from dmlviz.storage.disk_space import writing
+from dmlviz.storage.regular_file import open_regular
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _FAR_BYTE = 1 << 30  # on Windows a locked byte cannot be read, so it is one beyond any content
+
+    def _try_lock(file: IO[bytes], shared: bool) -> None:
+        file.seek(_FAR_BYTE)  # msvcrt has no shared lock: two simultaneous checks of `locked` may see each other
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes], shared: bool) -> None:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+
+class FileLock:
+    """A lock on a file (flock, on Windows msvcrt's lock of a byte) held by one process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: IO[bytes] | None = None
+
+    def acquire(self, timeout: float = 1.0) -> bool:
+        """Acquire the lock; return False if it is still held after `timeout` seconds."""
+        with writing(self.path.parent):
+            self._file = open_regular(self.path, "ab+")
+        deadline = time.monotonic() + timeout
+        while not _locks(self._file):
+            if time.monotonic() > deadline:
+                self.release()
+                return False
+            time.sleep(0.02)
+        return True
+
+    def release(self) -> None:
+        """Release the lock, if held."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    @property
+    def locked(self) -> bool:
+        """Return whether any process, this one included, holds the lock now."""
+        try:
+            with open_regular(self.path) as file:
+                return not _locks(file, shared=True)  # two simultaneous checks must not block each other
+        except (FileNotFoundError, DamagedFileError):  # no process holds a lock that is no file
+            return False
+
+
+def _locks(file: IO[bytes], shared: bool = False) -> bool:
+    try:
+        _try_lock(file, shared)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True

@@ -1,0 +1,44 @@
+"""Files for GitHub and its services are what their schemas ask for; the locked versions fit what is asked for."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+CHECKED = [
+    ("github-workflows", sorted((ROOT / ".github" / "workflows").glob("*.yml"))),
+    ("github-issue-forms", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))),
+    ("github-issue-config", [ROOT / ".github" / "ISSUE_TEMPLATE" / "config.yml"]),
+    ("dependabot", [ROOT / ".github" / "dependabot.yml"]),
+    ("citation-file-format", [ROOT / "CITATION.cff"]),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("schema", "files"), CHECKED, ids=[schema for schema, _ in CHECKED])
+def test_files_are_what_their_schema_asks_for(schema, files):
+    assert files
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_requirement_has_a_lower_bound_and_a_locked_version_within_it():
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    locked = {name.lower().replace("_", "-"): version for name, version in (line.split("==") for line in lines)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [line for extra in project["optional-dependencies"].values() for line in extra]
+    requirements = [Requirement(line) for line in [*project["dependencies"], *extras]]
+    for each in requirements:
+        if each.name != "dmlviz" and (each.marker is None or each.marker.evaluate()):
+            assert locked[each.name.lower()] in each.specifier, str(each)
+    named = [each for each in map(Requirement, project["dependencies"])]
+    assert all({part.operator for part in each.specifier} == {">="} for each in named)
+
+
+def test_the_locked_versions_name_no_address():
+    assert not {":", "@", "/", "+"} & set("".join((ROOT / "constraints.txt").read_text().split("\n")[2:]))
