@@ -117,6 +117,16 @@ def cross_entropy(y, indptr, indices, affinities):
     return total
 
 
+@njit("void(f4[:, ::1], f4[:, ::1])", **_OPTIONS)
+def bound(y, bounds):
+    """Write the smallest and the largest coordinate along each axis (2 × 2)."""
+    for axis in range(2):
+        low, high = y[0, axis], y[0, axis]
+        for i in range(len(y)):
+            low, high = min(low, y[i, axis]), max(high, y[i, axis])
+        bounds[0, axis], bounds[1, axis] = low, high
+
+
 @njit("void(f4[:, ::1], f4[:, ::1], f4[:, ::1], f4, f4, f4, f4, f4, f4[:, ::1], f4[:, ::1])", **_OPTIONS)
 def step(y, pull, push, exaggeration, total, rate, momentum, longest, velocity, gains):
     """Move the points down the gradient with momentum and gains, none farther than `longest`, and center them."""
