@@ -12,6 +12,7 @@ import faiss
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops import all_neighbors
 from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.squared_distances import SquaredDistances
 
@@ -67,21 +68,25 @@ class EuclideanSearch:
             Squared distances (m × k, of the points' type) and indices (m × k, int32), nearest first, ties by index.
             A point is never its own neighbor, but its duplicates are.
         """
+        among = self._candidates_of_all(k, go_on) if rows is None else None
         rows = np.arange(len(self)) if rows is None else rows
         squared, indices = np.empty((len(rows), k), self.points.dtype), np.empty((len(rows), k), np.int32)
         block = max(64, int(4e9 / (len(self) * (self.points.shape[1] + 16))))
         for start in range(0, len(rows), block):
             go_on()
             part = slice(start, start + block)
-            near, neighbors = self._search(self.points[rows[part]], k + 1)
+            candidates = None if among is None else (among[0][part], among[1][part])
+            near, neighbors = self._search(self.points[rows[part]], k + 1, candidates)
             is_self = neighbors == rows[part, None]
             is_self[~is_self.any(axis=1), -1] = True  # among more than k duplicates the point itself may be missing
             shape = len(near), k
             squared[part], indices[part] = near[~is_self].reshape(shape), neighbors[~is_self].reshape(shape)
         return squared, indices
 
-    def _search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        candidates, bound = self._candidates(queries, k)
+    def _search(
+        self, queries: np.ndarray, k: int, among: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        candidates, bound = self._candidates(queries, k) if among is None else among
         squared, indices = self._rerank(queries, candidates, k)
         uncertain = np.flatnonzero(squared[:, -1] >= bound)
         if len(uncertain):
@@ -105,9 +110,19 @@ class EuclideanSearch:
             return np.tile(np.arange(n), (len(queries), 1)), np.full(len(queries), np.inf)
         centered = (queries - self.center).astype(np.float32)
         squared, indices = self._index.search(centered, k + _EXTRA_CANDIDATES)
-        # A dot product is off by about √d roundings of |a||b|; points more than twice as long as the query are far.
-        noise = 18 * np.sqrt(d) * float(np.finfo(np.float32).eps) * np.square(centered, dtype=np.float64).sum(axis=1)
-        return indices, squared[:, -1] * 0.999 - noise
+        return indices, _surely_nearer(centered, squared[:, -1])
+
+    def _candidates_of_all(self, k: int, go_on: Callable[[], None]) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the candidates of every point, itself among them; None where the index finds them as fast."""
+        n = len(self)
+        if n < all_neighbors.FROM or k > n // 10:
+            return None
+        centered = (self.points - self.center).astype(np.float32)
+        found = all_neighbors.nearest_candidates(centered, k + _EXTRA_CANDIDATES, go_on)
+        if found is None:
+            return None
+        indices, farthest = found
+        return np.column_stack([indices, np.arange(n, dtype=np.int32)]), _surely_nearer(centered, farthest)
 
     def _rerank(self, queries: np.ndarray, candidates: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return exact squared distances and indices (m × k) of the k nearest candidates."""
@@ -131,6 +146,15 @@ class EuclideanSearch:
             rows = slice(start, start + _BLOCK_ROWS)
             indices[rows] = k_smallest(distances.of(rows), k)
         return indices
+
+
+def _surely_nearer(centered: np.ndarray, squared: np.ndarray) -> np.ndarray:
+    """Return the squared distance (m) below which points are candidates, whose farthest has about this one."""
+    # A dot product is off by about √d roundings of |a||b|; points more than twice as long as the query are far.
+    d = centered.shape[1]
+    noise = 18 * np.sqrt(d) * float(np.finfo(np.float32).eps) * np.square(centered, dtype=np.float64).sum(axis=1)
+    nearer: np.ndarray = squared * 0.999 - noise
+    return nearer
 
 
 class NearestNeighbors:

@@ -29,6 +29,7 @@ class Projection:
         error: KL divergence, for t-SNE.
         iterations: Number of iterations done.
         stopped: Whether it was stopped early.
+        momentum: With `coordinates` and `iterations`, what a stopped layout needs to go on as if it never was.
         placing: The library's own out-of-sample method, if any.
     """
 
@@ -39,6 +40,7 @@ class Projection:
     error: float | None = None
     iterations: int = 0
     stopped: bool = False
+    momentum: np.ndarray | None = field(default=None, repr=False)
     placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -54,6 +56,7 @@ class Projection:
             error=layout.error,
             iterations=layout.iterations,
             stopped=stopped,
+            momentum=layout.momentum,
             placing=layout.place,
         )
 
@@ -82,6 +85,7 @@ def project(
     fitted_to: Sequence[Any] | None = None,
     start: Any = None,
     begun: int = 0,
+    momentum: Any = None,
     stop: Callable[[], bool] | None = None,
     on_phase: OnPhase | None = None,
     device: str = "cpu",
@@ -101,6 +105,7 @@ def project(
         fitted_to: Epochs (each m × d) to fit a PCA to; the embeddings by default.
         start: Initial positions, n × dims: another map's, or with `begun` those of the same layout.
         begun: Iterations already done by the layout that `start` comes from.
+        momentum: The `momentum` of that layout.
         stop: Polled often; a true result stops the layout.
         on_phase: Called as `on_phase(words, iteration, of)` by the engine "reference", to describe its progress.
         device: Torch device, for t-SNE.
@@ -136,6 +141,7 @@ def project(
         fitted_to=None if fitted_to is None else [check_embeddings(epoch) for epoch in fitted_to],
         start=None if start is None else _check_init(start, len(rows), config.dims),
         begun=begun,
+        momentum=momentum,
         device=device,
     )
     try:

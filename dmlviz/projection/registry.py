@@ -23,6 +23,7 @@ class Layout:
         error: KL(P ‖ Q), for t-SNE.
         iterations: Number of iterations done.
         explained: Each axis's share of the variance, for a linear map.
+        momentum: What a stopped layout needs beside its positions to go on exactly, if anything.
         place: The method's own way to place new points, where it has one that needs the fitted model.
     """
 
@@ -30,6 +31,7 @@ class Layout:
     error: float | None = None
     iterations: int = 1
     explained: tuple[float, ...] | None = None
+    momentum: np.ndarray | None = None
     place: Place | None = None
 
 
@@ -44,6 +46,7 @@ class Request:
         fitted_to: Epochs (each m × d) to fit a linear map to; the embeddings themselves if None.
         start: Initial positions, n × dims.
         begun: Iterations already done by the layout that `start` comes from.
+        momentum: That layout's `Layout.momentum`.
         device: Torch device.
     """
 
@@ -53,6 +56,7 @@ class Request:
     fitted_to: Sequence[np.ndarray] | None = None
     start: np.ndarray | None = None
     begun: int = 0
+    momentum: np.ndarray | None = None
     device: str = "cpu"
 
 

@@ -1,6 +1,8 @@
 """t-SNE's repulsive forces between all points: exact, or interpolated on a grid in time linear in n."""
 
+from functools import lru_cache
 from itertools import product
+from math import ceil, log
 
 import torch
 from jaxtyping import Float
@@ -8,6 +10,7 @@ from torch import Tensor
 
 EXACT_UP_TO = {2: 500, 3: 3000}  # points; up to here, all pairs are faster than the grid
 _PADDING = 1.5
+_GROWTH = 1.08  # from one size of the grid to the next
 _NODES = {2: 2048, 3: 160}
 _MIN_CELLS, _MIN_SPACING = 16, 0.1
 
@@ -42,24 +45,23 @@ class FFTRepulsion:
     """
 
     def __init__(self, dims: int, spacing: float) -> None:
-        self._dims, self._target_spacing, self._spacing = dims, spacing, spacing
-        self._nodes = 0
-        self._kernel_fft, self._self_term = torch.empty(0), 1.0
+        self._dims, self._target_spacing = dims, spacing
 
     def __call__(self, y: Float[Tensor, "dims n"]) -> tuple[Tensor, Float[Tensor, "dims n"]]:
         """Return the sum over all pairs, and the repulsion of every point (dims × n)."""
         low, high = torch.aminmax(y, dim=1)
-        self._fit(float((high - low).max()), y.device)
-        at = (y - low[:, None]) / self._spacing + 1
+        spacing, nodes_per_axis = grid(float((high - low).max()), self._target_spacing, self._dims)
+        kernel_fft, self_term = kernel_spectrum(nodes_per_axis, spacing, self._dims, y.device)
+        at = (y - low[:, None]) / spacing + 1
         cell = at.floor()
         weights, slopes = _spline(at - cell)
-        nodes = self._around(cell.long() - 1)
+        nodes = _around(cell.long() - 1, nodes_per_axis)
         spread = torch.ones_like(at[0])
         for axis in range(self._dims):
             spread = spread[..., None, :] * weights[:, axis]
-        shape = (self._nodes,) * self._dims
-        density = at.new_zeros(self._nodes**self._dims).scatter_add_(0, nodes.view(-1), spread.reshape(-1))
-        spectrum = torch.fft.rfftn(density.view(shape)).mul_(self._kernel_fft)
+        shape = (nodes_per_axis,) * self._dims
+        density = at.new_zeros(nodes_per_axis**self._dims).scatter_add_(0, nodes.view(-1), spread.reshape(-1))
+        spectrum = torch.fft.rfftn(density.view(shape)).mul_(kernel_fft)
         potential = torch.fft.irfftn(spectrum, s=shape).view(-1)
         values = potential.index_select(0, nodes.view(-1)).view(spread.shape)
         gradient: list[Tensor] = []
@@ -67,34 +69,50 @@ class FFTRepulsion:
             weight, slope = (w[:, axis].view(4, *(1,) * (self._dims - 1 - axis), -1) for w in (weights, slopes))
             gradient = [(g * weight).sum(0) for g in gradient] + [(values * slope).sum(0)]
             values = (values * weight).sum(0)
-        total = values.sum(dtype=torch.float64) - y.shape[1] * self._self_term
-        push = torch.stack(gradient).mul_(-0.5 / self._spacing)
+        total = values.sum(dtype=torch.float64) - y.shape[1] * self_term
+        push = torch.stack(gradient).mul_(-0.5 / spacing)
         return total, push - push.mean(1, keepdim=True)  # forces sum to zero
 
-    def _fit(self, extent: float, device: torch.device) -> None:
-        spacing = self._target_spacing
-        while extent < _MIN_CELLS * spacing and spacing > _MIN_SPACING:
-            spacing /= 2
-        while (extent / spacing + 4) * _PADDING > 0.9 * _NODES[self._dims]:
-            spacing *= 1.25
-        needed = (extent / spacing + 4) * _PADDING
-        if spacing == self._spacing and self._nodes * 0.6 <= needed <= self._nodes:
-            return
-        self._spacing = spacing
-        self._nodes = _fast_size(int(needed * 1.08) + 2)
-        self._kernel_fft = _kernel_fft(self._nodes, spacing, self._dims, device)
-        self._self_term = _self_interaction(self._kernel_fft, self._nodes, self._dims)
 
-    def _around(self, corner: Tensor) -> Tensor:
-        offsets = torch.tensor(
-            [sum(o * self._nodes**p for o, p in zip(offset, reversed(range(self._dims)), strict=True))
-             for offset in product(range(4), repeat=self._dims)],
-            device=corner.device,
-        )  # fmt: skip
-        flat = corner[0]
-        for line in corner[1:]:
-            flat = flat * self._nodes + line
-        return offsets[:, None] + flat
+def grid(extent: float, spacing: float, dims: int) -> tuple[float, int]:
+    """Return the spacing and the nodes per axis of the grid for a map, a function of its extent alone.
+
+    Args:
+        extent: Largest size of the map along an axis.
+        spacing: Wanted spacing.
+        dims: 2 or 3.
+    """
+    while extent < _MIN_CELLS * spacing and spacing > _MIN_SPACING:
+        spacing /= 2
+    while (extent / spacing + 4) * _PADDING > 0.9 * _NODES[dims]:
+        spacing *= 1.25
+    needed = (extent / spacing + 4) * _PADDING
+    return spacing, _fast_size(ceil(_GROWTH ** ceil(log(needed, _GROWTH))))
+
+
+@lru_cache(maxsize=4)
+def kernel_spectrum(
+    nodes: int, spacing: float, dims: int, device: torch.device | str = "cpu"
+) -> tuple[Tensor, float]:
+    """Return the kernel's spectrum on a grid, and a point's potential at its own place.
+
+    The spectrum is divided by that of the splines twice: for spreading and for interpolation.
+    """
+    kernel_fft = _kernel_fft(nodes, spacing, dims, device)
+    return kernel_fft, _self_interaction(kernel_fft, nodes, dims)
+
+
+def _around(corner: Tensor, nodes: int) -> Tensor:
+    """Return the flat indices of the nodes around points, from those of their first ones along each axis."""
+    offsets = torch.tensor(
+        [sum(offset * nodes**power for offset, power in zip(place, reversed(range(len(corner))), strict=True))
+         for place in product(range(4), repeat=len(corner))],
+        device=corner.device,
+    )  # fmt: skip
+    flat = corner[0]
+    for line in corner[1:]:
+        flat = flat * nodes + line
+    return offsets[:, None] + flat
 
 
 def _spline(t: Tensor) -> tuple[Tensor, Tensor]:
@@ -105,8 +123,7 @@ def _spline(t: Tensor) -> tuple[Tensor, Tensor]:
     return torch.stack(weights), torch.stack(slopes)
 
 
-def _kernel_fft(nodes: int, spacing: float, dims: int, device: torch.device) -> Tensor:
-    """Return the kernel's spectrum, divided by that of the splines twice: for spreading and for interpolation."""
+def _kernel_fft(nodes: int, spacing: float, dims: int, device: torch.device | str) -> Tensor:
     step = torch.arange(nodes, device=device)
     squared = (torch.minimum(step, nodes - step) * spacing) ** 2
     blur = (2 + torch.cos(2 * torch.pi * step / nodes)) / 3

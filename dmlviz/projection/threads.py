@@ -1,11 +1,17 @@
-"""Limits layouts to one thread, where several threads would mostly wait for each other."""
+"""Threads of layouts: libraries compute on one, and compiled loops share points out where others are free."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import faiss
 import torch
+
+from dmlviz.ops.squared_distances import available_cores, granted_threads
+
+Result = TypeVar("Result")
 
 _MIN_POINTS_FOR_THREADS = 20_000  # from here on the neighbor search is long enough to gain from threads
 _lock = threading.Lock()
@@ -37,3 +43,41 @@ def one_thread(n: int) -> Iterator[None]:
             _num_running -= 1
             torch.set_num_threads(saved[0])
             faiss.omp_set_num_threads(saved[1])
+
+
+class Helpers:
+    """Threads that do pieces of work beside the calling one, which never waits for a thread that has not begun.
+
+    Their number is what `use_threads` grants, at most one per core.
+    """
+
+    def __init__(self) -> None:
+        self._count = min(granted_threads(), available_cores()) - 1
+        self._pool = ThreadPoolExecutor(self._count) if self._count > 0 else None
+
+    def __enter__(self) -> "Helpers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def share(self, pieces: Iterable[Callable[[], Any]], meanwhile: Callable[[], Result]) -> Result:
+        """Do `meanwhile` here and the pieces on any thread, in any order; return the result of `meanwhile`.
+
+        A piece must write to no place that another one reads or writes.
+        """
+        left = iter(list(pieces))  # taking the next of a list's items cannot be interrupted
+
+        def work() -> None:
+            for piece in left:
+                piece()
+
+        futures = [] if self._pool is None else [self._pool.submit(work) for _ in range(self._count)]
+        result = meanwhile()
+        work()
+        wait([future for future in futures if not future.cancel()])
+        for future in futures:
+            if not future.cancelled():
+                future.result()
+        return result

@@ -1,28 +1,20 @@
 """t-SNE (van der Maaten, Hinton 2008) in time linear in n, with intermediate frames."""
 
 import numpy as np
-import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
-from dmlviz.projection.attraction import Attraction
 from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
-from dmlviz.projection.repulsion import EXACT_UP_TO, FFTRepulsion, exact_repulsion
-from dmlviz.projection.threads import one_thread
+from dmlviz.projection.threads import Helpers, one_thread
+from dmlviz.projection.tsne_descent import COARSE, FINE, descent
 
 # Measured on 10,000 embeddings of MNIST: the same divergence as with all pairs and a fine grid throughout, in a third
 # of the time.
 _KEPT_AFFINITY = 0.9
-_COARSE, _FINE = 0.5, 0.3
-_NO_EXAGGERATION_FRACTION = 1 / 6
-
-_MOMENTUM = 0.8
-_MAX_STEP = 5.0
+_FINE_FRACTION = 1 / 6
 
 
 def fit(
@@ -37,6 +29,7 @@ def fit(
     frames: ProgressReporter,
     start: np.ndarray | None = None,
     begun: int = 0,
+    momentum: np.ndarray | None = None,
     device: str = "cpu",
 ) -> Layout:
     """Fit a t-SNE layout; a stop keeps the positions reached.
@@ -52,6 +45,7 @@ def fit(
         frames: Progress callbacks, from the first iteration on.
         start: Initial positions, n × dims, without early exaggeration; PCA by default.
         begun: Iterations already done by the layout that `start` comes from, to resume it.
+        momentum: Velocity and gains (2 × n × dims) of that layout; without them it goes on from rest.
         device: Torch device.
 
     Raises:
@@ -64,33 +58,21 @@ def fit(
     squared, neighbors = EuclideanSearch(points).others(min(n - 1, int(3 * perplexity)), go_on=frames.raise_if_stopped)
     affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbors)
     frames.raise_if_stopped()
-    all_edges = Attraction(affinities, device)
-    attraction = Attraction(prune(affinities, _KEPT_AFFINITY), device)
-    coarse, fine = (
-        (exact_repulsion, exact_repulsion)
-        if n <= EXACT_UP_TO[dims]
-        else (FFTRepulsion(dims, _COARSE), FFTRepulsion(dims, _FINE))
-    )
     early = min(250, iterations // 4) if (start is None or begun) and exaggeration > 1 else 0
-
-    y = torch.from_numpy(init.T.copy()).to(device)
-    descent = MomentumDescent(y)
     done = begun
-    while done < iterations and not frames.should_stop():
-        repulsion = fine if done >= iterations * (1 - _NO_EXAGGERATION_FRACTION) else coarse
-        exaggerated = exaggeration if done < early else 1.0
-        if done == early:
-            descent = MomentumDescent(y)
-        total, push = repulsion(y)
-        pull = attraction(y)
-        gradient = (exaggerated * pull - push / total.to(push.dtype)).mul_(4)
-        y = descent.step(y, gradient, rate=n / exaggerated)
-        done += 1
-        if frames.is_due() and done < iterations:
-            frames.report(done, iterations, _divergence(all_edges, y, coarse), _rows(y))
-    error = _divergence(all_edges, y, fine)
-    frames.report(done, iterations, error, _rows(y))
-    return Layout(_rows(y), error, done)
+    with Helpers() as helpers:
+        moving = descent(init, momentum, prune(affinities, _KEPT_AFFINITY), affinities, device, helpers)
+        while done < iterations and not frames.should_stop():
+            if done == early:
+                moving.restart()
+            spacing = FINE if done >= iterations * (1 - _FINE_FRACTION) else COARSE
+            moving.step(spacing, exaggeration if done < early else 1.0)
+            done += 1
+            if frames.is_due() and done < iterations:
+                frames.report(done, iterations, moving.divergence(COARSE), moving.positions)
+        error = moving.divergence(FINE)
+    frames.report(done, iterations, error, moving.positions)
+    return Layout(moving.positions, error, done, momentum=moving.momentum)
 
 
 @REGISTRY.register("tsne")
@@ -109,6 +91,7 @@ class TSNE(Method):
                 frames=request.frames,
                 start=request.start,
                 begun=request.begun,
+                momentum=request.momentum,
                 device=request.device,
             )
 
@@ -119,30 +102,3 @@ def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     size = float(flat[:, 0].std())
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     return (1e-4 * (flat / (size if size > 0 else 1.0) + 0.01 * noise)).astype(np.float32)
-
-
-class MomentumDescent:
-    """Gradient descent with momentum and per-coordinate gains, which grow while the direction stays the same."""
-
-    def __init__(self, y: Float[Tensor, "dims n"]) -> None:
-        self._velocity = torch.zeros_like(y)
-        self._gains = torch.ones_like(y)
-
-    def step(self, y: Tensor, gradient: Tensor, rate: float) -> Tensor:
-        """Return the centered positions after one step; no point moves farther than 5."""
-        same_direction = torch.sign(self._velocity) != torch.sign(gradient)
-        self._gains = torch.where(same_direction, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
-        velocity = _MOMENTUM * self._velocity - rate * self._gains * gradient
-        length = velocity.square().sum(0).sqrt_()  # norm() along the short axis takes thirty times as long
-        self._velocity = velocity * (_MAX_STEP / length.clamp(min=_MAX_STEP))
-        moved = y + self._velocity
-        return moved - moved.mean(1, keepdim=True)
-
-
-def _divergence(attraction: Attraction, y: Tensor, repulsion: object) -> float:
-    total, _ = repulsion(y)  # type: ignore[operator]
-    return attraction.cross_entropy(y) - attraction.entropy + float(torch.log(total))
-
-
-def _rows(y: Tensor) -> np.ndarray:
-    return y.T.contiguous().cpu().numpy().copy()

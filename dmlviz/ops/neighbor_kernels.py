@@ -1,0 +1,107 @@
+"""Compiled parts of an exact search among all pairs: see `EuclideanSearch.others`. Imported by `compiled_kernels`."""
+
+import numpy as np
+from numba import njit
+
+_LANES = 32  # distances that are compared at a time
+_OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
+
+
+@njit(nogil=True)
+def _keep_smallest(values, k):
+    """Move the k smallest values to the front (Hoare's selection)."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while values[left] < pivot:
+                left += 1
+            while values[right] > pivot:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if k - 1 <= right:
+            high = right
+        elif k - 1 >= left:
+            low = left
+        else:
+            return
+
+
+@njit(nogil=True)
+def _insert(i, j, distance, limits, keys, counts, k):
+    own = keys[i]
+    bits = np.float32(max(distance, np.float32(0))).view(np.uint32)  # rounding makes tiny distances negative
+    own[counts[i]] = (np.uint64(bits) << np.uint64(32)) | np.uint64(j)
+    counts[i] += 1
+    if counts[i] == len(own):
+        _keep_smallest(own, k)
+        counts[i] = k
+        largest = own[0]
+        for place in range(1, k):
+            largest = max(largest, own[place])
+        limits[i] = np.uint32(largest >> np.uint64(32)).view(np.float32)
+
+
+@njit("void(f4[:, ::1], i8, i8, f4[::1], u8[:, ::1], i4[::1], i8)", **_OPTIONS)
+def collect(squared, first_row, first_column, limits, keys, counts, k):
+    """Collect candidates from a block of squared distances, for its rows and for its columns.
+
+    A key is the bits of a distance followed by the other point's index, so that keys are ordered by distance, ties by
+    index, and the k smallest do not depend on the order in which blocks come.
+
+    Args:
+        squared: Squared distances of some points to some points (rows × columns).
+        first_row: Index of the point of the first row.
+        first_column: Index of the point of the first column; equal to `first_row` for a block on the diagonal.
+        limits: Squared distance (n) from which on a point is no candidate, updated here.
+        keys: Candidates of each point, n × more than k, of which `counts` are used.
+        counts: Number of candidates (n).
+        k: Number of candidates to keep.
+    """
+    rows, columns = squared.shape
+    other_limits = limits[first_column : first_column + columns]
+    for row in range(rows):
+        i = first_row + row
+        line = squared[row]
+        for start in range(0, columns, _LANES):
+            end = min(start + _LANES, columns)
+            limit = limits[i]
+            num_near = 0
+            for column in range(start, end):
+                num_near += line[column] <= max(limit, other_limits[column])
+            if num_near == 0:
+                continue
+            for column in range(start, end):
+                j = first_column + column
+                distance = line[column]
+                if i != j and distance <= limits[i]:
+                    _insert(i, j, distance, limits, keys, counts, k)
+                if first_row != first_column and distance <= limits[j]:
+                    _insert(j, i, distance, limits, keys, counts, k)
+
+
+@njit("void(u8[:, ::1], i4[::1], i8, i8[::1], i4[:, ::1], f4[::1])", **_OPTIONS)
+def keep_nearest(keys, counts, k, order, indices, farthest):
+    """Write the k nearest of the collected candidates.
+
+    Args:
+        keys: As of `collect`.
+        counts: As of `collect`.
+        k: Number of neighbors.
+        order: What the points of `keys` are called in the results (n).
+        indices: Results, n × k, in any order.
+        farthest: Results: the largest squared distance (n).
+    """
+    for point in range(len(keys)):
+        own, row = keys[point], order[point]
+        if counts[point] > k:
+            _keep_smallest(own[: counts[point]], k)
+        largest = np.uint64(0)
+        for place in range(k):
+            largest = max(largest, own[place])
+            indices[row, place] = order[np.int64(own[place] & np.uint64(0xFFFFFFFF))]
+        farthest[row] = np.uint32(largest >> np.uint64(32)).view(np.float32)

@@ -1,0 +1,184 @@
+"""The descent of t-SNE: compiled on the processor in the plane, by torch on a GPU and in space."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from types import ModuleType
+from typing import Protocol
+
+import numpy as np
+import scipy.fft
+import torch
+from scipy.sparse import csr_matrix
+from torch import Tensor
+
+from dmlviz.ops.compiled import compiled
+from dmlviz.projection.attraction import Attraction
+from dmlviz.projection.repulsion import EXACT_UP_TO, FFTRepulsion, exact_repulsion, grid, kernel_spectrum
+from dmlviz.projection.threads import Helpers
+
+COARSE, FINE = 0.5, 0.3  # spacings of the grid
+_MOMENTUM = 0.8
+_MAX_STEP = 5.0
+_CHUNKS = 32  # of the points, for threads to share
+
+
+class Descent(Protocol):
+    """Gradient descent with momentum and per-coordinate gains, which grow while the direction stays the same.
+
+    Attributes:
+        momentum: Velocity and gains (2 × n × dims).
+    """
+
+    momentum: np.ndarray
+
+    @property
+    def positions(self) -> np.ndarray:
+        """A copy of the positions, n × dims."""
+
+    def restart(self) -> None:
+        """Forget the momentum."""
+
+    def step(self, spacing: float, exaggeration: float) -> None:
+        """Move every point once, with a grid of this spacing."""
+
+    def divergence(self, spacing: float) -> float:
+        """Return KL(P ‖ Q)."""
+
+
+def descent(
+    start: np.ndarray, momentum: np.ndarray | None, pruned: csr_matrix, whole: csr_matrix, device: str, helpers: Helpers
+) -> Descent:
+    """Return the descent of points.
+
+    Args:
+        start: Positions, n × dims.
+        momentum: Velocity and gains (2 × n × dims); at rest by default.
+        pruned: p_ij (n × n) that attract.
+        whole: All p_ij, for the divergence.
+        device: Torch device.
+        helpers: Threads beside this one; torch uses none.
+    """
+    kernels = compiled(load_kernels) if device == "cpu" and start.shape[1] == 2 else None
+    if momentum is None:
+        momentum = np.stack([np.zeros_like(start), np.ones_like(start)])
+    if kernels is None:
+        return _TorchDescent(start, momentum, pruned, whole, device)
+    return _CompiledDescent(start, momentum, pruned, whole, kernels, helpers)
+
+
+def load_kernels() -> ModuleType:
+    """Import the kernels: for `compiled`."""
+    from dmlviz.projection import tsne_kernels
+
+    return tsne_kernels
+
+
+class _CompiledDescent:
+    def __init__(
+        self,
+        start: np.ndarray,
+        momentum: np.ndarray,
+        pruned: csr_matrix,
+        whole: csr_matrix,
+        kernels: ModuleType,
+        helpers: Helpers,
+    ) -> None:
+        self._y, self.momentum = start.copy(), momentum.copy()
+        self._pruned, self._whole = _edges(pruned), _edges(whole)
+        self._entropy = -float((whole.data * np.log(whole.data)).sum())
+        self._kernels, self._helpers = kernels, helpers
+        self._push, self._pull = np.empty_like(start), np.empty_like(start)
+        self._bounds = np.empty((2, 2), np.float32)
+        ends = np.linspace(0, len(start), _CHUNKS + 1).astype(int).tolist()
+        self._attract = [
+            partial(kernels.attract, self._y, *self._pruned, self._pull, begin, end) for begin, end in pairwise(ends)
+        ]
+
+    @property
+    def positions(self) -> np.ndarray:
+        return self._y.copy()
+
+    def restart(self) -> None:
+        self.momentum[0], self.momentum[1] = 0, 1
+
+    def step(self, spacing: float, exaggeration: float) -> None:
+        total = self._helpers.share(self._attract, lambda: self._repel(spacing))
+        rate = len(self._y) / exaggeration
+        self._kernels.step(
+            self._y, self._pull, self._push, exaggeration, total, rate, _MOMENTUM, _MAX_STEP, *self.momentum
+        )
+
+    def divergence(self, spacing: float) -> float:
+        cross_entropy: float = self._kernels.cross_entropy(self._y, *self._whole)
+        return cross_entropy - self._entropy + float(np.log(self._repel(spacing)))
+
+    def _repel(self, spacing: float) -> float:
+        n = len(self._y)
+        if n <= EXACT_UP_TO[2]:
+            return float(self._kernels.repel(self._y, self._push, 0, n))
+        self._kernels.bound(self._y, self._bounds)
+        low, high = self._bounds
+        extent = float((high - low).max())
+        spacing, nodes = grid(extent, spacing, 2)
+        spectrum, self_term = kernel_spectrum(nodes, spacing, 2)
+        density = np.empty((int(extent / spacing) + 5, nodes), np.float32)  # the other rows are padding
+        self._kernels.spread(self._y, low, 1 / spacing, density)
+        waves = scipy.fft.fft(scipy.fft.rfft(density, axis=1), nodes, axis=0, overwrite_x=True)
+        waves *= spectrum.numpy()
+        waves = scipy.fft.ifft(waves, axis=0, overwrite_x=True)[: len(density)]
+        potential = scipy.fft.irfft(waves, nodes, axis=1)
+        return float(self._kernels.gather(self._y, low, 1 / spacing, potential, self._push)) - n * self_term
+
+
+class _TorchDescent:
+    def __init__(
+        self, start: np.ndarray, momentum: np.ndarray, pruned: csr_matrix, whole: csr_matrix, device: str
+    ) -> None:
+        self._y = torch.from_numpy(start.T.copy()).to(device)
+        self._velocity, self._gains = (torch.from_numpy(part.T.copy()).to(device) for part in momentum)
+        self._attraction, self._whole = Attraction(pruned, device), Attraction(whole, device)
+        self._fields = {spacing: FFTRepulsion(start.shape[1], spacing) for spacing in (COARSE, FINE)}
+
+    @property
+    def positions(self) -> np.ndarray:
+        return _rows(self._y)
+
+    @property
+    def momentum(self) -> np.ndarray:
+        return np.stack([_rows(self._velocity), _rows(self._gains)])
+
+    def restart(self) -> None:
+        self._velocity, self._gains = torch.zeros_like(self._y), torch.ones_like(self._y)
+
+    def step(self, spacing: float, exaggeration: float) -> None:
+        total, push = self._repulsion(spacing)(self._y)
+        gradient = (exaggeration * self._attraction(self._y) - push / total.to(push.dtype)).mul_(4)
+        same_direction = torch.sign(self._velocity) != torch.sign(gradient)
+        self._gains = torch.where(same_direction, self._gains + 0.2, self._gains * 0.8).clamp_(min=0.01)
+        rate = self._y.shape[1] / exaggeration
+        velocity = _MOMENTUM * self._velocity - rate * self._gains * gradient
+        length = velocity.square().sum(0).sqrt_()  # norm() along the short axis takes thirty times as long
+        self._velocity = velocity * (_MAX_STEP / length.clamp(min=_MAX_STEP))
+        moved = self._y + self._velocity
+        self._y = moved - moved.mean(1, keepdim=True)
+
+    def divergence(self, spacing: float) -> float:
+        total, _ = self._repulsion(spacing)(self._y)
+        return self._whole.cross_entropy(self._y) - self._whole.entropy + float(torch.log(total))
+
+    def _repulsion(self, spacing: float) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+        dims, n = self._y.shape
+        return exact_repulsion if n <= EXACT_UP_TO[dims] else self._fields[spacing]
+
+
+def _edges(affinities: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        affinities.indptr.astype(np.int32),
+        affinities.indices.astype(np.int32),
+        affinities.data.astype(np.float32),
+    )
+
+
+def _rows(y: Tensor) -> np.ndarray:
+    return y.T.contiguous().cpu().numpy().copy()
