@@ -1,0 +1,1 @@
+export { classroom_bar as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

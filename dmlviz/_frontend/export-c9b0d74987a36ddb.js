@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.workbench/page-009e2bc4cba6fb4c.js";

@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

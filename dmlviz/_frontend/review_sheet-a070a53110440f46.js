@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

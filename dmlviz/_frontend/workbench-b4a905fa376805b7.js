@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";
