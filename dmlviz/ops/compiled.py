@@ -17,7 +17,8 @@ from pathlib import Path
 from types import ModuleType
 
 from dmlviz.errors import UserError
-from dmlviz.storage.files import FileLock, read_json, write_json
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import read_json, write_json
 from dmlviz.storage.paths import cache_dir
 
 _CHECKSUMS = "checksums.json"

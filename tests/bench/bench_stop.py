@@ -39,8 +39,9 @@ WATCH = """(button) => {
 def stop_once(page: Page, url: str, seed: int) -> tuple[list[float], str]:
     """Return the seconds from the click to each of MOMENTS, and the id of the run."""
     page.goto(f"{url}/?dataset=mnist&steps=5000&seed={seed}")
-    page.get_by_role("button", name="Train", exact=True).click()
-    page.wait_for_url("**run=*")
+    page.locator(".map[data-ready=true]").wait_for()
+    page.locator(".st-key-train button").click()
+    page.wait_for_url("**run=*", wait_until="commit")
     page.locator(".progress .words", has_text="loss").wait_for(timeout=90_000)
     time.sleep(2 + seed % 3 / 2)
     page.locator(".map").evaluate("(root) => { window.mapRoot = root; }")
