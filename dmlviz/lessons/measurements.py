@@ -30,7 +30,7 @@ def measurement_table(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     """Return a Markdown table of the tasks, by title, that have the measurements of the last one."""
     names = list(rows[-1][1]) if rows else []
     rows = [(title, values) for title, values in rows if set(names) & set(values)]
-    lines = [["", *names], ["---"] * (len(names) + 1)]
+    lines = [["Task", *names], ["---"] * (len(names) + 1)]
     lines += [[title, *(format_measurement(values.get(name)) for name in names)] for title, values in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

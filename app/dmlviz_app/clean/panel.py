@@ -167,7 +167,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
     rows = {metric_title(key): [value, after.get(key)] for key, value in before.items()}
     st.table(
         {
-            "": list(rows),
+            "Score": list(rows),
             "before": [_number(one) for one, _ in rows.values()],
             "after": [_number(other) for _, other in rows.values()],
         }
