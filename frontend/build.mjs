@@ -1,7 +1,7 @@
 // Bundles src/ into dmlviz/_frontend: one script for all components of the app, an address for each of them, and the
 // exported page, a site, and the notebook. `node build.mjs --check` writes nothing and fails where what is committed is stale.
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -9,6 +9,8 @@ import { styleAsText } from "./styles.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const OUT = path.join(HERE, "..", "dmlviz", "_frontend");
+// The map by itself, for any page and for Streamlit; a package of its own.
+const MAP = "../../packages/streamlit-embedding-map/streamlit_embedding_map/_frontend/embedding_map.js";
 // The labs' pages of a site draw lines, bars and matrices: a third of Plotly does that.
 const PLOTLY = path.join(HERE, "node_modules", "plotly.js-cartesian-dist-min", "plotly-cartesian.min.js");
 
@@ -31,7 +33,7 @@ async function bundles() {
     "tour",
     (await build({ ...OPTIONS, entryPoints: ["src/welcome/tour.ts"], plugins: [styleAsText] })).outputFiles[0].text,
   );
-  const [page, standalone, notebook, formulas, figures, style] = await Promise.all([
+  const [page, standalone, notebook, map, formulas, figures, style] = await Promise.all([
     build({
       ...OPTIONS,
       entryPoints: ["src/page.ts"],
@@ -49,6 +51,12 @@ async function bundles() {
       entryPoints: ["src/notebook/notebook.ts"],
       plugins: [styleAsText],
       define: { "import.meta.url": JSON.stringify("") }, // nor does a notebook
+    }),
+    build({
+      ...OPTIONS,
+      entryPoints: ["src/standalone/embeddingMap.ts"],
+      plugins: [styleAsText],
+      define: { "import.meta.url": JSON.stringify("") },
     }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/formulas.ts"] }),
     build({
@@ -70,6 +78,7 @@ async function bundles() {
     ...entries,
     ["standalone.js", standalone.outputFiles[0].text],
     ["notebook.js", notebook.outputFiles[0].text],
+    [MAP, map.outputFiles[0].text],
     ["formulas.js", formulas.outputFiles[0].text],
     ["figures.js", figures.outputFiles[0].text],
     ["plotly.js", readFileSync(PLOTLY, "utf8")],
@@ -85,9 +94,10 @@ function named(name, text) {
 function committed() {
   mkdirSync(OUT, { recursive: true });
   return Object.fromEntries(
-    readdirSync(OUT)
-      .sort()
-      .map((name) => [name, readFileSync(path.join(OUT, name), "utf8")]),
+    [...readdirSync(OUT).sort(), ...(existsSync(path.join(OUT, MAP)) ? [MAP] : [])].map((name) => [
+      name,
+      readFileSync(path.join(OUT, name), "utf8"),
+    ]),
   );
 }
 

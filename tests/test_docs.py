@@ -32,7 +32,7 @@ KNOWN = NAMES | OPTIONS
 LONG = [name for name in KNOWN if "_" in name]
 CODE = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")  # of two words or more: one word may be anything
 NEAR = 0.8  # of `difflib`, from which a word looks like a name
-README = (ROOT / "README.md").read_text()
+README = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/COMMANDS.md", "docs/PYTHON.md"))
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 PACKAGE = Path(dmlviz.__file__).parent
 MODULES = [
@@ -52,7 +52,7 @@ def wrong_names(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))], ids=lambda path: path.name
 )
 def test_names_in_documents_are_those_of_the_catalog(path: Path) -> None:
     assert wrong_names(path.read_text()) == []
@@ -107,9 +107,12 @@ def test_the_readmes_options_exist(capsys):
         assert all(f"{option} " in shown for option in options), (command, options)
 
 
-def test_the_files_that_the_readme_names_are_there():
-    for name in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / name).exists(), name
+def test_the_files_that_readme_and_contributing_name_are_there():
+    for page in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / page).read_text()
+        for name in re.findall(r"\]\(([^)#:]+)[)#]", text):
+            assert (ROOT / name).exists(), name
+        assert text.count("\n") <= {"README.md": 130, "CONTRIBUTING.md": 80}[page]
     for name in ("start", "test"):
         assert os.access(ROOT / name, os.X_OK)
 
@@ -120,3 +123,50 @@ def test_docstring_examples_run(module):
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The documentation, built with warnings as errors."""
+    pytest.importorskip("mkdocstrings")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_every_link_of_the_site_leads_somewhere(site):
+    pages = {path: path.read_text() for path in site.rglob("*.html") if path.parent.name != "gallery"}
+    places = {path: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for path, text in pages.items()}
+    assert len(pages) > 30
+    for page, text in pages.items():
+        for link in re.findall(r'(?:href|src)="([^"]+)"', text):
+            if page.name == "404.html" or re.match(r"[a-z]+:|#?$|//", link):
+                continue
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            assert target.exists(), (page.name, link)
+            if anchor and target in places and not anchor.startswith("__"):
+                assert anchor in places[target], (page.name, link)
+
+
+@pytest.mark.slow
+def test_the_gallery_plays_and_the_reference_has_signatures(site):
+    played = [*(site / "gallery").glob("*.html")]
+    assert played
+    assert all("<script" in page.read_text() for page in played)
+    reference = (site / "reference" / "losses.html").read_text()
+    assert "embedding_dim" in reference
+    assert "dmlviz.losses.build" in reference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_notebooks_run(path, tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    notebook = nbformat.read(path, as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells)  # kept without what they gave here
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+    assert any(cell.get("outputs") for cell in notebook.cells)

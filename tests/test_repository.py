@@ -36,7 +36,7 @@ def test_every_requirement_has_a_lower_bound_and_a_locked_version_within_it():
     for each in requirements:
         if each.name != "dmlviz" and (each.marker is None or each.marker.evaluate()):
             assert locked[each.name.lower()] in each.specifier, str(each)
-    named = [each for each in map(Requirement, project["dependencies"])]
+    named = list(map(Requirement, project["dependencies"]))
     assert all({part.operator for part in each.specifier} == {">="} for each in named)
 
 

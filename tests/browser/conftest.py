@@ -67,9 +67,9 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="session")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """All plug-ins of CONTRIBUTING.md, the loss in its own file, and a lab whose trials are quick."""
+    """All plug-ins of docs/EXTENDING.md, the loss in its own file, and a lab whose trials are quick."""
     loss = ROOT / "examples" / "margin_ratio_loss.py"
-    shown = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "EXTENDING.md").read_text(), re.DOTALL)
     others = tmp_path_factory.mktemp("plugins") / "shown_in_contributing.py"
     others.write_text("\n".join(code for code in shown if code != loss.read_text()))
     return [loss, others, ROOT / "tests" / "studies" / "counting_lab.py"]

@@ -1,4 +1,4 @@
-"""Somebody brings a loss of their own in one file, the one that CONTRIBUTING.md walks through, and works with it."""
+"""Somebody brings a loss of their own in one file, the one that docs/EXTENDING.md walks through, and works with it."""
 
 import json
 import re

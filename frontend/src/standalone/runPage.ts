@@ -27,6 +27,8 @@ export interface RunContents {
   sprites: { pngs?: string[]; urls?: string[]; tile: number };
   /** The net, in a page that embeds drawings by itself. */
   query?: QueryNetData;
+  /** True if further frames may come, though the neighbors are known. */
+  open?: boolean;
   /** True if there are neither scores nor a loss. */
   plain: boolean;
   /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/page.py). */
@@ -112,7 +114,7 @@ export class RunPage {
             ...(`values/${view}/center.f32` in files ? (["values"] as const) : []),
           ],
           sprites,
-          ...(this.near ? { autoplay: true } : { running: true }),
+          ...(this.near && !contents.open ? { autoplay: true } : { running: true }),
           query: answer?.xy ? { xy: answer.xy, neighbors: answer.near.map(([item]) => item) } : undefined,
           ...(options.height === undefined ? {} : { height: options.height }),
         },

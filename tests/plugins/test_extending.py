@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING.md work, and the files that it names exist."""
+"""The examples of docs/EXTENDING.md work, and the files that it names exist."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from dmlviz.projection import project
 from dmlviz.training import sampling
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+TEXT = (ROOT / "docs" / "EXTENDING.md").read_text()
 LOSS, MINER, NET, METRIC, DATASET, SAMPLER, PROJECTION = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 

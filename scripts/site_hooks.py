@@ -1,0 +1,47 @@
+"""What mkdocs does beside its own when it builds the documentation: files outside docs/, and the gallery."""
+
+import io
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[1]
+OUTSIDE = re.compile(r"\]\(\.\./((?!tutorials|reference)[\w./-]+)\)")  # a link from a page of docs/
+PLAYED = "digits"  # data set of the runs in the gallery: it comes with the program
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the picture of the README, and each file outside docs/ that a page links to, as plain text."""
+    files.append(File.generated(config, "assets/playing.webp", abs_src_path=str(ROOT / "assets" / "playing.webp")))
+    pages = (path.read_text() for path in (ROOT / "docs").glob("*.md"))
+    for name in sorted({name for page in pages for name in OUTSIDE.findall(page)}):
+        files.append(File.generated(config, f"files/{name}.txt", content=(ROOT / name).read_text()))
+    for run in _played():
+        files.append(File.generated(config, f"gallery/{run.id}.html", content=_page(run)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Let links to files outside docs/ lead to their copies; list the runs of the gallery."""
+    if "/" not in page.file.src_uri:
+        markdown = OUTSIDE.sub(r"](files/\1.txt)", markdown)
+    listed = (f"- [{run.title}](gallery/{run.id}.html)" for run in _played())
+    return markdown.replace("<!-- gallery -->", "\n".join(listed))
+
+
+def _played() -> list[Any]:
+    from dmlviz.runs import Runs
+
+    with tempfile.TemporaryDirectory() as empty:
+        return [run for run in Runs(empty).list() if run.config.dataset == PLAYED]
+
+
+def _page(run: Any) -> str:
+    from dmlviz.export import RunExport, write
+
+    file = io.BytesIO()
+    write("html", RunExport.from_run(run), file)
+    return file.getvalue().decode()

@@ -1,0 +1,116 @@
+"""The map as a package of its own: on a bare page, and in an app of Streamlit of ten lines."""
+
+import functools
+import gzip
+import http.server
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+SLOW = 60_000  # milliseconds, on two busy cores
+
+PACKAGE = Path(__file__).resolve().parents[2] / "packages" / "streamlit-embedding-map"
+SCRIPT = PACKAGE / "streamlit_embedding_map" / "_frontend" / "embedding_map.js"
+
+
+@pytest.fixture
+def page(chromium):
+    opened = chromium.new_page(viewport={"width": 1280, "height": 720})
+    troubles = []
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    yield opened
+    opened.close()
+    assert troubles == []
+
+
+@pytest.fixture
+def bare_page():
+    """The address of the example on any page, behind a server of plain files."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=PACKAGE)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/examples/page.html"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def streamlit_app(tmp_path, until):
+    """The address of the example in Streamlit, with the package as pip installs it."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+    subprocess.run(build, cwd=PACKAGE, check=True, capture_output=True)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        wheel.extractall(tmp_path / "site")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    listen = ["--server.headless", "true", "--server.address", "127.0.0.1", "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", str(PACKAGE / "examples" / "digits.py"), *listen]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as app:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            until(lambda: _answers(f"{address}/_stcore/health"))
+            yield address
+        finally:
+            app.terminate()
+        assert "Traceback" not in app.stderr.read()
+
+
+def _answers(address):
+    try:
+        return urllib.request.urlopen(address, timeout=2).status == 200
+    except OSError:
+        return False
+
+
+def test_the_script_is_small():
+    assert len(gzip.compress(SCRIPT.read_bytes(), 9)) < 250_000
+
+
+def test_any_page_shows_the_map_and_moves_its_points(page, bare_page):
+    page.goto(bare_page)
+    page.locator('.map[data-ready="true"]').wait_for(timeout=SLOW)
+    page.locator("canvas").first.evaluate("canvas => { canvas.dataset.first = 'yes'; }")
+    page.get_by_role("button", name="Turn").click()
+    expect(page.get_by_text("step 1")).to_be_visible()
+    assert page.locator("canvas").first.get_attribute("data-first") == "yes"  # nothing was mounted anew
+    _lasso(page)
+    expect(page.locator("#view")).to_have_text(re.compile(r"^[1-9]\d* selected"))
+
+
+def test_ten_lines_of_streamlit_show_it_and_hear_what_is_chosen(page, streamlit_app):
+    page.goto(streamlit_app)
+    page.locator('.map[data-ready="true"]').wait_for(timeout=SLOW)
+    expect(page.get_by_text("0 selected, pinned: None")).to_be_visible()
+    _lasso(page)
+    expect(page.get_by_text(re.compile(r"^[1-9]\d* selected, pinned: None"))).to_be_visible()
+    page.locator("canvas").first.evaluate("canvas => { canvas.dataset.first = 'yes'; }")
+    page.get_by_role("slider", name="First component").press("ArrowRight")
+    expect(page.get_by_text("step 1", exact=True)).to_be_visible()
+    assert page.locator("canvas").first.get_attribute("data-first") == "yes"
+    expect(page.get_by_text(re.compile(r"^[1-9]\d* selected"))).to_be_visible()  # the selection stays
+
+
+def _lasso(page):
+    """Draw a lasso around the middle of the map."""
+    page.get_by_role("button", name="Lasso").click()
+    box = page.locator("canvas").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 150, y - 120)
+    page.mouse.down()
+    for dx, dy in ((150, -120), (150, 120), (-150, 120), (-150, -120)):
+        page.mouse.move(x + dx, y + dy, steps=4)
+    page.mouse.up()
