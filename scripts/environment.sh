@@ -22,6 +22,8 @@ environment() {
     rm -f "$here/.venv/installed"
     "$python" -m pip install --disable-pip-version-check --editable "$here${1:+[$1]}" >&2 ||
         stop "The installation failed; pip says why, above. It can be tried again as it is."
+    # What draws maps fast, compiled now rather than before somebody's first map; without it other code draws them.
+    "$python" -m dmlviz.projection.compilation || true
     echo "$wanted" >"$here/.venv/installed"
 }
 

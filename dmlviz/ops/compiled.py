@@ -21,7 +21,7 @@ from dmlviz.storage.files import FileLock, read_json, write_json
 from dmlviz.storage.paths import cache_dir
 
 _CHECKSUMS = "checksums.json"
-_PREBUILT = Path(sys.prefix) / "dmlviz" / "kernels"  # in a container, whose cache is empty at each start
+_PREBUILT = Path(sys.prefix) / "kernels"  # in a container, whose cache is empty at each start
 _COMPILING_S = 120.0  # to wait for another process that compiles
 _lock = threading.RLock()
 

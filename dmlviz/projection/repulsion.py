@@ -91,9 +91,7 @@ def grid(extent: float, spacing: float, dims: int) -> tuple[float, int]:
 
 
 @lru_cache(maxsize=4)
-def kernel_spectrum(
-    nodes: int, spacing: float, dims: int, device: torch.device | str = "cpu"
-) -> tuple[Tensor, float]:
+def kernel_spectrum(nodes: int, spacing: float, dims: int, device: torch.device | str = "cpu") -> tuple[Tensor, float]:
     """Return the kernel's spectrum on a grid, and a point's potential at its own place.
 
     The spectrum is divided by that of the splines twice: for spreading and for interpolation.

@@ -70,7 +70,7 @@ def fit(
             if frames.is_due() and done < iterations:
                 frames.report(done, iterations, None, y.T.copy())
     frames.report(done, iterations, None, y.T.copy())
-    return Layout(y.T.copy(), None, done)
+    return Layout(y.T.copy(), None, done, neighbors=indices[:, :10].copy())
 
 
 @REGISTRY.register("umap")
