@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 
 from dmlviz.errors import UserError
+from dmlviz.storage.archives import UNUSED_S
+from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz.storage.files import FileLock, read_json, write_json
 from dmlviz.storage.paths import cache_dir
 
@@ -69,6 +71,8 @@ def _folder() -> Path:
     if not folder.exists() and (_PREBUILT / folder.name).exists():
         shutil.copytree(_PREBUILT / folder.name, folder)
     folder.mkdir(parents=True, exist_ok=True)
+    folder.touch()
+    remove_stale_folders(folder.parent, "*", UNUSED_S)
     return folder
 
 

@@ -7,9 +7,7 @@ _OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "nump
 _BLOCK = 1024  # distances that are summed in single precision
 
 
-@njit(
-    "void(f4[:, ::1], f8[:, ::1], i8[::1], i8[::1], i4[:, ::1], i4[:, ::1], i8, f8[:, ::1], f8[:, ::1])", **_OPTIONS
-)
+@njit("void(f4[:, ::1], f8[:, ::1], i8[::1], i8[::1], i4[:, ::1], i4[:, ::1], i8, f8[:, ::1], f8[:, ::1])", **_OPTIONS)
 def measure(high, positions, rows, num_common, low_neighbors, high_neighbors, k, moments, penalties):
     """Write the moments of distances in two spaces, and Σ (rank − k) of neighbors in one that are none in the other.
 
