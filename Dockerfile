@@ -17,6 +17,8 @@ COPY constraints.txt pyproject.toml README.md LICENSE ./
 COPY app app
 COPY dmlviz dmlviz
 RUN /opt/dmlviz/bin/pip install --constraint constraints.txt --extra-index-url "$TORCH_INDEX" ".[fleet,login]"
+# Kernels for a processor like this one: into /opt/dmlviz/kernels. On another they are compiled when the server starts.
+RUN XDG_CACHE_HOME=/opt /opt/dmlviz/bin/python -m dmlviz.projection.compilation
 # What is installed, with versions and licenses, as CycloneDX (docs/HOSTING.md); Debian's packages are listed below.
 RUN python3 -m venv /opt/sbom && /opt/sbom/bin/pip install cyclonedx-bom==7.5.0 && \
     /opt/sbom/bin/cyclonedx-py environment --output-reproducible --output-format JSON --output-file /opt/dmlviz/sbom.cdx.json /opt/dmlviz/bin/python
@@ -29,6 +31,7 @@ RUN dpkg-query --show > /opt/dmlviz/debian-packages.tsv
 ENV PATH=/opt/dmlviz/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     NUMBA_CACHE_DIR=/tmp/numba \
+    XDG_CACHE_HOME=/tmp/cache \
     DMLVIZ_RUNS=/runs \
     DMLVIZ_DATA=/data \
     DMLVIZ_CERTIFICATES=/certificates

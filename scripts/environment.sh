@@ -26,6 +26,8 @@ environment() {
     rm -f "$venv/installed"
     install_versions "${2-locked}" --editable "$here${1:+[$1]}" >&2 ||
         stop "The installation failed; the reason is above. It can be tried again as it is."
+    # What draws maps fast, compiled now rather than before somebody's first map; without it other code draws them.
+    "$python" -m dmlviz.projection.compilation || true
     echo "$wanted" >"$venv/installed"
 }
 

@@ -17,12 +17,14 @@ from pathlib import Path
 from types import ModuleType
 
 from dmlviz.errors import UserError
+from dmlviz.storage.archives import UNUSED_S
+from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import read_json, write_json
 from dmlviz.storage.paths import cache_dir
 
 _CHECKSUMS = "checksums.json"
-_PREBUILT = Path(sys.prefix) / "dmlviz" / "kernels"  # in a container, whose cache is empty at each start
+_PREBUILT = Path(sys.prefix) / "kernels"  # in a container, whose cache is empty at each start
 _COMPILING_S = 120.0  # to wait for another process that compiles
 _lock = threading.RLock()
 
@@ -70,6 +72,8 @@ def _folder() -> Path:
     if not folder.exists() and (_PREBUILT / folder.name).exists():
         shutil.copytree(_PREBUILT / folder.name, folder)
     folder.mkdir(parents=True, exist_ok=True)
+    folder.touch()
+    remove_stale_folders(folder.parent, "*", UNUSED_S)
     return folder
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import faiss
 import numpy as np
+from scipy.spatial import KDTree
 
 from dmlviz.errors import UserError
 from dmlviz.ops import all_neighbors
@@ -20,6 +21,7 @@ Metric = Literal["euclidean", "cosine"]
 
 _EXTRA_CANDIDATES = 16  # beyond k; nearly every search of a spread-out space then needs no second pass
 _BLOCK_ROWS = 64  # of a table of all distances
+_MAX_TREE_DIMENSIONS = 3  # of points among which a tree finds neighbors sooner than comparing all does
 _MAX_DIFFERENCES = 1 << 18  # numbers in memory at a time
 
 
@@ -103,11 +105,18 @@ class EuclideanSearch:
         index.add((self.points - self.center).astype(np.float32))
         return index
 
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self.points, balanced_tree=False, compact_nodes=False)
+
     def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return candidate indices (m × more than k), and the squared distance (m) below which they are complete."""
-        n, d = self.points.shape
+        n = len(self)
         if k + _EXTRA_CANDIDATES >= n:
             return np.tile(np.arange(n), (len(queries), 1)), np.full(len(queries), np.inf)
+        if self.points.shape[1] <= _MAX_TREE_DIMENSIONS:
+            distances, indices = self._tree.query(queries, k + _EXTRA_CANDIDATES)
+            return indices, np.square(distances[:, -1]) * 0.999
         centered = (queries - self.center).astype(np.float32)
         squared, indices = self._index.search(centered, k + _EXTRA_CANDIDATES)
         return indices, _surely_nearer(centered, squared[:, -1])
@@ -115,7 +124,7 @@ class EuclideanSearch:
     def _candidates_of_all(self, k: int, go_on: Callable[[], None]) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the candidates of every point, itself among them; None where the index finds them as fast."""
         n = len(self)
-        if n < all_neighbors.FROM or k > n // 10:
+        if n < all_neighbors.FROM or k > n // 10 or self.points.shape[1] <= _MAX_TREE_DIMENSIONS:
             return None
         centered = (self.points - self.center).astype(np.float32)
         found = all_neighbors.nearest_candidates(centered, k + _EXTRA_CANDIDATES, go_on)

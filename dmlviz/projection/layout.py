@@ -30,6 +30,7 @@ class Projection:
         iterations: Number of iterations done.
         stopped: Whether it was stopped early.
         momentum: With `coordinates` and `iterations`, what a stopped layout needs to go on as if it never was.
+        neighbors: Nearest others of every embedding (n × k), where the method has found them.
         placing: The library's own out-of-sample method, if any.
     """
 
@@ -40,7 +41,8 @@ class Projection:
     error: float | None = None
     iterations: int = 0
     stopped: bool = False
-    momentum: np.ndarray | None = field(default=None, repr=False)
+    momentum: np.ndarray | None = field(default=None, repr=False, compare=False)
+    neighbors: np.ndarray | None = field(default=None, repr=False, compare=False)
     placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -57,6 +59,7 @@ class Projection:
             iterations=layout.iterations,
             stopped=stopped,
             momentum=layout.momentum,
+            neighbors=layout.neighbors,
             placing=layout.place,
         )
 
@@ -73,7 +76,7 @@ class Projection:
     def quality(self) -> ProjectionQuality:
         """The quality of the map, by the metric it was computed with."""
         metric = self.config.params.get("metric", "euclidean")
-        return projection_quality(self.embeddings, self.coordinates, metric=metric)
+        return projection_quality(self.embeddings, self.coordinates, metric=metric, neighbors=self.neighbors)
 
 
 def project(

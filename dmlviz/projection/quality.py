@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops.compiled import compiled
 from dmlviz.ops.squared_distances import SquaredDistances, available_threads, rescale, single_threaded_blas
 from dmlviz.ops.stopping import stop_check
 from dmlviz.projection.euclidean_form import comparable
@@ -17,6 +19,7 @@ from dmlviz.projection.validation import check_embeddings
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept", "distance_correlation")
 MAX_POINTS = 10_000
 _BLOCK_ROWS = 64
+_COMPILED_FROM = 1_000  # points
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,13 @@ class ProjectionQuality:
 
 
 def projection_quality(
-    embeddings: Any, coordinates: Any, k: int = 10, *, metric: str = "euclidean", largest: int = MAX_POINTS
+    embeddings: Any,
+    coordinates: Any,
+    k: int = 10,
+    *,
+    metric: str = "euclidean",
+    largest: int = MAX_POINTS,
+    neighbors: np.ndarray | None = None,
 ) -> ProjectionQuality:
     """Measure the quality of a map.
 
@@ -66,6 +75,7 @@ def projection_quality(
         k: Number of neighbors; limited to below n / 2.
         metric: Metric of the embeddings.
         largest: Beyond so many points a random sample is measured, in about the same time.
+        neighbors: The nearest others of every embedding, nearest first, n × k or more; searched by default.
 
     Raises:
         UserError: For fewer than 2 points, or another number of positions than embeddings.
@@ -86,7 +96,10 @@ def projection_quality(
     rows = np.arange(n)
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
-    high_neighbors = near_others(high_dim, k, rows, metric)
+    if neighbors is None or neighbors.shape[1] < k:
+        high_neighbors = near_others(high_dim, k, rows, metric)
+    else:
+        high_neighbors = neighbors[rows, :k]
     low_neighbors = near_others(low_dim, k, rows, "euclidean")
     matches = high_neighbors[:, :, None] == low_neighbors[:, None, :]
     order = np.argsort(matches.any(axis=2).sum(axis=1))  # rows of a block then have similar numbers of common neighbors
@@ -94,16 +107,21 @@ def projection_quality(
     high_neighbors = _unmatched_first(high_neighbors[order], matches.any(axis=2))
     low_neighbors = _unmatched_first(low_neighbors[order], matches.any(axis=1))
     high_distances = _all_distances(high_dim) if euclidean_after_all(metric) else _OtherDistances(high_dim, metric)
-    low_distances, num_common = _all_distances(low_dim), matches.any(axis=2).sum(axis=1)
+    num_common = matches.any(axis=2).sum(axis=1)
+    low_dim, _, _ = rescale(low_dim, low_dim)
+    kernels = compiled(load_kernels) if n >= _COMPILED_FROM else None
+    low_distances = None if kernels else SquaredDistances(low_dim, low_dim, np.dtype(np.float32))
+    positions = np.ascontiguousarray(low_dim.T)
 
     check = stop_check()
 
     def measure_block(start: int) -> tuple[np.ndarray, np.ndarray]:
         check()
         part = slice(start, start + _BLOCK_ROWS)
-        return _measure_block(
-            high_distances, low_distances, rows[part], high_neighbors[part], low_neighbors[part], num_common[part]
-        )
+        near = rows[part], high_neighbors[part], low_neighbors[part], num_common[part]
+        if low_distances is not None:
+            return _measure_block(high_distances, low_distances, *near)
+        return _measure_compiled(kernels, high_distances, positions, *near)
 
     with single_threaded_blas(), ThreadPoolExecutor(available_threads()) as pool:
         measures, moments = zip(*pool.map(measure_block, range(0, len(rows), _BLOCK_ROWS)), strict=True)
@@ -176,6 +194,34 @@ def _measure_block(
         missing_penalty = _rank_penalty(low, rows, high_neighbors[:, :num_unmatched], k) / worst
     measures = [1 - false_penalty, 1 - missing_penalty, num_common / k, _correlation(moments, n - 1)]
     return np.stack(measures), moments.sum(axis=1)
+
+
+def _measure_compiled(
+    kernels: ModuleType | None,
+    high_distances: "SquaredDistances | _OtherDistances",
+    positions: np.ndarray,
+    rows: np.ndarray,
+    high_neighbors: np.ndarray,
+    low_neighbors: np.ndarray,
+    num_common: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `_measure_block` does, by a compiled loop; positions are dims × n."""
+    assert kernels is not None
+    high = np.ascontiguousarray(high_distances.of(rows))
+    n, k = high.shape[1], high_neighbors.shape[1]
+    moments, penalties = np.zeros((5, len(rows))), np.zeros((2, len(rows)))
+    near = (np.ascontiguousarray(ids, np.int32) for ids in (low_neighbors, high_neighbors))
+    kernels.measure(high, positions, rows, num_common, *near, k, moments, penalties)
+    worst = k * (2 * n - 3 * k - 1) / 2
+    measures = [*(1 - penalties / worst), num_common / k, _correlation(moments, n - 1)]
+    return np.stack(measures), moments.sum(axis=1)
+
+
+def load_kernels() -> ModuleType:
+    """Import the kernels: for `compiled`."""
+    from dmlviz.projection import quality_kernels
+
+    return quality_kernels
 
 
 def _unmatched_first(neighbors: np.ndarray, is_match: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ class Layout:
         iterations: Number of iterations done.
         explained: Each axis's share of the variance, for a linear map.
         momentum: What a stopped layout needs beside its positions to go on exactly, if anything.
+        neighbors: The nearest others of every point (n × k), where they were found, for the quality of the map.
         place: The method's own way to place new points, where it has one that needs the fitted model.
     """
 
@@ -32,6 +33,7 @@ class Layout:
     iterations: int = 1
     explained: tuple[float, ...] | None = None
     momentum: np.ndarray | None = None
+    neighbors: np.ndarray | None = None
     place: Place | None = None
 
 

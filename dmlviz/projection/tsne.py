@@ -72,7 +72,7 @@ def fit(
                 frames.report(done, iterations, moving.divergence(COARSE), moving.positions)
         error = moving.divergence(FINE)
     frames.report(done, iterations, error, moving.positions)
-    return Layout(moving.positions, error, done, momentum=moving.momentum)
+    return Layout(moving.positions, error, done, momentum=moving.momentum, neighbors=neighbors[:, :10].copy())
 
 
 @REGISTRY.register("tsne")

@@ -12,7 +12,7 @@ _INLINE = {"nogil": True, "fastmath": True, "error_model": "numpy", "inline": "a
 
 @njit(**_INLINE)
 def _weights(t):
-    """Return the weights of a cubic B-spline on the four nodes around t, which lies in [0, 1) between the middle two."""
+    """Return weights of a cubic B-spline on the four nodes around t, which lies in [0, 1) between the middle two."""
     u = np.float32(1) - t
     sixth, two_thirds, three, six = np.float32(1 / 6), np.float32(2 / 3), np.float32(3), np.float32(6)
     return (

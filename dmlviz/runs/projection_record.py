@@ -1,16 +1,19 @@
 """A projection of a run on disk."""
 
+import contextlib
 from functools import cached_property
 
 import numpy as np
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.errors import DamagedFileError
 from dmlviz.runs.event_log_dir import EventLogDir
 from dmlviz.runs.run_info import read_config
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, read_shape, take
 from dmlviz.storage.run_schema.descriptions import PROJECTION
 from dmlviz.storage.run_schema.events import PROJECTION_EVENT, ProjectionEnd, ProjectionEvent
 
+STOPPED_STATE = "stopped.npz"  # of a layout that was stopped: what it needs to go on as if it never was
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # per-image quality of a finished map
 
 
@@ -44,9 +47,10 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
         return None if shape is None else shape[0]
 
     @property
-    def resume_state(self) -> tuple[int, np.ndarray] | None:
-        """State to resume from: (iteration, positions n × dims).
+    def resume_state(self) -> tuple[int, np.ndarray, np.ndarray | None] | None:
+        """State to resume from: (iteration, positions n × dims, momentum).
 
+        A layout that was stopped left all of it exactly; of one whose process was killed there is the last frame.
         None if the projection must start again: no layout yet, finished, all epochs, or by another library.
         """
         if not self.config.resumable or self.coordinates is not None:
@@ -55,7 +59,20 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
             if event["event"] in ("frame", "finished", "stopped"):
                 frame, iteration = event.get("frame"), event.get("iteration")
                 if frame and iteration:
-                    return iteration, self.positions(frame)
+                    positions = self.positions(frame)
+                    return self._stopped_state(iteration, positions.shape) or (iteration, positions, None)
+        return None
+
+    def _stopped_state(
+        self, iteration: int, shape: tuple[int, ...]
+    ) -> tuple[int, np.ndarray, np.ndarray | None] | None:
+        path = self.path / STOPPED_STATE
+        with contextlib.suppress(OSError, DamagedFileError):
+            stored = read_arrays(path)
+            positions = take(path, stored, "positions", "f")
+            momentum = take(path, stored, "momentum", "f") if "momentum" in stored else None
+            if int(take(path, stored, "iteration", "i")) == iteration and positions.shape == shape:
+                return iteration, positions, momentum if np.shape(momentum) == (2, *shape) else None
         return None
 
     @property

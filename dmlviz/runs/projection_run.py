@@ -10,6 +10,7 @@ import numpy as np
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
+from dmlviz.runs.projection_record import STOPPED_STATE
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.files import atomic_write, write_array
@@ -68,7 +69,7 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
         if config.params.get("fitted") == "all"
         else None
     )
-    iteration, start = record.resume_state or (0, None)
+    iteration, start, momentum = record.resume_state or (0, None, None)
     frame_writer = _FrameWriter(writer, "all" if config.step is None and config.items is None else "tracked")
     projection = project(
         embeddings,
@@ -78,12 +79,16 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
         fitted_to=fitted_to,
         start=start,
         begun=iteration,
+        momentum=momentum,
         stop=stop,
         on_phase=frame_writer.tell,
     )
     if projection.stopped:
+        if projection.iterations:
+            _keep_state(record, projection)
         _stopped(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
         return
+    (record.path / STOPPED_STATE).unlink(missing_ok=True)
     quality = projection.quality
     with atomic_write(record.path / "faithfulness.npz") as file:
         np.savez(file, **quality.per_point)  # type: ignore[arg-type]
@@ -99,6 +104,14 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
             faithfulness={**quality.summary},
         )
     )
+
+
+def _keep_state(record: ProjectionRun, projection: "Projection") -> None:
+    state = {"iteration": np.int64(projection.iterations), "positions": projection.coordinates}
+    if projection.momentum is not None:
+        state["momentum"] = projection.momentum
+    with atomic_write(record.path / STOPPED_STATE) as file:
+        np.savez(file, **state)
 
 
 def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:

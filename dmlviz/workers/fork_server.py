@@ -126,7 +126,8 @@ class _Forks:
         with contextlib.suppress(ChildProcessError):
             while (child := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = child
-                self._send(number=self.numbers.pop(pid), status=os.waitstatus_to_exitcode(status))
+                if pid in self.numbers:  # or the process that compiles kernels
+                    self._send(number=self.numbers.pop(pid), status=os.waitstatus_to_exitcode(status))
 
     def _send(self, **message: Any) -> None:
         try:

@@ -194,6 +194,13 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
         ["dmlviz.projection.layout", *(one.module for one in PROJECTIONS.values() if one.module)]
     ):
         yield partial(import_module, module)
+    yield _prepare_kernels
+
+
+def _prepare_kernels() -> None:
+    from dmlviz.projection import compilation
+
+    compilation.prepare()
 
 
 def _import_training() -> None:

@@ -26,6 +26,7 @@ class Work:
     datasets: Mapping[str, Any] = field(default_factory=dict)
 
 
+LAYOUT_THREADS = 4  # more gain little
 Worker: TypeAlias = Callable[[Work], Iterator[object] | None]
 """Does a job. What it returns, if anything, is iterated over at the usual priority: a person waits for the rest."""
 
@@ -46,9 +47,11 @@ def train(work: Work) -> Iterator[object]:
 
 def project(work: Work) -> None:
     """Compute a projection of a run."""
+    from dmlviz.ops.squared_distances import available_cores, use_threads
     from dmlviz.runs.projection_run import run_projection
 
-    run_projection(work.folder, stop=work.stop)
+    with use_threads(min(available_cores(), LAYOUT_THREADS)):
+        run_projection(work.folder, stop=work.stop)
 
 
 def try_out(work: Work) -> None:

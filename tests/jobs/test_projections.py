@@ -164,7 +164,8 @@ def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
     jobs.stop(record)
     until(lambda: jobs.status(record).phase == "stopped")
     until(lambda: not jobs.running_for())
-    iteration, positions = record.resume_state
+    iteration, positions, momentum = record.resume_state
+    assert momentum.shape == (2, *positions.shape)
     assert 0 < iteration < 2000
     assert draw(jobs, finished, config, resume=True).id == record.id
     until(lambda: jobs.status(record).phase == "finished")
