@@ -211,7 +211,8 @@ def _without_head(spec: BackboneSpec) -> nn.Module:
             from torchvision.models import get_model
 
             net = get_model(spec.name, weights=None)
-    net.set_submodule(spec.head, nn.Identity())
+    parent, _, name = spec.head.rpartition(".")
+    setattr(net.get_submodule(parent), name, nn.Identity())
     return net
 
 

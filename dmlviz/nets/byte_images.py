@@ -98,7 +98,7 @@ def _plain_body(net: EmbeddingNet) -> nn.Module:
     for parent in [*body.modules()]:
         for name, module in parent.named_children():
             if isinstance(module, PooledPReLU):  # looks at its slopes to choose an order, which a file cannot
-                parent.set_submodule(name, nn.Sequential(_plain(module), nn.MaxPool2d(2)))
+                setattr(parent, name, nn.Sequential(_plain(module), nn.MaxPool2d(2)))
     return body
 
 
