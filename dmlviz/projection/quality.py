@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,6 +58,13 @@ class ProjectionQuality:
         return {**self.overall, "k": self.k, "measured": self.measured, "n": self.n}
 
 
+class Distances(Protocol):
+    """Squared distances in one space."""
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return those of some points to all (rows × n, float32), as a new array."""
+
+
 def projection_quality(
     embeddings: Any,
     coordinates: Any,
@@ -106,10 +113,14 @@ def projection_quality(
     rows, matches = rows[order], matches[order]
     high_neighbors = _unmatched_first(high_neighbors[order], matches.any(axis=2))
     low_neighbors = _unmatched_first(low_neighbors[order], matches.any(axis=1))
-    high_distances = _all_distances(high_dim) if euclidean_after_all(metric) else _OtherDistances(high_dim, metric)
     num_common = matches.any(axis=2).sum(axis=1)
     low_dim, _, _ = rescale(low_dim, low_dim)
     kernels = compiled(load_kernels) if n >= _COMPILED_FROM else None
+    high_distances: Distances
+    if not euclidean_after_all(metric):
+        high_distances = _OtherDistances(high_dim, metric)
+    else:
+        high_distances = _SingleDistances(high_dim, kernels) if kernels else _all_distances(high_dim)
     low_distances = None if kernels else SquaredDistances(low_dim, low_dim, np.dtype(np.float32))
     positions = np.ascontiguousarray(low_dim.T)
 
@@ -163,6 +174,26 @@ def _all_distances(space: np.ndarray) -> SquaredDistances:
     return SquaredDistances(space, space, np.dtype(np.float32))
 
 
+class _SingleDistances:
+    """Squared distances to all points in single precision, near ones from differences."""
+
+    def __init__(self, space: np.ndarray, kernels: ModuleType) -> None:
+        self._points, self._kernels = np.asarray(rescale(space, space)[0], np.float32), kernels
+        self._norms = np.einsum("nd,nd->n", self._points, self._points)
+        squares = self._norms[:, None]
+        ones = np.ones_like(squares)
+        self._left, self._right = (
+            np.hstack([-2 * self._points, squares, ones]),
+            np.hstack([self._points, ones, squares]),
+        )
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the squared distances of some points to all (rows × n)."""
+        squared = self._left[rows] @ self._right.T
+        self._kernels.refine(squared, self._points, self._norms, rows)
+        return squared
+
+
 class _OtherDistances:
     """Squared distances to all points, by a metric that no transformation makes Euclidean."""
 
@@ -175,7 +206,7 @@ class _OtherDistances:
 
 
 def _measure_block(
-    high_distances: "SquaredDistances | _OtherDistances",
+    high_distances: Distances,
     low_distances: SquaredDistances,
     rows: np.ndarray,
     high_neighbors: np.ndarray,
@@ -198,7 +229,7 @@ def _measure_block(
 
 def _measure_compiled(
     kernels: ModuleType | None,
-    high_distances: "SquaredDistances | _OtherDistances",
+    high_distances: Distances,
     positions: np.ndarray,
     rows: np.ndarray,
     high_neighbors: np.ndarray,

@@ -4,7 +4,23 @@ import numpy as np
 from numba import njit
 
 _OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
+_NEAR = np.float32(0.01)  # of the sum of the squared norms
 _BLOCK = 1024  # distances that are summed in single precision
+
+
+@njit("void(f4[:, ::1], f4[:, ::1], f4[::1], i8[::1])", **_OPTIONS)
+def refine(high, points, norms, rows):
+    """Compute near squared distances (rows × n) from differences again: those of a product of matrices are rounded."""
+    n, d = points.shape
+    for row in range(len(rows)):
+        own, line = points[rows[row]], high[row]
+        norm = norms[rows[row]]
+        for j in range(n):
+            if line[j] < _NEAR * (norm + norms[j]):
+                squared = np.float32(0)
+                for axis in range(d):
+                    squared += (own[axis] - points[j, axis]) * (own[axis] - points[j, axis])
+                line[j] = squared
 
 
 @njit("void(f4[:, ::1], f8[:, ::1], i8[::1], i8[::1], i4[:, ::1], i4[:, ::1], i8, f8[:, ::1], f8[:, ::1])", **_OPTIONS)
