@@ -104,7 +104,7 @@ def test_the_command_is_installed(wheel):
         described = archive.read(name).decode()
     assert "Requires-Python: >=3.11" in described
     assert "License-Expression: MIT" in described
-    assert "Requires-Dist: torch>=2.4" in described
+    assert "Requires-Dist: torch>=2.6" in described
 
 
 def test_the_installed_package_is_found_from_anywhere(tmp_path):
