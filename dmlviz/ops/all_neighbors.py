@@ -68,6 +68,7 @@ def _by_region(points: np.ndarray) -> np.ndarray:
     sample = np.random.default_rng(0).permutation(n)[: lists * _TRAINED_ON]
     means = faiss.Kmeans(d, lists, niter=4, min_points_per_centroid=1)
     means.train(points[sample])
-    along = np.linalg.svd(means.centroids - means.centroids.mean(axis=0), full_matrices=False)[2][0]
-    rank = np.argsort(np.argsort(means.centroids @ along))
+    centroids = np.asarray(means.centroids)
+    along = np.linalg.svd(centroids - centroids.mean(axis=0), full_matrices=False)[2][0]
+    rank = np.argsort(np.argsort(centroids @ along))
     return np.argsort(rank[means.assign(points)[1]], kind="stable")

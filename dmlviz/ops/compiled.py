@@ -15,6 +15,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from dmlviz.errors import UserError
 from dmlviz.storage.archives import UNUSED_S
@@ -66,7 +67,7 @@ def _folder() -> Path:
 
     hasher = hashlib.sha256(repr((version("numba"), sys.version_info, llvm.get_host_cpu_name())).encode())
     hasher.update(llvm.get_host_cpu_features().flatten().encode())
-    for path in sorted(Path(__file__).parents[1].glob("*/*_kernels.py")):
+    for path in sorted(Path(__file__).parents[1].glob("*/*kernel*.py")):
         hasher.update(str(path).encode() + path.read_bytes())
     folder = cache_dir() / "kernels" / hasher.hexdigest()[:16]
     if not folder.exists() and (_PREBUILT / folder.name).exists():
@@ -89,7 +90,9 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _numba_keeps_in(folder: Path) -> Iterator[None]:
-    from numba import config
+    from numba import config as numba_config
+
+    config: Any = numba_config
 
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)

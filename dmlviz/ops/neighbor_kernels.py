@@ -1,10 +1,11 @@
-"""Compiled parts of an exact search among all pairs: see `EuclideanSearch.others`. Imported by `compiled_kernels`."""
+"""Compiled parts of an exact search among all pairs: see `EuclideanSearch.others`. Imported by `compiled` only."""
 
 import numpy as np
 from numba import njit
 
+from dmlviz.ops.kernel import kernel
+
 _LANES = 32  # distances that are compared at a time
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
 
 
 @njit(nogil=True)
@@ -46,7 +47,7 @@ def _insert(i, j, distance, limits, keys, counts, k):
         limits[i] = np.uint32(largest >> np.uint64(32)).view(np.float32)
 
 
-@njit("void(f4[:, ::1], i8, i8, f4[::1], u8[:, ::1], i4[::1], i8)", **_OPTIONS)
+@kernel("void(f4[:, ::1], i8, i8, f4[::1], u8[:, ::1], i4[::1], i8)")
 def collect(squared, first_row, first_column, limits, keys, counts, k):
     """Collect candidates from a block of squared distances, for its rows and for its columns.
 
@@ -84,7 +85,7 @@ def collect(squared, first_row, first_column, limits, keys, counts, k):
                     _insert(j, i, distance, limits, keys, counts, k)
 
 
-@njit("void(u8[:, ::1], i4[::1], i8, i8[::1], i4[:, ::1], f4[::1])", **_OPTIONS)
+@kernel("void(u8[:, ::1], i4[::1], i8, i8[::1], i4[:, ::1], f4[::1])")
 def keep_nearest(keys, counts, k, order, indices, farthest):
     """Write the k nearest of the collected candidates.
 

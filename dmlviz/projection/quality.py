@@ -189,7 +189,7 @@ class _SingleDistances:
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         """Return the squared distances of some points to all (rows × n)."""
-        squared = self._left[rows] @ self._right.T
+        squared: np.ndarray = self._left[rows] @ self._right.T
         self._kernels.refine(squared, self._points, self._norms, rows)
         return squared
 

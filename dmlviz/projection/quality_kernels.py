@@ -1,14 +1,14 @@
 """Compiled loops of the quality of a map: see `projection_quality`. Imported by `compiled` only."""
 
 import numpy as np
-from numba import njit
 
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
+from dmlviz.ops.kernel import kernel
+
 _NEAR = np.float32(0.01)  # of the sum of the squared norms
 _BLOCK = 1024  # distances that are summed in single precision
 
 
-@njit("void(f4[:, ::1], f4[:, ::1], f4[::1], i8[::1])", **_OPTIONS)
+@kernel("void(f4[:, ::1], f4[:, ::1], f4[::1], i8[::1])")
 def refine(high, points, norms, rows):
     """Compute near squared distances (rows × n) from differences again: those of a product of matrices are rounded."""
     n, d = points.shape
@@ -23,7 +23,7 @@ def refine(high, points, norms, rows):
                 line[j] = squared
 
 
-@njit("void(f4[:, ::1], f8[:, ::1], i8[::1], i8[::1], i4[:, ::1], i4[:, ::1], i8, f8[:, ::1], f8[:, ::1])", **_OPTIONS)
+@kernel("void(f4[:, ::1], f8[:, ::1], i8[::1], i8[::1], i4[:, ::1], i4[:, ::1], i8, f8[:, ::1], f8[:, ::1])")
 def measure(high, positions, rows, num_common, low_neighbors, high_neighbors, k, moments, penalties):
     """Write the moments of distances in two spaces, and Σ (rank − k) of neighbors in one that are none in the other.
 

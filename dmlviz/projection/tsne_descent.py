@@ -24,13 +24,11 @@ _CHUNKS = 32  # of the points, for threads to share
 
 
 class Descent(Protocol):
-    """Gradient descent with momentum and per-coordinate gains, which grow while the direction stays the same.
+    """Gradient descent with momentum and per-coordinate gains, which grow while the direction stays the same."""
 
-    Attributes:
-        momentum: Velocity and gains (2 × n × dims).
-    """
-
-    momentum: np.ndarray
+    @property
+    def momentum(self) -> np.ndarray:
+        """Velocity and gains (2 × n × dims)."""
 
     @property
     def positions(self) -> np.ndarray:

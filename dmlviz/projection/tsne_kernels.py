@@ -4,13 +4,11 @@ Each point's force is summed by itself, so that points can be divided among thre
 """
 
 import numpy as np
-from numba import njit
 
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
-_INLINE = {"nogil": True, "fastmath": True, "error_model": "numpy", "inline": "always"}
+from dmlviz.ops.kernel import inlined, kernel
 
 
-@njit(**_INLINE)
+@inlined()
 def _weights(t):
     """Return weights of a cubic B-spline on the four nodes around t, which lies in [0, 1) between the middle two."""
     u = np.float32(1) - t
@@ -23,14 +21,14 @@ def _weights(t):
     )
 
 
-@njit(**_INLINE)
+@inlined()
 def _slopes(t):
     u = np.float32(1) - t
     half, one_and_a_half, two = np.float32(0.5), np.float32(1.5), np.float32(2)
     return -u * u * half, (one_and_a_half * t - two) * t, (two - one_and_a_half * u) * u, t * t * half
 
 
-@njit("void(f4[:, ::1], f4[::1], f4, f4[:, ::1])", **_OPTIONS)
+@kernel("void(f4[:, ::1], f4[::1], f4, f4[:, ::1])")
 def spread(y, low, cells, density):
     """Spread points (n × 2) over the nodes of a grid that begins one cell before `low`; `cells` is 1 / spacing."""
     density[:] = 0
@@ -44,7 +42,7 @@ def spread(y, low, cells, density):
                 density[row - 1 + a, column - 1 + b] += across[a] * along[b]
 
 
-@njit("f8(f4[:, ::1], f4[::1], f4, f4[:, ::1], f4[:, ::1])", **_OPTIONS)
+@kernel("f8(f4[:, ::1], f4[::1], f4, f4[:, ::1], f4[:, ::1])")
 def gather(y, low, cells, potential, push):
     """Write minus half the gradient of the potential at every point; return the sum of the potential."""
     total = 0.0
@@ -70,7 +68,7 @@ def gather(y, low, cells, potential, push):
     return total
 
 
-@njit("f8(f4[:, ::1], f4[:, ::1], i8, i8)", **_OPTIONS)
+@kernel("f8(f4[:, ::1], f4[:, ::1], i8, i8)")
 def repel(y, push, start, stop):
     """Write the exact repulsion of the points from `start` to `stop`; return their sum of 1/(1 + |y_i − y_j|²)."""
     total = 0.0
@@ -88,7 +86,7 @@ def repel(y, push, start, stop):
     return total
 
 
-@njit("void(f4[:, ::1], i4[::1], i4[::1], f4[::1], f4[:, ::1], i8, i8)", **_OPTIONS)
+@kernel("void(f4[:, ::1], i4[::1], i4[::1], f4[::1], f4[:, ::1], i8, i8)")
 def attract(y, indptr, indices, affinities, pull, start, stop):
     """Write Σ_j p_ij (y_i − y_j) / (1 + |y_i − y_j|²) of the points from `start` to `stop`."""
     for i in range(start, stop):
@@ -103,7 +101,7 @@ def attract(y, indptr, indices, affinities, pull, start, stop):
         pull[i, 0], pull[i, 1] = pull0, pull1
 
 
-@njit("f8(f4[:, ::1], i4[::1], i4[::1], f4[::1])", **_OPTIONS)
+@kernel("f8(f4[:, ::1], i4[::1], i4[::1], f4[::1])")
 def cross_entropy(y, indptr, indices, affinities):
     """Return Σ p_ij log(1 + |y_i − y_j|²)."""
     total = 0.0
@@ -117,7 +115,7 @@ def cross_entropy(y, indptr, indices, affinities):
     return total
 
 
-@njit("void(f4[:, ::1], f4[:, ::1])", **_OPTIONS)
+@kernel("void(f4[:, ::1], f4[:, ::1])")
 def bound(y, bounds):
     """Write the smallest and the largest coordinate along each axis (2 × 2)."""
     for axis in range(2):
@@ -127,7 +125,7 @@ def bound(y, bounds):
         bounds[0, axis], bounds[1, axis] = low, high
 
 
-@njit("void(f4[:, ::1], f4[:, ::1], f4[:, ::1], f4, f4, f4, f4, f4, f4[:, ::1], f4[:, ::1])", **_OPTIONS)
+@kernel("void(f4[:, ::1], f4[:, ::1], f4[:, ::1], f4, f4, f4, f4, f4, f4[:, ::1], f4[:, ::1])")
 def step(y, pull, push, exaggeration, total, rate, momentum, longest, velocity, gains):
     """Move the points down the gradient with momentum and gains, none farther than `longest`, and center them."""
     n = len(y)

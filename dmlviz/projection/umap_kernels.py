@@ -5,11 +5,10 @@ stay the same.
 """
 
 import numpy as np
-from numba import njit
 from numpy.polynomial import Polynomial
 
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
-_INLINE = {"nogil": True, "fastmath": True, "error_model": "numpy", "inline": "always"}
+from dmlviz.ops.kernel import inlined, kernel
+
 _BLOCK = 1024  # points
 
 
@@ -22,7 +21,7 @@ def _coefficients(function: np.ufunc, low: float, high: float) -> tuple[np.float
 _LOG2, _EXP2 = _coefficients(np.log2, 1, 2), _coefficients(np.exp2, 0, 1)
 
 
-@njit(**_INLINE)
+@inlined()
 def _power(x, exponent):
     """Return x^exponent of an x > 0."""
     bits = np.float32(x).view(np.int32)
@@ -38,7 +37,7 @@ def _power(x, exponent):
     return np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32) * fraction
 
 
-@njit("void(f4[:, ::1], i8[::1], f4[:, ::1])", **_OPTIONS)
+@kernel("void(f4[:, ::1], i8[::1], f4[:, ::1])")
 def shuffle(y, order, shuffled):
     """Write positions (dims × n) in another order, twice in a row (dims × 2n)."""
     dims, n = y.shape
@@ -48,10 +47,9 @@ def shuffle(y, order, shuffled):
         shuffled[axis, n:] = shuffled[axis, :n]
 
 
-@njit(
+@kernel(
     "void(f4[:, ::1], f4[:, ::1], i4[::1], i4[::1], f4[::1], f4[::1], f4, f4[:, ::1], i8[::1], f4[::1], "
     "f4, f4, f4, f4, i8, i8)",
-    **_OPTIONS,
 )
 def move(
     y, moved, indptr, tails, weights, phases, iteration, shuffled, starts, push_rates, a, b, rate, clip, start, stop

@@ -72,7 +72,11 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
             positions = take(path, stored, "positions", "f")
             momentum = take(path, stored, "momentum", "f") if "momentum" in stored else None
             if int(take(path, stored, "iteration", "i")) == iteration and positions.shape == shape:
-                return iteration, positions, momentum if np.shape(momentum) == (2, *shape) else None
+                return (
+                    iteration,
+                    positions,
+                    momentum if momentum is not None and momentum.shape == (2, *shape) else None,
+                )
         return None
 
     @property
