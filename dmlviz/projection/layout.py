@@ -95,8 +95,8 @@ def project(
 ) -> Projection:
     """Project embeddings to 2-D or 3-D.
 
-    Equal calls give equal maps on a CPU. Layouts run on one thread, so that they stay fast beside a busy process; the
-    caller's number of torch threads is restored. The engine "reference" reports its first and last positions only, and
+    Equal calls give equal maps on a CPU, on any number of threads: see `use_threads`. Torch computes on one thread, so that
+    it stays fast beside a busy process; the caller's number of threads is restored. The engine "reference" reports its first and last positions only, and
     cannot resume. `config.step`, `all_epochs` and `subset` are ignored here: they need a run.
 
     Args:
