@@ -111,7 +111,7 @@ def _keep_state(record: ProjectionRun, projection: "Projection") -> None:
     if projection.momentum is not None:
         state["momentum"] = projection.momentum
     with atomic_write(record.path / STOPPED_STATE) as file:
-        np.savez(file, **state)
+        np.savez(file, **state)  # type: ignore[arg-type]
 
 
 def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:
