@@ -32,12 +32,14 @@ _lock = threading.RLock()
 
 @cache
 def compiled(load: Callable[[], ModuleType]) -> ModuleType | None:
-    """Return a module of kernels; None where Numba cannot be used, or nothing can be kept.
+    """Return a module of kernels; None where Numba is missing or turned off, or nothing can be kept.
 
     Args:
         load: Imports the module.
     """
     with _lock, suppress(ImportError, OSError, UserError):
+        if _is_turned_off():
+            return None
         folder = _folder()
         lock = FileLock(folder.with_suffix(".lock"))
         lock.acquire(_COMPILING_S)
@@ -59,6 +61,12 @@ def are_kept() -> bool:
     with suppress(ImportError, OSError):
         return (_folder() / _CHECKSUMS).exists()
     return False
+
+
+def _is_turned_off() -> bool:
+    from numba import config
+
+    return bool(config.DISABLE_JIT)  # by NUMBA_DISABLE_JIT: kernels would be loops of Python
 
 
 @cache

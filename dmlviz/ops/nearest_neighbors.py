@@ -6,22 +6,25 @@ measured again from differences of coordinates; where a point outside the candid
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import faiss
 import numpy as np
-from scipy.spatial import KDTree
 
 from dmlviz.errors import UserError
 from dmlviz.ops import all_neighbors
 from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.squared_distances import SquaredDistances
 
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
+
 Metric = Literal["euclidean", "cosine"]
 
 _EXTRA_CANDIDATES = 16  # beyond k; nearly every search of a spread-out space then needs no second pass
 _BLOCK_ROWS = 64  # of a table of all distances
 _MAX_TREE_DIMENSIONS = 3  # of points among which a tree finds neighbors sooner than comparing all does
+_MIN_TREE_POINTS = 2_000  # below, loading SciPy would take longer than it saves
 _MAX_DIFFERENCES = 1 << 18  # numbers in memory at a time
 
 
@@ -106,7 +109,9 @@ class EuclideanSearch:
         return index
 
     @cached_property
-    def _tree(self) -> KDTree:
+    def _tree(self) -> "KDTree":
+        from scipy.spatial import KDTree
+
         return KDTree(self.points, balanced_tree=False, compact_nodes=False)
 
     def _candidates(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -114,7 +119,7 @@ class EuclideanSearch:
         n = len(self)
         if k + _EXTRA_CANDIDATES >= n:
             return np.tile(np.arange(n), (len(queries), 1)), np.full(len(queries), np.inf)
-        if self.points.shape[1] <= _MAX_TREE_DIMENSIONS:
+        if self.points.shape[1] <= _MAX_TREE_DIMENSIONS and n >= _MIN_TREE_POINTS:
             distances, indices = self._tree.query(queries, k + _EXTRA_CANDIDATES)
             return indices, np.square(distances[:, -1]) * 0.999
         centered = (queries - self.center).astype(np.float32)
