@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy.testing  # noqa: F401  NumPy 1.26 starts a process when this is imported: not within a quick test
 import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
