@@ -117,7 +117,9 @@ class _Recorder(TorchDispatchMode):
             self._refuse(name, args)
             target = args[0] if changes else None
             if target is not None and not self.written.varies(target):
-                self._add("copy", (target, target.detach().clone()), {}, (target,))  # as it is before each step
+                size = target.untyped_storage().nbytes() // target.element_size()
+                whole = target.detach().as_strided((size,), (1,), 0)
+                self._add("copy", (whole, whole.clone()), {}, (whole,))  # as it is before each step
             if not self.known(name) and not _is_view(func) and func in decomposition_table:
                 with self:
                     return decomposition_table[func](*args, **kwargs)
@@ -131,11 +133,13 @@ class _Recorder(TorchDispatchMode):
         return result
 
     def _add(self, name: str, args: Any, kwargs: Any, results: tuple[Tensor, ...]) -> None:
-        fixed = lambda each: each if self.written.varies(each) else each.detach().clone()  # noqa: E731
+        def as_now(each: Tensor) -> Tensor:  # its shape may change in place, and so may what is the same for all inputs
+            return each.detach() if self.written.varies(each) else each.detach().clone()
+
         if name == "copy" and not self.written.varies(args[0]):
             self.written.varying.add(storage(args[0]))
-        args, kwargs = tree_map_only(Tensor, fixed, (args, kwargs))
-        self.written.calls.append(Call(name, tuple(args), kwargs, results))
+        args, kwargs = tree_map_only(Tensor, as_now, (args, kwargs))
+        self.written.calls.append(Call(name, tuple(args), kwargs, tuple(each.detach() for each in results)))
 
     def _refuse(self, name: str, args: Any) -> None:
         if name in ("_local_scalar_dense", "equal", "is_nonzero"):
