@@ -22,7 +22,7 @@ FRAME_STEP = 16
 WEIGHT_BYTES_OUT = 1
 
 
-class _Parts:
+class Parts:
     """The arrays of a file; `add` returns what stands for one in the JSON."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class _Parts:
 
 def pack_run(contents: RunContents | MapContents) -> bytes:
     """Return a file with the contents of a run or of a projection, without `left_out`."""
-    parts = _Parts()
+    parts = Parts()
     packed: dict[str, Any] = {name: value for name, value in contents.items() if name != "left_out"}
     if near := packed.get("near"):
         packed["labels"] = parts.add(packed["labels"])
@@ -73,15 +73,15 @@ def pack_run(contents: RunContents | MapContents) -> bytes:
 
 def pack_net(weights: np.ndarray, embeddings: np.ndarray) -> bytes:
     """Return a file with a net's weights (float32) and the embeddings of the test images (n × d, int16)."""
-    parts = _Parts()
+    parts = Parts()
     net = {
-        "weights": parts.add(_rounded(weights, WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT),
+        "weights": parts.add(without_low_bytes(weights, WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT),
         "embeddings": parts.add(embeddings),
     }
     return parts.file(net)
 
 
-def _pack_frames(stream: PageStream, parts: _Parts) -> dict[str, dict[str, int]]:
+def _pack_frames(stream: PageStream, parts: Parts) -> dict[str, dict[str, int]]:
     """Add the frames, neighbors in time as one array where they have the same size; name the place of each."""
     last = _last_frame(stream["events"])
     places: dict[str, dict[str, int]] = {}
@@ -117,7 +117,7 @@ def _differences(rows: np.ndarray) -> np.ndarray:
     return differences
 
 
-def _rounded(weights: np.ndarray, bytes_out: int) -> np.ndarray:
+def without_low_bytes(weights: np.ndarray, bytes_out: int) -> np.ndarray:
     """Return float32 numbers rounded to what remains without their low bytes."""
     last = np.uint32(1 << 8 * bytes_out)
     bits = weights.astype("<f4").view("<u4") + last // 2

@@ -15,6 +15,7 @@ from dmlviz.export.contents import RunExport
 from dmlviz.export.lab_page import lab_figures, lab_page, lab_picture
 from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.page import BUILT
+from dmlviz.export.playground import write_playground, write_service_worker
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
 from dmlviz.figures.palette import class_colors
 from dmlviz.labs.registry import LABS
@@ -23,6 +24,7 @@ from dmlviz.storage.files import write_json
 MAX_BYTES = 12_000_000
 MARK = "dmlviz-site.json"  # says that a folder is a site, so that it may be written again
 ADVICE = "choose fewer runs or lessons, or show the lessons on small images (--lesson-data digits)"
+TRAINS_HERE = "Train a net in your browser: choose loss and miner, watch the map, draw a digit."
 CARD_SCORES = ("precision_at_1", "map_at_r")
 
 FRAME = """<!doctype html>
@@ -33,7 +35,7 @@ FRAME = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="dmlviz">
 <meta http-equiv="Content-Security-Policy" content="default-src 'self'; img-src 'self' data: blob:; \
-style-src 'self' 'unsafe-inline'; script-src 'self' blob:; \
+style-src 'self' 'unsafe-inline'; script-src 'self' blob: 'wasm-unsafe-eval'; \
 connect-src 'self' blob:; object-src 'none'; base-uri 'none'">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="{root}style.css">
@@ -66,6 +68,7 @@ def write_site(
     labs: Sequence[str] = (),
     title: str = "dmlviz",
     lessons: Sequence[LessonExport] = (),
+    playground: Sequence[str] = (),
 ) -> list[str]:
     """Write a site; an earlier site in the folder is replaced.
 
@@ -75,6 +78,7 @@ def write_site(
         labs: Names of labs with ready-made results.
         title: Title of the first page.
         lessons: Lessons with the finished run of each task, whose page has no drawing pad.
+        playground: Names of the data sets of a page that trains by itself; none for a site without one.
 
     Returns:
         Notes: The pages without a drawing pad and the reasons; films that were shortened.
@@ -83,9 +87,10 @@ def write_site(
         UserError: If nothing was chosen, a run is not finished, the folder holds something else, or the site would be
             larger than 12 MB even with one frame a run.
     """
-    if not runs and not labs and not lessons:
+    if not runs and not labs and not lessons and not playground:
         raise UserError(
-            "A site shows at least one run, lesson or lab; got none: name runs, or add --lesson NAME or --lab NAME."
+            "A site shows at least one run, lesson, lab or playground; got none: name runs, or add --lesson NAME, --lab "
+            "NAME or --playground."
         )
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise UserError(f"{folder} holds other files, which are not touched: choose a new folder.")
@@ -101,10 +106,15 @@ def write_site(
         write_images(new / "images", pages_by_name.values())
         _write_labs(new, lab_pages)
         _write_lessons(new, lessons, title)
-        _write_index(new, pages, lessons, list(lab_pages), title)
+        if playground:
+            body = write_playground(new, playground, title)
+            (new / "playground" / "index.html").write_text(_page("Playground", body), encoding="utf-8")
+        _write_index(new, pages, lessons, list(lab_pages), title, bool(playground))
         names = [export.lesson.name for export in lessons]
         write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
         left_out = write_runs(new / "runs", list(pages_by_name.values()), title, _page, MAX_BYTES - _size(new))
+        if playground:
+            write_service_worker(new)
         size = _size(new)
         if size > MAX_BYTES:
             raise UserError(
@@ -146,9 +156,15 @@ def _write_lessons(folder: Path, lessons: Sequence[LessonExport], title: str) ->
 
 
 def _write_index(
-    folder: Path, pages: Sequence[RunPage], lessons: Sequence[LessonExport], labs: Sequence[str], title: str
+    folder: Path,
+    pages: Sequence[RunPage],
+    lessons: Sequence[LessonExport],
+    labs: Sequence[str],
+    title: str,
+    playground: bool,
 ) -> None:
     cards = [
+        *([_card("playground/index", "", "Playground", TRAINS_HERE)] if playground else ()),
         *(
             _card(f"lessons/{one.lesson.name}", _map(one.runs[-1]), one.lesson.title, one.lesson.summary)
             for one in lessons

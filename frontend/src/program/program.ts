@@ -128,6 +128,9 @@ export class Machine {
   input = (name: string): Numbers => this.arrays[this.packed.program.inputs[name]];
   output = (name: string): Numbers => this.arrays[this.packed.program.outputs[name]];
 
+  /** Whether there is a result of this name. */
+  has = (name: string): boolean => name in this.packed.program.outputs;
+
   /** Do all instructions, or those `from` a number on `to` another. */
   run(from = 0, to = this.steps.length): void {
     for (let i = from; i < to; i++) this.steps[i]();
