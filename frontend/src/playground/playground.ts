@@ -42,7 +42,7 @@ let answer: Answer | null = null;
 
 const tab = new TabSource("../playground_worker.js", {
   news(events, ended) {
-    for (const event of events) report(event);
+    for (const event of events) report(event, ended);
     if (ended) end();
   },
   trouble: complain,
@@ -99,7 +99,7 @@ function start(): void {
     classes: data.classes,
     n: data.labels.test.length,
     labels: new Uint8Array(Uint16Array.from(data.labels.test).buffer),
-    tracked: [],
+    tracked: Array.from(data.labels.test.keys()),
     near: null,
     sprites: { pngs: data.sprites.pngs.map(encodeBase64), tile: data.sprites.tile },
     plain: false,
@@ -147,12 +147,12 @@ async function draw(drawing: Drawing | null): Promise<void> {
 let steps = 0;
 let score = "";
 
-function report(event: RunEvent): void {
+function report(event: RunEvent, ended: boolean): void {
   if (event.event === "step") steps = event.step;
   if (event.event === "snapshot") score = (event.metrics.precision_at_1 ?? 0).toFixed(3);
   if ("validation_metrics" in event) score = (event.validation_metrics?.precision_at_1 ?? 0).toFixed(3);
   if (event.event === "failed") return complain(event.reason);
-  const where = running ? "Trains in this tab" : "Trained in this tab";
+  const where = ended ? "Trained in this tab" : "Trains in this tab";
   status.textContent = `${where}: step ${steps.toLocaleString("en")} of ${settings.steps.toLocaleString("en")}, P@1 ${score} on ${opened.data.labels.validation.length} validation images.${before}`;
 }
 

@@ -42,7 +42,8 @@ export class TabSource implements RunSource {
 
   /** Load a data set, and the losses. */
   async open(data: string, losses: string): Promise<Opened> {
-    this.tell({ do: "open", data, losses });
+    const here = (file: string) => new URL(file, location.href).href; // a worker has an address of its own
+    this.tell({ do: "open", data: here(data), losses: here(losses) });
     const opened = await new Promise<Opened>((resolve, reject) => (this.opening = { resolve, reject }));
     this.opened = opened;
     return opened;
