@@ -50,7 +50,7 @@ def site(
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
-    """Write a static site of runs, lessons, labs and a playground, for any web server; the browser embeds and trains."""
+    """Write a static site of runs, lessons, labs and a playground; any web server can host it."""
     store, root = Runs(runs_folder(runs)), data_root(data)
     chosen = [RunExport.from_run(store.find(name), None, root) for name in dict.fromkeys(run or ())]
     lessons = [lesson_runs(name, lesson_data, store, root, print) for name in dict.fromkeys(lesson or ())]

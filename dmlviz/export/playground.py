@@ -183,5 +183,8 @@ def _pack_program(program: Program, parts: Parts) -> dict[str, Any]:
 
 def _pack_weights(weights: dict[str, np.ndarray], parts: Parts) -> list[dict[str, Any]]:
     floats = {name: array.astype("<f4") for name, array in weights.items()}
-    rounded = {k: parts.add(without_low_bytes(v.ravel(), WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT) for k, v in floats.items()}
+    rounded = {
+        k: parts.add(without_low_bytes(v.ravel(), WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT)
+        for k, v in floats.items()
+    }
     return [{"name": k, "shape": list(v.shape), "values": rounded[k]} for k, v in floats.items()]

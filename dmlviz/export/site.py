@@ -89,8 +89,8 @@ def write_site(
     """
     if not runs and not labs and not lessons and not playground:
         raise UserError(
-            "A site shows at least one run, lesson, lab or playground; got none: name runs, or add --lesson NAME, --lab "
-            "NAME or --playground."
+            "A site shows at least one run, lesson, lab or playground; got none: name runs, or add --lesson NAME, "
+            "--lab NAME or --playground."
         )
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise UserError(f"{folder} holds other files, which are not touched: choose a new folder.")

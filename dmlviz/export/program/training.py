@@ -12,8 +12,9 @@ from dmlviz import losses, miners, nets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.export.program.operations import is_known
 from dmlviz.export.program.trace import trace
-from dmlviz.export.program.writer import Program, is_known, write_program
+from dmlviz.export.program.writer import Program, write_program
 from dmlviz.losses.base import Loss
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.training.optimizers import build_optimizer, build_schedule
@@ -106,7 +107,9 @@ def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarra
     miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
     if any(isinstance(part, NeedsTrainEmbeddings) for part in (miner, *loss.modules())):
         name = config.miner if isinstance(miner, NeedsTrainEmbeddings) else config.loss
-        raise UserError(f"{name} looks at all training images between batches; a program sees one batch: choose another.")
+        raise UserError(
+            f"{name} looks at all training images between batches; a program sees one batch: choose another."
+        )
     weights = {name: value.detach().clone() for name, value in loss.named_parameters()}
     labels = torch.arange(config.classes_per_batch).repeat_interleave(config.images_per_class)
     # With weights for each class the loss has to know the classes; for all others any numbers will do.

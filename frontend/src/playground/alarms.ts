@@ -30,14 +30,32 @@ export function watch() {
       lowest = Math.min(lowest, mean);
       const rises = mean > LOSS_RISE_FACTOR * Math.abs(lowest) && mean > 1.5 * Math.abs(first);
       return [
-        ...change(step, "inactive", recent.every((one) => one.active === 0) ? `No active loss terms in the last ${WINDOW} batches: the gradient is zero.` : ""),
-        ...change(step, "diverging", rises ? `Loss is diverging: mean ${mean.toPrecision(3)} over ${WINDOW} batches, vs. ${first.toPrecision(3)} in the first.` : ""),
+        ...change(
+          step,
+          "inactive",
+          recent.every((one) => one.active === 0)
+            ? `No active loss terms in the last ${WINDOW} batches: the gradient is zero.`
+            : "",
+        ),
+        ...change(
+          step,
+          "diverging",
+          rises
+            ? `Loss is diverging: mean ${mean.toPrecision(3)} over ${WINDOW} batches, vs. ${first.toPrecision(3)} in the first.`
+            : "",
+        ),
       ];
     },
     snapshot(step: number, { mean_negative_distance: between }: Scores): RunEvent[] {
       if (Number.isNaN(before)) before = between;
       const fallen = between <= COLLAPSE_RATIO * before;
-      return change(step, "collapsed", fallen ? `Embeddings have collapsed to a point: mean distance between classes ${between.toPrecision(2)}, vs. ${before.toPrecision(2)} before training.` : "");
+      return change(
+        step,
+        "collapsed",
+        fallen
+          ? `Embeddings have collapsed to a point: mean distance between classes ${between.toPrecision(2)}, vs. ${before.toPrecision(2)} before training.`
+          : "",
+      );
     },
   };
 }

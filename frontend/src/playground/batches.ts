@@ -24,13 +24,20 @@ function shuffled(items: number[], random: () => number): number[] {
  * Endless batches with `images` of each class, ordered by class: indices into `labels`. An epoch visits every image,
  * smaller classes again.
  */
-export function* balanced(labels: ArrayLike<number>, classes: number, images: number, random: () => number): Generator<number[]> {
+export function* balanced(
+  labels: ArrayLike<number>,
+  classes: number,
+  images: number,
+  random: () => number,
+): Generator<number[]> {
   const members = Array.from({ length: classes }, (): number[] => []);
   for (let i = 0; i < labels.length; i++) members[labels[i]].push(i);
   const batches = Math.max(...members.map((own) => Math.ceil(own.length / images)));
   for (;;) {
     const orders = members.map((own) => shuffled(own, random));
     for (let batch = 0; batch < batches; batch++)
-      yield orders.flatMap((order) => Array.from({ length: images }, (_, i) => order[(batch * images + i) % order.length]));
+      yield orders.flatMap((order) =>
+        Array.from({ length: images }, (_, i) => order[(batch * images + i) % order.length]),
+      );
   }
 }

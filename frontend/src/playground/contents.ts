@@ -1,7 +1,7 @@
 // What a playground packs (dmlviz/export/playground.py): images and nets of a data set, losses with miners.
 import type { Bytes } from "../lib/base64.ts";
 import type { OptimizerSettings } from "../program/optimizers.ts";
-import type { PackedProgram } from "../program/program.ts";
+import type { PackedProgram } from "../program/format.ts";
 import type { Framing } from "../standalone/drawnImage.ts";
 
 export type Json = Record<string, unknown>;

@@ -29,10 +29,14 @@ export interface KeptRun {
   weights: WeightArrays;
 }
 
-export const NOT_SAFE = "A browser makes this file only for a page that came by https or from this computer: open the page so.";
+export const NOT_SAFE =
+  "A browser makes this file only for a page that came by https or from this computer: open the page so.";
 
 /** The archive. */
-export async function keptRun(run: KeptRun, data: Pick<DatasetContents, "labels" | "scored">): Promise<Uint8Array<ArrayBuffer>> {
+export async function keptRun(
+  run: KeptRun,
+  data: Pick<DatasetContents, "labels" | "scored">,
+): Promise<Uint8Array<ArrayBuffer>> {
   if (!globalThis.crypto?.subtle) throw new Error(NOT_SAFE);
   const { events, snapshots, basis, weights, config } = run;
   const last = snapshots[snapshots.length - 1];
@@ -54,7 +58,11 @@ export async function keptRun(run: KeptRun, data: Pick<DatasetContents, "labels"
       ids.set(id, hash);
       files[`frames/${hash}.i16`] = bytes;
     }
-    lines.push(JSON.stringify(event, (key, value: unknown) => (key === "id" ? (ids.get(value as string) ?? value) : finite(value))));
+    lines.push(
+      JSON.stringify(event, (key, value: unknown) =>
+        key === "id" ? (ids.get(value as string) ?? value) : finite(value),
+      ),
+    );
   }
   const end = kept.find((event) => event.event === "finished" || event.event === "stopped");
   const metrics = end && "metrics" in end ? { ...end.metrics } : {};
@@ -68,15 +76,24 @@ export async function keptRun(run: KeptRun, data: Pick<DatasetContents, "labels"
   files["events.jsonl"] = strToU8(lines.map((line) => `${line}\n`).join(""));
   files["metrics.json"] = strToU8(JSON.stringify(metrics, (_, value: unknown) => finite(value)));
   files["labels.npy"] = npy("<i4", [n], Int32Array.from(data.labels.test));
-  files["tracked.npy"] = npy("<i4", [n], Int32Array.from({ length: n }, (_, i) => i));
+  files["tracked.npy"] = npy(
+    "<i4",
+    [n],
+    Int32Array.from({ length: n }, (_, i) => i),
+  );
   files["scored.npy"] = npy("<i4", [data.scored.length / 4], new Int32Array(data.scored.slice().buffer));
   files["embeddings.npy"] = npy("<f4", [n, d], last.embeddings);
-  for (const { step, embeddings } of snapshots.slice(0, -1)) files[`snapshots/${step}.npy`] = npy("<f4", [n, d], embeddings);
+  for (const { step, embeddings } of snapshots.slice(0, -1))
+    files[`snapshots/${step}.npy`] = npy("<f4", [n, d], embeddings);
   files["basis.npz"] = zipSync({
     "mean.npy": npy("<f8", [d], basis.mean),
     "components.npy": npy("<f8", [2, d], Float64Array.from([...basis.components[0], ...basis.components[1]])),
     "explained.npy": npy("<f8", [2], Float64Array.from(basis.explained)),
-    "view.npy": npy("<U3", [], Uint32Array.from("fan", (letter) => letter.charCodeAt(0))),
+    "view.npy": npy(
+      "<U3",
+      [],
+      Uint32Array.from("fan", (letter) => letter.charCodeAt(0)),
+    ),
   });
   files["weights.safetensors"] = safetensors(weights.net);
   if (weights.loss.length) files["loss.safetensors"] = safetensors(weights.loss);
@@ -86,14 +103,19 @@ export async function keptRun(run: KeptRun, data: Pick<DatasetContents, "labels"
 /** JSON has no infinity. */
 const finite = (value: unknown): unknown => (typeof value === "number" && !Number.isFinite(value) ? null : value);
 
-const bytes = (values: ArrayBufferView): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+const bytes = (values: ArrayBufferView): Uint8Array =>
+  new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
 /** An array as NumPy's format has it. */
 function npy(kind: string, shape: number[], values: ArrayBufferView): Uint8Array {
   const sides = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
   const header = `{'descr': '${kind}', 'fortran_order': False, 'shape': (${sides}), }`;
   const padded = header.padEnd(Math.ceil((header.length + 11) / 64) * 64 - 11) + "\n";
-  return joined(Uint8Array.from([0x93, ...strToU8("NUMPY"), 1, 0, padded.length & 255, padded.length >> 8]), strToU8(padded), bytes(values));
+  return joined(
+    Uint8Array.from([0x93, ...strToU8("NUMPY"), 1, 0, padded.length & 255, padded.length >> 8]),
+    strToU8(padded),
+    bytes(values),
+  );
 }
 
 /** Arrays as a safetensors file: the length of a JSON header, the header, and the numbers. */

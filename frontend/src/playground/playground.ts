@@ -107,7 +107,12 @@ function start(): void {
   };
   if (page) page.take(contents);
   else {
-    page = new RunPage(below, contents, { addressed: true, source: tab, further: { pad: renderDrawingPad }, pad: HINT });
+    page = new RunPage(below, contents, {
+      addressed: true,
+      source: tab,
+      further: { pad: renderDrawingPad },
+      pad: HINT,
+    });
     page.store.subscribe((change) => {
       if (change.has("pinned") && page?.store.state.pinned !== null) forgetAnswer();
     });
@@ -160,7 +165,9 @@ function end(): void {
   if (!running) return;
   running = false;
   train.textContent = "Train";
-  const { loss_title: title } = opened.losses.objectives.find((one) => one.loss === settings.loss) ?? { loss_title: settings.loss };
+  const { loss_title: title } = opened.losses.objectives.find((one) => one.loss === settings.loss) ?? {
+    loss_title: settings.loss,
+  };
   before = ` Before: ${title}, ${score} after ${steps.toLocaleString("en")} steps.`;
   const last = tab.events.at(-1)?.event;
   keep.hidden = last !== "finished" && last !== "stopped";
@@ -203,4 +210,6 @@ const wanted = new URLSearchParams(location.search).get("data") ?? "";
 const first = wanted in kept.datasets ? wanted : Object.keys(kept.datasets)[0];
 await open(first).catch(() => {});
 if (wanted && wanted !== first && trouble.hidden)
-  complain(`The address asks for the images “${wanted.slice(0, 40)}”, which this page does not have; it takes ${kept.datasets[first]}.`);
+  complain(
+    `The address asks for the images “${wanted.slice(0, 40)}”, which this page does not have; it takes ${kept.datasets[first]}.`,
+  );

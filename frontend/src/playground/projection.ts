@@ -58,7 +58,11 @@ function orthonormal([first, second]: [Float64Array, Float64Array]): [Float64Arr
 
 const unit = (d: number, axis: number): Float64Array => Float64Array.from({ length: d }, (_, k) => Number(k === axis));
 
-function explained(embeddings: Float32Array, mean: Float64Array, components: [Float64Array, Float64Array]): [number, number] {
+function explained(
+  embeddings: Float32Array,
+  mean: Float64Array,
+  components: [Float64Array, Float64Array],
+): [number, number] {
   const d = mean.length;
   let total = 0;
   for (let i = 0; i < embeddings.length; i++) total += (embeddings[i] - mean[i % d]) ** 2;
@@ -112,10 +116,16 @@ export class SteadyBox {
 }
 
 let made = 0;
-const own = Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0");
+const own = Math.floor(Math.random() * 2 ** 32)
+  .toString(16)
+  .padStart(8, "0");
 
 /** Positions as int16 in a box, with an ID of this page; `keep.ts` gives them the IDs that files have. */
-export function quantized(positions: Float32Array, box: Box, items: "tracked" | "all"): { meta: FrameMeta; data: Int16Array<ArrayBuffer> } {
+export function quantized(
+  positions: Float32Array,
+  box: Box,
+  items: "tracked" | "all",
+): { meta: FrameMeta; data: Int16Array<ArrayBuffer> } {
   const data = Int16Array.from(positions, (x, i) =>
     Math.max(-LARGEST, Math.min(LARGEST, Math.round(((x - box.center[i & 1]) * LARGEST) / box.scale))),
   );

@@ -17,7 +17,13 @@ addEventListener("install", (event) =>
 
 addEventListener("activate", (event) =>
   (event as Lifetime).waitUntil(
-    caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith("dmlviz-") && name !== site).map((name) => caches.delete(name)))),
+    caches
+      .keys()
+      .then((names) =>
+        Promise.all(
+          names.filter((name) => name.startsWith("dmlviz-") && name !== site).map((name) => caches.delete(name)),
+        ),
+      ),
   ),
 );
 
@@ -25,5 +31,6 @@ addEventListener("fetch", (event) => {
   const { request } = event as Request_;
   if (request.method !== "GET") return;
   const known = caches.match(request, { ignoreSearch: true });
+  // eslint-disable-next-line no-restricted-globals -- to the site itself, as the browser would
   (event as Request_).respondWith(known.then((kept) => kept ?? fetch(request)));
 });

@@ -112,7 +112,10 @@ export class Session {
     this.basis = basis;
     const { d } = training;
     const validation = training.embedSplit("validation");
-    const distances = Array.from({ length: labels.test.length }, (_, i) => nearest(embeddings, embeddings.subarray(i * d, (i + 1) * d), 1, i)[0][1]);
+    const distances = Array.from(
+      { length: labels.test.length },
+      (_, i) => nearest(embeddings, embeddings.subarray(i * d, (i + 1) * d), 1, i)[0][1],
+    );
     const events: RunEvent[] = [
       ...(reason ? [{ event: "stopping", step } as const] : []),
       { event: "replay", view: "fan", basis: "last", explained: basis.explained, frames: replay },
@@ -141,7 +144,10 @@ export class Session {
   }
 
   /** The neighbors and the place of an image of bytes: [item, distance], and [x, y]. */
-  ask(image: Uint8Array, k: number): { embedding: Float32Array<ArrayBuffer>; near: [number, number][]; xy: number[] | null } {
+  ask(
+    image: Uint8Array,
+    k: number,
+  ): { embedding: Float32Array<ArrayBuffer>; near: [number, number][]; xy: number[] | null } {
     const embedding = this.training.embedImage(image);
     const rows = this.snapshots[this.snapshots.length - 1].embeddings;
     return { embedding, near: nearest(rows, embedding, k), xy: this.basis && [...project(embedding, this.basis)] };
@@ -197,4 +203,6 @@ export class Session {
 
 /** Six digits suffice for a curve. */
 const rounded = (stats: BatchStats): BatchStats =>
-  Object.fromEntries(Object.entries(stats).map(([name, value]) => [name, Number((value as number).toPrecision(6))])) as unknown as BatchStats;
+  Object.fromEntries(
+    Object.entries(stats).map(([name, value]) => [name, Number((value as number).toPrecision(6))]),
+  ) as unknown as BatchStats;

@@ -10,12 +10,17 @@ const LIMITS = { learning_rate: [1e-6, 10], steps: [1, 10_000], seed: [0, 2 ** 3
 const WORDS = { learning_rate: "learning rate", steps: "number of steps", seed: "seed" } as const;
 
 /** The settings that an address asks for, and a sentence on what of it makes no sense here. */
-export function readSettings(query: URLSearchParams, { data, losses }: Opened): { settings: Settings; trouble: string } {
+export function readSettings(
+  query: URLSearchParams,
+  { data, losses }: Opened,
+): { settings: Settings; trouble: string } {
   const trouble: string[] = [];
   const asked = (key: string) => query.get(key) ?? "";
   const pick = (what: string, wanted: string, known: string[], usual: string): string => {
     if (!wanted || known.includes(wanted)) return wanted || usual;
-    trouble.push(`The address asks for the ${what} “${wanted.slice(0, 40)}”, which this page does not have; it takes ${usual}.`);
+    trouble.push(
+      `The address asks for the ${what} “${wanted.slice(0, 40)}”, which this page does not have; it takes ${usual}.`,
+    );
     return usual;
   };
   const net = pick("net", asked(KEYS.net), Object.keys(data.nets), Object.keys(data.nets)[0]);
@@ -27,8 +32,11 @@ export function readSettings(query: URLSearchParams, { data, losses }: Opened): 
     const text = asked(KEYS[name]);
     const [least, most] = LIMITS[name];
     const value = Number(text);
-    if (text === "" || (value >= least && value <= most && (name === "learning_rate" || Number.isInteger(value)))) return text === "" ? fallback : value;
-    trouble.push(`The address asks for the ${WORDS[name]} “${text.slice(0, 40)}”, which is not from ${least} to ${most.toLocaleString("en")}; this page takes ${fallback}.`);
+    if (text === "" || (value >= least && value <= most && (name === "learning_rate" || Number.isInteger(value))))
+      return text === "" ? fallback : value;
+    trouble.push(
+      `The address asks for the ${WORDS[name]} “${text.slice(0, 40)}”, which is not from ${least} to ${most.toLocaleString("en")}; this page takes ${fallback}.`,
+    );
     return fallback;
   };
   const settings = {
@@ -81,14 +89,25 @@ export function settingsForm(
       const { miner, update } = usualOf(losses.objectives, loss);
       change({ ...settings, loss, miner, learning_rate: update.learning_rate });
     }),
-    select("Miner", miners.map((one) => [one.miner ?? "all", one.miner_title]), settings.miner ?? "all", (miner) =>
-      change({ ...settings, miner: miner === "all" ? null : miner }),
+    select(
+      "Miner",
+      miners.map((one) => [one.miner ?? "all", one.miner_title]),
+      settings.miner ?? "all",
+      (miner) => change({ ...settings, miner: miner === "all" ? null : miner }),
     ),
-    select("Learning rate", rates.map((rate) => [String(rate), String(rate)]), String(settings.learning_rate), (rate) =>
-      change({ ...settings, learning_rate: Number(rate) }),
+    select(
+      "Learning rate",
+      rates.map((rate) => [String(rate), String(rate)]),
+      String(settings.learning_rate),
+      (rate) => change({ ...settings, learning_rate: Number(rate) }),
     ),
-    select("Steps", [...new Set([100, 300, 1000, 3000, settings.steps])].sort((a, b) => a - b).map((n) => [String(n), n.toLocaleString("en")]), String(settings.steps), (steps) =>
-      change({ ...settings, steps: Number(steps) }),
+    select(
+      "Steps",
+      [...new Set([100, 300, 1000, 3000, settings.steps])]
+        .sort((a, b) => a - b)
+        .map((n) => [String(n), n.toLocaleString("en")]),
+      String(settings.steps),
+      (steps) => change({ ...settings, steps: Number(steps) }),
     ),
   );
 }

@@ -52,8 +52,11 @@ export class TabSource implements RunSource {
   /** Train from the start; the run's events come to the page's stream. */
   train(settings: Settings): string {
     this.leave();
-    this.run = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    [this.events, this.frames] = [[], new Map()];
+    this.run = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
+      "",
+    );
+    this.events = [];
+    this.frames = new Map();
     this.leave = answerInPlace(this.run, this);
     this.tell({ do: "train", run: this.run, settings });
     return this.run;

@@ -62,7 +62,11 @@ export class Training {
   ) {
     this.random = randomNumbers(settings.seed);
     this.rate = settings.learning_rate;
-    this.images = { train: this.normalized("train"), validation: this.normalized("validation"), test: this.normalized("test") };
+    this.images = {
+      train: this.normalized("train"),
+      validation: this.normalized("validation"),
+      test: this.normalized("test"),
+    };
     const { classes, images } = objective.update.batch;
     this.batches = balanced(data.labels.train, classes, images, this.random);
     this.weights = this.net(objective.normalize).weights;
@@ -111,7 +115,9 @@ export class Training {
     const net = this.net(normalize).step;
     const rows = this.batches.next().value as number[];
     const images = net.input("images");
-    rows.forEach((row, i) => images.set(this.images.train.subarray(row * size * size, (row + 1) * size * size), i * size * size));
+    rows.forEach((row, i) =>
+      images.set(this.images.train.subarray(row * size * size, (row + 1) * size * size), i * size * size),
+    );
     net.runFirst();
     this.machine.input("embeddings").set(net.output("embeddings"));
     this.machine.run();
@@ -129,11 +135,10 @@ export class Training {
     net.runRest();
     const share = update.rates[Math.min(this.steps, update.rates.length) - 1];
     for (const one of this.learned.get(normalize) ?? []) one.update(one.gradient, this.rate * share);
-    const own = update.loss_learning_rate === null ? this.rate : update.loss_learning_rate;
+    const own = update.loss_learning_rate ?? this.rate;
     for (const one of this.lossLearned) one.update(one.gradient, own * share);
     for (const { name } of this.packed.weights) {
-      const next = net.has(`new.${name}`) ? net.output(`new.${name}`) : null; // statistics of batch normalization
-      if (next) this.weights[name].set(next);
+      if (net.has(`new.${name}`)) this.weights[name].set(net.output(`new.${name}`)); // of batch normalization
     }
     return stats;
   }
@@ -183,10 +188,17 @@ export class Training {
   }
 }
 
-function learnedOf(machine: Machine, weights: PackedWeights[], optimizer: string, settings: Parameters<(typeof OPTIMIZERS)[string]>[1]): Learned[] {
+function learnedOf(
+  machine: Machine,
+  weights: PackedWeights[],
+  optimizer: string,
+  settings: Parameters<(typeof OPTIMIZERS)[string]>[1],
+): Learned[] {
   return weights.flatMap(({ name }) => {
     if (!machine.has(`gradient.${name}`)) return [];
     const own = machine.input(name);
-    return [{ weights: own, gradient: machine.output(`gradient.${name}`), update: OPTIMIZERS[optimizer](own, settings) }];
+    return [
+      { weights: own, gradient: machine.output(`gradient.${name}`), update: OPTIMIZERS[optimizer](own, settings) },
+    ];
   });
 }

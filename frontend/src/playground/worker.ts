@@ -17,18 +17,23 @@ export type Order =
 /** What the worker tells. */
 export type Word =
   | ({ says: "news"; run: string; ended: boolean } & News)
-  | { says: "opened"; simd: boolean; data: Omit<DatasetContents, "nets"> & { nets: Record<string, string> }; losses: Pick<LossContents, "config"> & { objectives: Omit<Objective, "program">[] } }
+  | {
+      says: "opened";
+      simd: boolean;
+      data: Omit<DatasetContents, "nets"> & { nets: Record<string, string> };
+      losses: Pick<LossContents, "config"> & { objectives: Omit<Objective, "program">[] };
+    }
   | { says: "trouble"; sentence: string }
   | { says: "answer"; id: number; answer: unknown };
 
 const tell = (word: Word): void => postMessage(word);
 let data: DatasetContents;
-let losses: LossContents;
+let losses: LossContents | undefined;
 let session: Session | null = null;
 let run = "";
 
 const objectiveOf = ({ loss, miner }: Settings): Objective => {
-  const found = losses.objectives.find((one) => one.loss === loss && one.miner === miner);
+  const found = losses?.objectives.find((one) => one.loss === loss && one.miner === miner);
   if (!found) throw new Error(`This page has no program for ${loss}${miner ? ` with ${miner}` : ""}: choose another.`);
   return found;
 };
@@ -37,18 +42,25 @@ const send = (news: News): void => tell({ says: "news", run, ended: session?.end
 
 // Between two steps the worker hears what the page wants; a timer would wait for milliseconds, and longer in the background.
 const turn = new MessageChannel();
-turn.port1.onmessage = () => guarded(() => {
-  if (!session || session.ended) return;
-  send(session.step());
-  turn.port2.postMessage(null);
-});
+turn.port1.onmessage = () =>
+  guarded(() => {
+    if (!session || session.ended) return;
+    send(session.step());
+    turn.port2.postMessage(null);
+  });
 
 const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => void | Promise<void> } = {
   async open({ data: file, losses: others }) {
-    [data, losses] = await Promise.all([unpack<DatasetContents>(file), losses ?? unpack<LossContents>(others)]);
+    data = await unpack<DatasetContents>(file);
+    losses ??= await unpack<LossContents>(others);
     const nets = Object.fromEntries(Object.entries(data.nets).map(([name, { title }]) => [name, title]));
     const objectives = losses.objectives.map(({ program: _, ...rest }) => rest);
-    tell({ says: "opened", simd: new Memory([]).simd !== null, data: { ...data, nets }, losses: { config: losses.config, objectives } });
+    tell({
+      says: "opened",
+      simd: new Memory([]).simd !== null,
+      data: { ...data, nets },
+      losses: { config: losses.config, objectives },
+    });
   },
   train({ run: name, settings }) {
     session = new Session(data, settings, objectiveOf(settings));
@@ -67,7 +79,10 @@ const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => 
     tell({ says: "answer", id, answer: session?.ask(image, k) ?? null });
   },
   keep({ id }) {
-    const weights: WeightArrays | null = session && { net: session.training.netWeights, loss: session.training.lossWeights };
+    const weights: WeightArrays | null = session && {
+      net: session.training.netWeights,
+      loss: session.training.lossWeights,
+    };
     tell({ says: "answer", id, answer: session && { weights, snapshots: session.snapshots, basis: session.basis } });
   },
 };

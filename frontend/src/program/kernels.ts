@@ -1,7 +1,7 @@
 // An instruction of a program as a function without arguments: its arrays and loops are found once. Pure: no DOM.
 import { BINARY, TERNARY, UNARY, type Numbers } from "./pointwise.ts";
 import { matrixKernel } from "./matrices.ts";
-import { DAMAGED, type Instruction, type Memory, type Operand, type View } from "./program.ts";
+import { DAMAGED, type Instruction, type Operand, type Room, type Step, type View } from "./format.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { ROWS, type Row } from "./rows.ts";
 
@@ -12,12 +12,11 @@ interface Place {
   strides: number[];
 }
 
-export type Step = () => void;
-
 /** A number; Python writes infinity as "inf". */
-const numberOf = (value: number | string): number => (typeof value === "number" ? value : Number(value.replace("inf", "Infinity")));
+const numberOf = (value: number | string): number =>
+  typeof value === "number" ? value : Number(value.replace("inf", "Infinity"));
 
-export function kernelOf(one: Instruction, arrays: Numbers[], memory: Memory, random: () => number): Step {
+export function kernelOf(one: Instruction, arrays: Numbers[], memory: Room, random: () => number): Step {
   const { op, shape } = one;
   const at = (operand: Operand): Place =>
     Array.isArray(operand)

@@ -1,8 +1,7 @@
 // Products of matrices, convolutions and poolings. Pure: no DOM.
-import type { Step } from "./kernels.ts";
 import type { Numbers } from "./pointwise.ts";
 import { COLUMNS_AT_ONCE, ROWS_AT_ONCE } from "./product.ts";
-import { DAMAGED, type Instruction, type Memory, type View } from "./program.ts";
+import { DAMAGED, type Instruction, type Room, type Step, type View } from "./format.ts";
 
 /** A matrix in an array: its first number, and the steps to the next row and the next column. */
 interface Matrix {
@@ -12,12 +11,17 @@ interface Matrix {
   column: number;
 }
 
-export function matrixKernel(one: Instruction, arrays: Numbers[], memory: Memory): Step {
+export function matrixKernel(one: Instruction, arrays: Numbers[], memory: Room): Step {
   const views = [one.out, ...one.in] as View[];
   const [out, ...inputs] = views.map(([buffer, offset]) => arrays[buffer].subarray(offset));
   switch (one.op) {
     case "mm": {
-      const [o, a, b, bias] = views.map(([buffer, offset, row = 0, column = 0]) => ({ array: arrays[buffer], offset, row, column }));
+      const [o, a, b, bias] = views.map(([buffer, offset, row = 0, column = 0]) => ({
+        array: arrays[buffer],
+        offset,
+        row,
+        column,
+      }));
       return product(memory, one.shape as [number, number, number], o, a, b, bias);
     }
     case "conv":
@@ -43,7 +47,11 @@ export function scratchNumbers(one: Instruction): number {
   if (one.op === "mm") return forProduct(one.shape[0], one.shape[1], one.shape[2]);
   if (!one.op.startsWith("conv")) return 0;
   const { places, patch, filters } = sizes(one);
-  const [m, k, n] = { conv: [places, patch, filters], conv_images: [places, filters, patch] }[one.op] ?? [filters, places, patch];
+  const [m, k, n] = { conv: [places, patch, filters], conv_images: [places, filters, patch] }[one.op] ?? [
+    filters,
+    places,
+    patch,
+  ];
   return places * (patch + filters) + forProduct(m, k, n);
 }
 
@@ -51,7 +59,15 @@ const rounded = (count: number, by: number): number => Math.ceil(count / by) * b
 const matrix = (array: Numbers, columns: number): Matrix => ({ array, offset: 0, row: columns, column: 1 });
 
 /** out = a · b, and a bias where there is one; a is m × k, b is k × n. */
-function product(memory: Memory, [m, k, n]: [number, number, number], out: Matrix, a: Matrix, b: Matrix, bias?: Matrix, after = 0): Step {
+function product(
+  memory: Room,
+  [m, k, n]: [number, number, number],
+  out: Matrix,
+  a: Matrix,
+  b: Matrix,
+  bias?: Matrix,
+  after = 0,
+): Step {
   const { simd } = memory;
   const single = [out, a, b].every(({ array }) => array instanceof Float32Array);
   if (!simd || !single || m * k * n < 4096) return plainProduct([m, k, n], out, a, b, bias);
@@ -59,7 +75,11 @@ function product(memory: Memory, [m, k, n]: [number, number, number], out: Matri
   const partA = memory.scratch.subarray(after);
   const [partB, partC] = [partA.subarray(tall * k), partA.subarray(tall * k + k * wide)];
   const usable = ({ array, offset, row, column }: Matrix, rows: number, padded: number, columns: number) =>
-    array.buffer === memory.buffer && rows === padded && column === 1 && row === columns && (array.byteOffset + 4 * offset) % 4 === 0;
+    array.buffer === memory.buffer &&
+    rows === padded &&
+    column === 1 &&
+    row === columns &&
+    (array.byteOffset + 4 * offset) % 4 === 0;
   const directA = usable(a, m, tall, k);
   const directB = usable(b, n, wide, n);
   const directC = usable(out, m, tall, n) && n === wide;
@@ -81,7 +101,14 @@ function product(memory: Memory, [m, k, n]: [number, number, number], out: Matri
 }
 
 /** A matrix row by row, filled up with zeros. */
-function copy({ array, offset, row, column }: Matrix, rows: number, columns: number, to: Float32Array, width: number, height: number): void {
+function copy(
+  { array, offset, row, column }: Matrix,
+  rows: number,
+  columns: number,
+  to: Float32Array,
+  width: number,
+  height: number,
+): void {
   for (let i = 0; i < rows; i++) {
     let from = offset + i * row;
     let at = i * width;
@@ -111,8 +138,24 @@ function plainProduct([m, k, n]: [number, number, number], out: Matrix, a: Matri
 function sizes({ image = [], kernel = [], stride = 1, padding = 0 }: Instruction) {
   const [images, channels, height, width] = image;
   const [tall, wide] = kernel.slice(-2);
-  const [down, across] = [(height + 2 * padding - tall) / stride + 1, (width + 2 * padding - wide) / stride + 1].map(Math.floor);
-  return { images, channels, height, width, tall, wide, down, across, stride, padding, patch: channels * tall * wide, places: images * down * across, filters: kernel[0] };
+  const [down, across] = [(height + 2 * padding - tall) / stride + 1, (width + 2 * padding - wide) / stride + 1].map(
+    Math.floor,
+  );
+  return {
+    images,
+    channels,
+    height,
+    width,
+    tall,
+    wide,
+    down,
+    across,
+    stride,
+    padding,
+    patch: channels * tall * wide,
+    places: images * down * across,
+    filters: kernel[0],
+  };
 }
 
 /** For each number of each place's patch the pixel it comes from; -1 outside of the image. */
@@ -134,24 +177,33 @@ function patchPixels(one: Instruction): Int32Array {
 }
 
 /** Memory for patches and for what comes of them, place by place. */
-function work({ scratch }: Memory, one: Instruction) {
+function work({ scratch }: Room, one: Instruction) {
   const { places, patch, filters } = sizes(one);
   const after = places * (patch + filters);
   return { pixels: patchPixels(one), patches: scratch, results: scratch.subarray(places * patch), after };
 }
 
-function convolution(one: Instruction, out: Numbers, [x, weight, bias]: Numbers[], memory: Memory): Step {
+function convolution(one: Instruction, out: Numbers, [x, weight, bias]: Numbers[], memory: Room): Step {
   const { pixels, patches, results, after } = work(memory, one);
   const { places, patch, filters, down, across } = sizes(one);
   const area = down * across;
   const byFilter: Matrix = { array: weight, offset: 0, row: 1, column: patch };
-  const multiply = product(memory, [places, patch, filters], matrix(results, filters), matrix(patches, patch), byFilter, undefined, after);
+  const multiply = product(
+    memory,
+    [places, patch, filters],
+    matrix(results, filters),
+    matrix(patches, patch),
+    byFilter,
+    undefined,
+    after,
+  );
   return () => {
     for (let i = 0; i < pixels.length; i++) patches[i] = pixels[i] < 0 ? 0 : x[pixels[i]];
     multiply();
     for (let place = 0, from = 0; place < places; place++) {
       let to = Math.floor(place / area) * filters * area + (place % area);
-      for (let filter = 0; filter < filters; filter++, to += area) out[to] = results[from++] + (bias ? bias[filter] : 0);
+      for (let filter = 0; filter < filters; filter++, to += area)
+        out[to] = results[from++] + (bias ? bias[filter] : 0);
     }
   };
 }
@@ -164,23 +216,43 @@ function byPlace(gradient: Numbers, to: Numbers, places: number, filters: number
   }
 }
 
-function imageGradient(one: Instruction, out: Numbers, [gradient, weight]: Numbers[], memory: Memory): Step {
+function imageGradient(one: Instruction, out: Numbers, [gradient, weight]: Numbers[], memory: Room): Step {
   const { pixels, patches, results, after } = work(memory, one);
   const { places, patch, filters, down, across } = sizes(one);
-  const multiply = product(memory, [places, filters, patch], matrix(patches, patch), matrix(results, filters), matrix(weight, patch), undefined, after);
+  const multiply = product(
+    memory,
+    [places, filters, patch],
+    matrix(patches, patch),
+    matrix(results, filters),
+    matrix(weight, patch),
+    undefined,
+    after,
+  );
   return () => {
     byPlace(gradient, results, places, filters, down * across);
     multiply();
-    out.fill(0, 0, one.shape.reduce((count, side) => count * side, 1));
+    out.fill(
+      0,
+      0,
+      one.shape.reduce((count, side) => count * side, 1),
+    );
     for (let i = 0; i < pixels.length; i++) if (pixels[i] >= 0) out[pixels[i]] += patches[i];
   };
 }
 
-function weightGradient(one: Instruction, out: Numbers, [gradient, x]: Numbers[], memory: Memory): Step {
+function weightGradient(one: Instruction, out: Numbers, [gradient, x]: Numbers[], memory: Room): Step {
   const { pixels, patches, results, after } = work(memory, one);
   const { places, patch, filters, down, across } = sizes(one);
   const byFilter: Matrix = { array: results, offset: 0, row: 1, column: filters };
-  const multiply = product(memory, [filters, places, patch], matrix(out, patch), byFilter, matrix(patches, patch), undefined, after);
+  const multiply = product(
+    memory,
+    [filters, places, patch],
+    matrix(out, patch),
+    byFilter,
+    matrix(patches, patch),
+    undefined,
+    after,
+  );
   return () => {
     for (let i = 0; i < pixels.length; i++) patches[i] = pixels[i] < 0 ? 0 : x[pixels[i]];
     byPlace(gradient, results, places, filters, down * across);
@@ -195,8 +267,16 @@ function maxPool(one: Instruction, out: Numbers, x: Numbers, chosen: Numbers): v
     for (let top = 0; top < down; top++)
       for (let left = 0; left < across; left++, at++) {
         let [most, found] = [-Infinity, 0];
-        for (let row = Math.max(0, top * stride - padding); row < Math.min(height, top * stride - padding + tall); row++)
-          for (let column = Math.max(0, left * stride - padding); column < Math.min(width, left * stride - padding + wide); column++) {
+        for (
+          let row = Math.max(0, top * stride - padding);
+          row < Math.min(height, top * stride - padding + tall);
+          row++
+        )
+          for (
+            let column = Math.max(0, left * stride - padding);
+            column < Math.min(width, left * stride - padding + wide);
+            column++
+          ) {
             const value = x[plane * height * width + row * width + column];
             if (value > most || value !== value) [most, found] = [value, row * width + column];
           }

@@ -35,28 +35,78 @@ function code(): number[] {
   const rows = [0, 1, 2, 3];
   const sums = rows.flatMap((row) => [SUM + 2 * row, SUM + 2 * row + 1]);
   const multiply = rows.flatMap((row) => [
-    ...get(PA), ...get(K), ...int(4 * row), ...mul, ...add, ...loadAll, ...set(SUM + 8),
+    ...get(PA),
+    ...get(K),
+    ...int(4 * row),
+    ...mul,
+    ...add,
+    ...loadAll,
+    ...set(SUM + 8),
     ...[0, 1].flatMap((half) => [
-      ...get(SUM + 2 * row + half), ...get(SUM + 8), ...get(half ? B1 : B0), ...mul4, ...add4, ...set(SUM + 2 * row + half),
+      ...get(SUM + 2 * row + half),
+      ...get(SUM + 8),
+      ...get(half ? B1 : B0),
+      ...mul4,
+      ...add4,
+      ...set(SUM + 2 * row + half),
     ]),
   ]);
   const inner = [
-    ...get(PB), ...load(0), ...set(B0), ...get(PB), ...load(16), ...set(B1),
-    ...multiply, ...increase(PA, int(4)), ...increase(PB, times(N, 2)),
+    ...get(PB),
+    ...load(0),
+    ...set(B0),
+    ...get(PB),
+    ...load(16),
+    ...set(B1),
+    ...multiply,
+    ...increase(PA, int(4)),
+    ...increase(PB, times(N, 2)),
   ];
-  const write = rows.flatMap((row) => [0, 1].flatMap((half) => [
-    ...get(C), ...get(I), ...int(row), ...add, ...get(N), ...mul, ...get(J), ...add, ...int(2), ...shl, ...add,
-    ...get(SUM + 2 * row + half), ...store(16 * half),
-  ]));
+  const write = rows.flatMap((row) =>
+    [0, 1].flatMap((half) => [
+      ...get(C),
+      ...get(I),
+      ...int(row),
+      ...add,
+      ...get(N),
+      ...mul,
+      ...get(J),
+      ...add,
+      ...int(2),
+      ...shl,
+      ...add,
+      ...get(SUM + 2 * row + half),
+      ...store(16 * half),
+    ]),
+  );
   const block = [
     ...sums.flatMap((sum) => [...zero4, ...set(sum)]),
-    ...get(A), ...get(I), ...get(K), ...mul, ...int(2), ...shl, ...add, ...set(PA),
-    ...get(PA), ...times(K, 2), ...add, ...set(END),
-    ...get(B), ...times(J, 2), ...add, ...set(PB),
+    ...get(A),
+    ...get(I),
+    ...get(K),
+    ...mul,
+    ...int(2),
+    ...shl,
+    ...add,
+    ...set(PA),
+    ...get(PA),
+    ...times(K, 2),
+    ...add,
+    ...set(END),
+    ...get(B),
+    ...times(J, 2),
+    ...add,
+    ...set(PB),
     ...loop(inner, [...get(PA), ...get(END), ...lessThan]),
-    ...write, ...increase(J, int(COLUMNS_AT_ONCE)),
+    ...write,
+    ...increase(J, int(COLUMNS_AT_ONCE)),
   ];
-  const row = [...int(0), ...set(J), ...loop(block, [...get(J), ...get(N), ...lessThan]), ...increase(I, int(ROWS_AT_ONCE))];
+  const row = [
+    ...int(0),
+    ...set(J),
+    ...loop(block, [...get(J), ...get(N), ...lessThan]),
+    ...increase(I, int(ROWS_AT_ONCE)),
+  ];
   return [...int(0), ...set(I), ...loop(row, [...get(I), ...get(M), ...lessThan]), 0x0b];
 }
 

@@ -1,62 +1,25 @@
 // A program that Python wrote (dmlviz/export/program/writer.py): its memory, and how it is run. Pure: no DOM.
+import {
+  DAMAGED,
+  KINDS,
+  NO_MEMORY,
+  VERSION,
+  type Kind,
+  type Operand,
+  type PackedProgram,
+  type Room,
+  type Step,
+} from "./format.ts";
 import { kernelOf } from "./kernels.ts";
 import { scratchNumbers } from "./matrices.ts";
 import type { Numbers } from "./pointwise.ts";
 import { simdProduct, type Product } from "./product.ts";
 
-const KINDS = { f32: Float32Array, f64: Float64Array, i32: Int32Array, u8: Uint8Array };
 const ALIGNMENT = 16;
 const PAGE = 65536;
-export const VERSION = 1;
-
-type Kind = keyof typeof KINDS;
-/** Buffer, offset, and a stride for each dimension. */
-export type View = number[];
-/** Where an array lies, or a number; infinity and NaN are text. */
-export type Operand = View | number | string;
-
-export interface Instruction {
-  op: string;
-  shape: number[];
-  out: View;
-  in: Operand[];
-  over?: number[];
-  strides?: number[];
-  lengths?: number[];
-  places?: View | View[];
-  sizes?: number[];
-  descending?: boolean;
-  right?: boolean;
-  stride?: number;
-  padding?: number;
-  image?: number[];
-  kernel?: number[];
-}
-
-export interface ProgramData {
-  version: number;
-  /** Kind, count, and place of each in the program's memory; those that are brought have none. */
-  buffers: [Kind, number, number][];
-  inputs: Record<string, number>;
-  outputs: Record<string, number>;
-  constants: number[];
-  instructions: Instruction[];
-  /** Number of instructions that do not need the input that comes later. */
-  first: number;
-  size: number;
-}
-
-/** A program, and the arrays that are always the same. */
-export interface PackedProgram {
-  program: ProgramData;
-  constants: Uint8Array<ArrayBuffer>[];
-}
-
-export const DAMAGED = "This page's program is damaged or of another version of dmlviz: reload the page, or write the site again.";
-export const NO_MEMORY = "The browser gave this page too little memory to train: close other tabs, then train again.";
 
 /** Memory for programs, in which WebAssembly can work where the browser has it. */
-export class Memory {
+export class Memory implements Room {
   private taken = 0;
   readonly buffer: ArrayBuffer;
   /** What an operation needs meanwhile: the same place for all. */
@@ -72,7 +35,7 @@ export class Memory {
       if (plain || typeof WebAssembly === "undefined") this.buffer = new ArrayBuffer(pages * PAGE);
       else {
         const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-        this.buffer = memory.buffer as ArrayBuffer;
+        this.buffer = memory.buffer;
         this.simd = simdProduct(memory);
       }
     } catch (error) {
@@ -97,7 +60,7 @@ export class Memory {
 /** A program in a memory, ready to run. */
 export class Machine {
   private arrays: Numbers[];
-  private steps: (() => void)[];
+  private steps: Step[];
 
   /** `given` are arrays for some of the inputs; the others get memory of their own. */
   constructor(

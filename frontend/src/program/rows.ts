@@ -1,6 +1,6 @@
 // Operations along one dimension, row by row. Pure: no DOM.
 import type { Numbers } from "./pointwise.ts";
-import { DAMAGED, type Instruction } from "./program.ts";
+import { DAMAGED, type Instruction } from "./format.ts";
 
 export interface Row {
   array: Numbers;
