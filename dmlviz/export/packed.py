@@ -7,12 +7,16 @@ higher ones, which vary less. Rows that change little from one to the next are s
 import gzip
 import json
 from itertools import groupby
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dmlviz.export.page_contents import MapContents, PageStream, RunContents
 from dmlviz.storage.run_schema.events import RunEvent, frames_of
+
+if TYPE_CHECKING:
+    from dmlviz.export.program.writer import Program
+    from dmlviz.export.query_net import QueryNet
 
 LEVEL = 9
 # Positions on the way are kept in steps of 1/4096 of the map's width, a quarter of a pixel; those at the end, exactly.
@@ -71,14 +75,28 @@ def pack_run(contents: RunContents | MapContents) -> bytes:
     return parts.file(packed)
 
 
-def pack_net(weights: np.ndarray, embeddings: np.ndarray) -> bytes:
-    """Return a file with a net's weights (float32) and the embeddings of the test images (n × d, int16)."""
+def pack_net(net: "QueryNet") -> bytes:
+    """Return a file with the program of a net, its weights, and the embeddings of the test images."""
     parts = Parts()
-    net = {
-        "weights": parts.add(without_low_bytes(weights, WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT),
-        "embeddings": parts.add(embeddings),
-    }
-    return parts.file(net)
+    packed, values = pack_program(net.program, parts), pack_weights(net.weights, parts)
+    return parts.file({"embed": packed, "weights": values, "embeddings": parts.add(net.embeddings)})
+
+
+def pack_program(program: "Program", parts: Parts) -> dict[str, Any]:
+    """Add a program; see `PackedProgram` in frontend/src/program/format.ts."""
+    return {"program": program.described, "constants": [parts.add(array) for array in program.constants]}
+
+
+def pack_weights(weights: dict[str, np.ndarray], parts: Parts) -> list[dict[str, Any]]:
+    """Add weights by name; each is an array with its shape."""
+    return [
+        {
+            "name": name,
+            "shape": list(array.shape),
+            "values": parts.add(_rounded(array.ravel(), WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT),
+        }
+        for name, array in weights.items()
+    ]
 
 
 def _pack_frames(stream: PageStream, parts: Parts) -> dict[str, dict[str, int]]:
@@ -117,7 +135,7 @@ def _differences(rows: np.ndarray) -> np.ndarray:
     return differences
 
 
-def without_low_bytes(weights: np.ndarray, bytes_out: int) -> np.ndarray:
+def _rounded(weights: np.ndarray, bytes_out: int) -> np.ndarray:
     """Return float32 numbers rounded to what remains without their low bytes."""
     last = np.uint32(1 << 8 * bytes_out)
     bits = weights.astype("<f4").view("<u4") + last // 2

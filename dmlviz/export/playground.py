@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
-from dmlviz.export.packed import WEIGHT_BYTES_OUT, Parts, without_low_bytes
+from dmlviz.export.packed import Parts, pack_program, pack_weights
 from dmlviz.export.page import BUILT
 from dmlviz.export.program.training import net_programs, objective_program, update
 from dmlviz.export.program.writer import Program
@@ -107,8 +106,8 @@ def pack_objectives(base: TrainConfig) -> bytes:
                 "recommended": config.miner == recommended,
                 "settings": {name: value for name, value in settings.items() if value != plain[name]},
                 "normalize": config.normalize,
-                "program": _pack_program(program, parts),
-                "weights": _pack_weights(weights, parts),
+                "program": pack_program(program, parts),
+                "weights": pack_weights(weights, parts),
                 "update": update(config),
             }
         )
@@ -131,9 +130,9 @@ def pack_dataset(base: TrainConfig, root: Path | None = None) -> bytes:
         written = {free: net_programs(TrainConfig(**kind, normalize=not free)) for free in (False, True)}
         nets[net] = {
             "title": NETS[net].title,
-            "weights": _pack_weights(written[False][2], parts),
+            "weights": pack_weights(written[False][2], parts),
             **{
-                name: {"net": _pack_program(programs[0], parts), "embed": _pack_program(programs[1], parts)}
+                name: {"net": pack_program(programs[0], parts), "embed": pack_program(programs[1], parts)}
                 for name, programs in (("sphere", written[False]), ("free", written[True]))
             },
         }
@@ -174,17 +173,3 @@ def _base(name: str) -> TrainConfig:
     if data.num_train_images(name) > MOST_TRAIN:
         return config.replace(max_train_images=MOST_TRAIN)
     return config
-
-
-def _pack_program(program: Program, parts: Parts) -> dict[str, Any]:
-    constants = [parts.add(array) if array.size else parts.add(np.zeros(0, np.uint8)) for array in program.constants]
-    return {"program": program.described, "constants": constants}
-
-
-def _pack_weights(weights: dict[str, np.ndarray], parts: Parts) -> list[dict[str, Any]]:
-    floats = {name: array.astype("<f4") for name, array in weights.items()}
-    rounded = {
-        k: parts.add(without_low_bytes(v.ravel(), WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT)
-        for k, v in floats.items()
-    }
-    return [{"name": k, "shape": list(v.shape), "values": rounded[k]} for k, v in floats.items()]

@@ -15,7 +15,6 @@ from dmlviz.export.contents import RunExport
 from dmlviz.export.lab_page import lab_figures, lab_page, lab_picture
 from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.page import BUILT
-from dmlviz.export.playground import write_playground, write_service_worker
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
 from dmlviz.figures.palette import class_colors
 from dmlviz.labs.registry import LABS
@@ -107,6 +106,8 @@ def write_site(
         _write_labs(new, lab_pages)
         _write_lessons(new, lessons, title)
         if playground:
+            from dmlviz.export.playground import write_playground, write_service_worker  # they load torch
+
             body = write_playground(new, playground, title)
             (new / "playground" / "index.html").write_text(_page("Playground", body), encoding="utf-8")
         _write_index(new, pages, lessons, list(lab_pages), title, bool(playground))

@@ -17,7 +17,13 @@ from dmlviz.errors import UserError
 from dmlviz.export.playground import objectives
 from dmlviz.export.program.operations import is_known
 from dmlviz.export.program.trace import trace
-from dmlviz.export.program.training import net_programs, objective_program, training_program, update
+from dmlviz.export.program.training import (
+    embedding_program,
+    net_programs,
+    objective_program,
+    training_program,
+    update,
+)
 from dmlviz.export.program.writer import Program, write_program
 
 STEPS = 20
@@ -124,6 +130,42 @@ def test_a_page_embeds_and_differentiates_as_the_net_does(plain: bool, page_scri
         right.append((name, [found]))
     for (name, steps), got in zip(right, page_script("programs", given), strict=True):
         assert_equal(name, steps, got)
+
+
+@pytest.mark.slow
+def test_a_page_embeds_with_every_layer_as_torch_does(page_script: Callable[..., Any]) -> None:
+    given, right = [], []
+    for name, size in (("lenet", 28), ("protonet", 16), ("mlp", 8), ("resnet18", 8)):
+        net = nets.build(name, embedding_dim=8, size=size, seed=0)
+        if name == "resnet18":  # its own 45 MB would take minutes; the same blocks, an eighth as wide
+            net.body = torch.nn.Sequential(*_narrow_resnet())
+        for buffer in net.buffers():
+            if buffer.dtype.is_floating_point:
+                buffer.uniform_(0.5, 1.5)
+        program, weights = embedding_program(net.eval(), 1, net.image)
+        image = torch.rand(1, 1, size, size, generator=torch.Generator().manual_seed(1))
+        inputs = {key: torch.from_numpy(one) for key, one in weights.items()}
+        given.append(packed(program, [inputs | {"images": image}]))
+        with torch.inference_mode():
+            right.append((name, [{"embeddings": net(image)}]))
+    for (name, steps), got in zip(right, page_script("programs", given), strict=True):
+        assert_equal(name, steps, got)
+
+
+def _narrow_resnet() -> list[torch.nn.Module]:
+    from torchvision.models.resnet import BasicBlock
+
+    halved = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 1, 2, bias=False), torch.nn.BatchNorm2d(16))
+    return [
+        torch.nn.Conv2d(1, 8, 3, padding=1, bias=False),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.ReLU(),
+        BasicBlock(8, 8),
+        BasicBlock(8, 16, 2, halved),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(16, 8),
+    ]
 
 
 @pytest.mark.slow

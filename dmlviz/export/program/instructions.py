@@ -60,7 +60,7 @@ class Instructions:
     def view(self, tensor: Tensor) -> list[int]:
         """Return buffer, offset and strides of a tensor."""
         if self.written.varies(tensor):
-            return [self.buffer(tensor), tensor.storage_offset(), *tensor.stride()]
+            return [self.buffer(tensor), int(tensor.storage_offset()), *tensor.stride()]
         array = tensor.detach().contiguous().numpy()
         array = array.astype({"i32": np.int32, "u8": np.uint8}.get(kind_of(tensor), array.dtype))
         key = str(array.dtype).encode() + array.tobytes()

@@ -28,6 +28,7 @@ POINTWISE = {
     "clamp_min": "maximum",
     "clamp_max": "minimum",
     "_to_copy": "copy",
+    "to": "copy",
     "clone": "copy",
     "copy": "copy",
     "fill": "copy",
@@ -39,11 +40,22 @@ POINTWISE = {
 }
 REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "max", "amin": "min", "max": "max", "min": "min", "any": "any"}
 REDUCTIONS |= {"all": "all", "prod": "prod", "argmax": "argmax", "argmin": "argmin"}
-SPECIAL = ("clamp", "mm", "bmm", "addmm", "mv", "cat", "stack", "cumsum", "flip", "gather", "scatter", "scatter_add")
+SPECIAL: tuple[str, ...] = (
+    "clamp",
+    "mm",
+    "bmm",
+    "addmm",
+    "mv",
+    "cat",
+    "stack",
+    "cumsum",
+    "flip",
+    "gather",
+    "scatter",
+    "scatter_add",
+)
 SPECIAL += ("sort", "topk", "searchsorted", "index", "index_put", "rand", "randperm", "convolution")
 SPECIAL += ("convolution_backward", "max_pool2d_with_indices", "max_pool2d_with_indices_backward")
-
-Operand = list[int] | float | str
 
 
 def is_known(name: str) -> bool:
@@ -70,7 +82,7 @@ class Operations(Instructions):
 
     def _pointwise(self, name: str, args: tuple[Any, ...], kwargs: Any, result: Tensor) -> None:
         inputs: list[Any] = list(args)
-        if name in ("_to_copy", "clone"):
+        if name in ("_to_copy", "to", "clone"):
             inputs = inputs[:1]
         elif name in ("copy", "copy_to", "fill"):
             inputs = [args[1]]
@@ -164,11 +176,13 @@ class Operations(Instructions):
 
     def _rows(self, op: str, dim: int, out: Tensor, inputs: Sequence[Any], **more: Any) -> None:
         """Add an instruction that goes along one dimension of each array, which comes last."""
-        rows = [each.movedim(dim, -1) if isinstance(each, Tensor) and each.ndim else each for each in (out, *inputs)]
+        rows: list[Any] = [
+            each.movedim(dim, -1) if isinstance(each, Tensor) and each.ndim else each for each in (out, *inputs)
+        ]
         lengths = [each.shape[-1] for each in rows if isinstance(each, Tensor) and each.ndim]
         shape = list(rows[0].shape[:-1])
-        rows = [self.view(each) if isinstance(each, Tensor) else number_of(each) for each in rows]
-        self.add(op, shape, rows[0], rows[1:], lengths=lengths, **more)
+        views: list[Any] = [self.view(each) if isinstance(each, Tensor) else number_of(each) for each in rows]
+        self.add(op, shape, views[0], views[1:], lengths=lengths, **more)
 
     def _cumsum(self, results: Any, x: Tensor, dim: int, **_: Any) -> None:
         self._rows("cumsum", dim, results[0], [x])
@@ -252,14 +266,14 @@ class Operations(Instructions):
 
     def _convolution(self, results: Any, x: Tensor, weight: Tensor, bias: Tensor | None, *how: Any) -> None:
         inputs = [self.contiguous(x), self.contiguous(weight)] + ([] if bias is None else [bias])
-        self._spatial("conv", results[0], inputs, *_spacing(*how), x.shape, weight.shape)
+        self._spatial("conv", results[0], inputs, _spacing(*how), x.shape, weight.shape)
 
     def _convolution_backward(
         self, results: Any, grad: Tensor, x: Tensor, weight: Tensor, sizes: Any, *how: Any
     ) -> None:
-        *how, wanted = how
+        *spaces, wanted = how
         grad, x, weight = (self.contiguous(each) for each in (grad, x, weight))
-        shapes = (*_spacing(*how), x.shape, weight.shape)
+        shapes = (_spacing(*spaces), x.shape, weight.shape)
         made = iter(results)
         if wanted[0]:
             self._spatial("conv_images", next(made), [grad, weight], *shapes)
@@ -269,10 +283,10 @@ class Operations(Instructions):
             self._reduction("sum", (grad, [0, 2, 3]), {}, (next(made),))
 
     def _spatial(
-        self, op: str, result: Tensor, inputs: Sequence[Tensor], stride: int, padding: int, image: Any, kernel: Any
+        self, op: str, result: Tensor, inputs: Sequence[Tensor], spacing: tuple[int, int], image: Any, kernel: Any
     ) -> None:
         target = result if result.is_contiguous() else self.scratch(result)
-        more = {"stride": stride, "padding": padding, "image": list(image), "kernel": list(kernel)}
+        more = {"stride": spacing[0], "padding": spacing[1], "image": list(image), "kernel": list(kernel)}
         self.add(op, target.shape, self.view(target), [self.view(each) for each in inputs], **more)
         if target is not result:
             self.pointwise("copy", result, target)
@@ -325,7 +339,9 @@ def _side(value: int | Sequence[int]) -> int:
     return sides.pop()
 
 
-def _spacing(stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int) -> Any:
+def _spacing(
+    stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int
+) -> tuple[int, int]:
     if transposed or groups != 1 or _side(dilation) != 1:
         raise UserError(
             "It has a convolution with groups, dilation or transposed, which no operation of a program does."

@@ -123,11 +123,12 @@ class _Recorder(TorchDispatchMode):
             if not self.known(name) and not _is_view(func) and func in decomposition_table:
                 with self:
                     return decomposition_table[func](*args, **kwargs)
+        before = {storage(each) for each in tensors}
         result = func(*args, **kwargs)
         results = tuple(each for each in tree_leaves(result) if isinstance(each, Tensor))
         self.kept.append((args, kwargs, results))
         if varies:
-            if changes or not (_is_view(func) or name in RESHAPES):
+            if changes or not before.issuperset(storage(each) for each in results if each.numel()):
                 self._add(name, args, kwargs, results)
             varying |= {storage(each) for each in results if each.numel()}
         return result

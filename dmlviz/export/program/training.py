@@ -86,19 +86,36 @@ def net_programs(config: TrainConfig) -> tuple[Program, Program, dict[str, np.nd
         found = {f"gradient.{name}": one for name, one in zip(names, gradients, strict=True) if one is not None}
         return {"embeddings": embeddings.detach(), **found, **kept}
 
-    @torch.no_grad()
-    def embed(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        return {"embeddings": functional_call(net, inputs, (inputs["images"],))}
-
     weights = {name: value.detach().clone() for name, value in net.state_dict().items()}
     images = torch.randn(config.effective_batch_size, spec.channels, spec.size, spec.size)
     gradient = torch.randn(len(images), config.embedding_dim)
     training = trace(step, {**_copies(weights), "images": images, "gradient": gradient}, is_known)
-    net.eval()
-    many = torch.randn(EMBEDDED, *images.shape[1:])
-    embedding = trace(embed, {**_copies(weights), "images": many}, is_known)
-    arrays = {name: value.numpy() for name, value in weights.items()}
-    return write_program(training, until="gradient"), write_program(embedding), arrays
+    embedding, arrays = embedding_program(net.eval(), EMBEDDED, tuple(images.shape[1:]))
+    return write_program(training, until="gradient"), embedding, arrays
+
+
+def embedding_program(net: nn.Module, images: int, shape: tuple[int, ...]) -> tuple[Program, dict[str, np.ndarray]]:
+    """Return a program from a net's weights and so many images to embeddings, and the weights by name.
+
+    Args:
+        net: A net in evaluation mode.
+        images: Number of images.
+        shape: Shape of an image (channels, height, width).
+
+    Raises:
+        UserError: If it has a layer that a page cannot do.
+    """
+
+    @torch.no_grad()
+    def embed(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {"embeddings": functional_call(net, inputs, (inputs["images"],))}
+
+    weights = {name: value.detach().clone() for name, value in net.state_dict().items() if value.is_floating_point()}
+    try:
+        written = write_program(trace(embed, {**_copies(weights), "images": torch.randn(images, *shape)}, is_known))
+    except UserError as error:
+        raise UserError(f"A page cannot do this net. {error}") from None
+    return written, {name: value.numpy() for name, value in weights.items()}
 
 
 def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarray]]:

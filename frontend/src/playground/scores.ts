@@ -1,30 +1,6 @@
 // How well embeddings find their class, as dmlviz/metrics says: each image asks all others. Pure: no DOM.
 
-/** The neighbors of a point among rows (n × d): [row, distance], nearest first, without the row `self`. */
-export function nearest(rows: Float32Array, point: Float32Array, k: number, self = -1): [number, number][] {
-  const squares = squaredDistances(rows, point);
-  if (self >= 0) squares[self] = Infinity;
-  const best: number[] = [];
-  for (let row = 0; row < squares.length; row++) {
-    if (row === self || (best.length === k && squares[row] >= squares[best[k - 1]])) continue;
-    let place = best.length;
-    while (place > 0 && squares[best[place - 1]] > squares[row]) place--;
-    best.splice(place, 0, row);
-    if (best.length > k) best.pop();
-  }
-  return best.map((row) => [row, Math.sqrt(squares[row])]);
-}
-
-function squaredDistances(rows: Float32Array, point: Float32Array): Float64Array {
-  const d = point.length;
-  const squares = new Float64Array(rows.length / d);
-  for (let row = 0, at = 0; row < squares.length; row++) {
-    let sum = 0;
-    for (let k = 0; k < d; k++) sum += (rows[at++] - point[k]) ** 2;
-    squares[row] = sum;
-  }
-  return squares;
-}
+import { nearestRows, squaredDistances } from "../standalone/nearest.ts";
 
 export interface Scores extends Record<string, number> {
   precision_at_1: number;
@@ -56,7 +32,7 @@ export function scoresOf(embeddings: Float32Array, labels: ArrayLike<number>, d:
     if (r < 1) continue;
     queries++;
     let hits = 0;
-    nearest(embeddings, point, r, i).forEach(([row], rank) => {
+    nearestRows(embeddings, point, r, i).forEach(([row], rank) => {
       if (labels[row] !== labels[i]) return;
       hits++;
       if (rank === 0) first++;

@@ -4,7 +4,8 @@ import type { Bytes } from "../lib/base64.ts";
 import { watch } from "./alarms.ts";
 import type { DatasetContents, Objective, Settings } from "./contents.ts";
 import { SteadyBox, boxAround, classFan, project, quantized, type Basis } from "./projection.ts";
-import { nearest, scoresOf } from "./scores.ts";
+import { nearestRows } from "../standalone/nearest.ts";
+import { scoresOf } from "./scores.ts";
 import { Training, type BatchStats } from "./training.ts";
 
 const FRAME_MS = 80; // between two frames while it trains
@@ -114,7 +115,7 @@ export class Session {
     const validation = training.embedSplit("validation");
     const distances = Array.from(
       { length: labels.test.length },
-      (_, i) => nearest(embeddings, embeddings.subarray(i * d, (i + 1) * d), 1, i)[0][1],
+      (_, i) => nearestRows(embeddings, embeddings.subarray(i * d, (i + 1) * d), 1, i)[0][1],
     );
     const events: RunEvent[] = [
       ...(reason ? [{ event: "stopping", step } as const] : []),
@@ -150,7 +151,7 @@ export class Session {
   ): { embedding: Float32Array<ArrayBuffer>; near: [number, number][]; xy: number[] | null } {
     const embedding = this.training.embedImage(image);
     const rows = this.snapshots[this.snapshots.length - 1].embeddings;
-    return { embedding, near: nearest(rows, embedding, k), xy: this.basis && [...project(embedding, this.basis)] };
+    return { embedding, near: nearestRows(rows, embedding, k), xy: this.basis && [...project(embedding, this.basis)] };
   }
 
   private snapshot(): News {

@@ -3,7 +3,7 @@ import type { ItemNeighbors, RunEvent } from "../protocol.ts";
 import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
 import type { Settings } from "./contents.ts";
-import { nearest } from "./scores.ts";
+import { nearestRows } from "../standalone/nearest.ts";
 import type { Order, Word } from "./worker.ts";
 
 const K = 10;
@@ -78,7 +78,7 @@ export class TabSource implements RunSource {
     if (!labels || !(item < labels.length) || !this.rows.length)
       return Promise.resolve(Response.json({ error: ELSEWHERE }, { status: 404 }));
     const d = this.rows.length / labels.length;
-    const near = nearest(this.rows, this.rows.slice(item * d, (item + 1) * d), K, item);
+    const near = nearestRows(this.rows, this.rows.slice(item * d, (item + 1) * d), K, item);
     const answer: ItemNeighbors = {
       item,
       label: labels[item],
