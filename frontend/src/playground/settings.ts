@@ -72,7 +72,11 @@ export function settingsForm(
   change: (settings: Settings, dataset?: string) => void,
 ): HTMLElement {
   const select = (label: string, options: [string, string][], value: string, chosen: (value: string) => void) => {
-    const control = h("select", null, ...options.map(([name, title]) => h("option", { value: name }, title)));
+    const control = h(
+      "select",
+      { "aria-label": label },
+      ...options.map(([name, title]) => h("option", { value: name }, title)),
+    );
     control.value = value;
     control.addEventListener("change", () => chosen(control.value));
     return h("label", null, label, control);
