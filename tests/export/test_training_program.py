@@ -14,6 +14,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
+from dmlviz.export import training_program
 from dmlviz.export.playground import objectives
 from dmlviz.export.program.operations import is_known
 from dmlviz.export.program.trace import trace
@@ -21,7 +22,6 @@ from dmlviz.export.program.training import (
     embedding_program,
     net_programs,
     objective_program,
-    training_program,
     update,
 )
 from dmlviz.export.program.writer import Program, write_program

@@ -88,6 +88,8 @@ class Operations(Instructions):
             inputs = [args[1]]
         elif name == "masked_fill":
             inputs = [args[1], args[2], args[0]]
+        elif name.startswith("bitwise") and result.dtype != torch.bool:
+            raise UserError("It works on the bits of whole numbers, which no operation of a program does.")
         elif name == "div" and kwargs.get("rounding_mode"):
             raise UserError("It divides with rounding, which no operation of a program does.")
         elif name in ("add", "sub") and kwargs.get("alpha", 1) != 1:

@@ -1,5 +1,6 @@
 // A run that trains in this tab: its worker, its events, and the answers that a server would give.
 import type { ItemNeighbors, RunEvent } from "../protocol.ts";
+import { bus } from "../lib/bus.ts";
 import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
 import type { Settings } from "./contents.ts";
@@ -22,7 +23,9 @@ export class TabSource implements RunSource {
   events: RunEvent[] = [];
   frames = new Map<string, Uint8Array>();
   private worker: Worker;
+  /** Embeddings of the test images as they are now; empty before the first. */
   private rows = new Float32Array(0);
+  private waitingForRows: (() => void)[] = [];
   private asked = 0;
   private waiting = new Map<number, (answer: unknown) => void>();
   private leave = () => {};
@@ -57,6 +60,7 @@ export class TabSource implements RunSource {
     );
     this.events = [];
     this.frames = new Map();
+    this.rows = new Float32Array(0);
     this.leave = answerInPlace(this.run, this);
     this.tell({ do: "train", run: this.run, settings });
     return this.run;
@@ -72,11 +76,11 @@ export class TabSource implements RunSource {
     return new Promise((resolve) => this.waiting.set(id, resolve as (answer: unknown) => void));
   }
 
-  fetch(path: string): Promise<Response> {
+  async fetch(path: string): Promise<Response> {
     const item = Number(/^neighbors\/(\d+)\.json/.exec(path)?.[1] ?? NaN);
     const labels = this.opened?.data.labels.test;
-    if (!labels || !(item < labels.length) || !this.rows.length)
-      return Promise.resolve(Response.json({ error: ELSEWHERE }, { status: 404 }));
+    if (!labels || !(item < labels.length)) return Response.json({ error: ELSEWHERE }, { status: 404 });
+    if (!this.rows.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
     const d = this.rows.length / labels.length;
     const near = nearestRows(this.rows, this.rows.slice(item * d, (item + 1) * d), K, item);
     const answer: ItemNeighbors = {
@@ -85,7 +89,7 @@ export class TabSource implements RunSource {
       near: near.map(([other, distance]) => [other, labels[other], distance]),
       classes: Object.fromEntries((this.opened?.data.classes ?? []).entries()),
     };
-    return Promise.resolve(Response.json(answer));
+    return Response.json(answer);
   }
 
   private tell = (order: Order): void => this.worker.postMessage(order);
@@ -103,7 +107,11 @@ export class TabSource implements RunSource {
       case "news": {
         if (word.run !== this.run) return; // of a training that another has replaced
         const { events, frames, embeddings, ended } = word;
-        if (embeddings) this.rows = embeddings;
+        if (embeddings) {
+          this.rows = embeddings;
+          for (const go of this.waitingForRows.splice(0)) go();
+          bus.emit("embedded", { run: this.run }); // what is pinned has the neighbors of now
+        }
         for (const [id, bytes] of Object.entries(frames)) this.frames.set(id, bytes);
         const from = this.events.length;
         this.events.push(...events);

@@ -132,7 +132,13 @@ export class RunPage {
   private inspected(answer: Answer | null, trouble: string): InspectorProps {
     const { contents, labels, sprites } = this;
     const { run, classes, n } = contents;
-    const known = { run, classes: Object.fromEntries(classes.entries()), sprites, among: n };
+    const known = {
+      run,
+      classes: Object.fromEntries(classes.entries()),
+      sprites,
+      among: n,
+      given: this.options.source !== undefined,
+    };
     if (!answer) return { ...known, placeholder: trouble || HINT, example: !trouble && !this.options.source };
     const votes = new Map<number, number>();
     for (const [item] of answer.near) votes.set(labels[item], (votes.get(labels[item]) ?? 0) + 1);
