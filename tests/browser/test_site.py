@@ -160,6 +160,6 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UserError, match="holds other files"):
         write_site(tmp_path, [], ["recall"])
-    with pytest.raises(UserError, match="at least one run, lesson or lab"):
+    with pytest.raises(UserError, match="at least one run, lesson, lab or playground"):
         write_site(tmp_path / "new", [])
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]

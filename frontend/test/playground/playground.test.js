@@ -79,7 +79,7 @@ const opened = {
 };
 
 test("an address says the settings; what makes no sense is left out, with a sentence each", () => {
-  const read = (query) => readSettings(new URLSearchParams(query), opened);
+  const read = (query) => readSettings(new globalThis.URLSearchParams(query), opened);
   const usual = { net: "mlp", loss: "nt_xent", miner: null, learning_rate: 0.004, steps: 300, seed: 0 };
   assert.deepEqual(read(""), { settings: usual, trouble: "" });
   assert.deepEqual(read("loss=triplet&rate=0.01&steps=50&seed=3").settings, {
