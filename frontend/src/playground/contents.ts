@@ -4,6 +4,9 @@ import type { OptimizerSettings } from "../program/optimizers.ts";
 import type { PackedProgram } from "../program/format.ts";
 import type { Framing } from "../standalone/drawnImage.ts";
 
+/** Test images that every snapshot embeds, the first ones; all are embedded at the end. */
+export const TRACKED = 600;
+
 export type Json = Record<string, unknown>;
 
 export interface PackedWeights {

@@ -1,7 +1,7 @@
 // A training of this page as a file that `dmlviz runs import` takes: a zip archive of the files of a run. Pure: no DOM.
 import { strToU8, zipSync, type Zippable } from "fflate";
 import type { RunEvent } from "../protocol.ts";
-import type { DatasetContents, Json } from "./contents.ts";
+import { TRACKED, type DatasetContents, type Json } from "./contents.ts";
 import type { Basis } from "./projection.ts";
 
 interface NamedArray {
@@ -42,6 +42,7 @@ export async function keptRun(
   const last = snapshots[snapshots.length - 1];
   const n = data.labels.test.length;
   const d = last.embeddings.length / n;
+  const tracked = Int32Array.from({ length: Math.min(TRACKED, n) }, (_, i) => i);
   const steps = new Set(snapshots.slice(0, -1).map(({ step }) => step));
   const files: Zippable = {};
   const ids = new Map<string, string>();
@@ -76,15 +77,11 @@ export async function keptRun(
   files["events.jsonl"] = strToU8(lines.map((line) => `${line}\n`).join(""));
   files["metrics.json"] = strToU8(JSON.stringify(metrics, (_, value: unknown) => finite(value)));
   files["labels.npy"] = npy("<i4", [n], Int32Array.from(data.labels.test));
-  files["tracked.npy"] = npy(
-    "<i4",
-    [n],
-    Int32Array.from({ length: n }, (_, i) => i),
-  );
+  files["tracked.npy"] = npy("<i4", [tracked.length], tracked);
   files["scored.npy"] = npy("<i4", [data.scored.length / 4], new Int32Array(data.scored.slice().buffer));
   files["embeddings.npy"] = npy("<f4", [n, d], last.embeddings);
   for (const { step, embeddings } of snapshots.slice(0, -1))
-    files[`snapshots/${step}.npy`] = npy("<f4", [n, d], embeddings);
+    files[`snapshots/${step}.npy`] = npy("<f4", [tracked.length, d], embeddings);
   files["basis.npz"] = zipSync({
     "mean.npy": npy("<f8", [d], basis.mean),
     "components.npy": npy("<f8", [2, d], Float64Array.from([...basis.components[0], ...basis.components[1]])),

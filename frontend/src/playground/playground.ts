@@ -6,7 +6,7 @@ import { drawnImage } from "../standalone/drawnImage.ts";
 import type { Answer } from "../standalone/queryNet.ts";
 import { RunPage, type RunContents } from "../standalone/runPage.ts";
 import renderPad from "../workbench/query_pad/queryPad.ts";
-import type { Settings } from "./contents.ts";
+import { TRACKED, type Settings } from "./contents.ts";
 import { keptRun, type KeptRun } from "./keep.ts";
 import style from "./playground.css";
 import { readSettings, settingsForm, writeSettings } from "./settings.ts";
@@ -99,7 +99,7 @@ function start(): void {
     classes: data.classes,
     n: data.labels.test.length,
     labels: new Uint8Array(Uint16Array.from(data.labels.test).buffer),
-    tracked: Array.from(data.labels.test.keys()),
+    tracked: Array.from(data.labels.test.subarray(0, TRACKED).keys()),
     near: null,
     sprites: { pngs: data.sprites.pngs.map(encodeBase64), tile: data.sprites.tile },
     plain: false,

@@ -2,7 +2,7 @@
 import type { ReplayFrame, RunEvent } from "../protocol.ts";
 import type { Bytes } from "../lib/base64.ts";
 import { watch } from "./alarms.ts";
-import type { DatasetContents, Objective, Settings } from "./contents.ts";
+import { TRACKED, type DatasetContents, type Objective, type Settings } from "./contents.ts";
 import { SteadyBox, boxAround, classFan, project, quantized, type Basis } from "./projection.ts";
 import { nearestRows } from "../standalone/nearest.ts";
 import { scoresOf } from "./scores.ts";
@@ -17,6 +17,7 @@ export interface News {
   events: RunEvent[];
   frames: Record<string, Bytes>;
   embeddings?: Float32Array<ArrayBuffer>;
+  d?: number;
 }
 
 interface Snapshot {
@@ -33,6 +34,7 @@ export class Session {
   private every = 1; // of the snapshots, which is kept for the replay
   private taken = 0;
   private lastFrame = 0;
+  private pause = FRAME_MS;
   private started: number;
   private stepStart: number;
   private alarms = watch();
@@ -63,7 +65,7 @@ export class Session {
       precision: "float32",
       view: "fan",
       dims: 2,
-      tracked: test.length,
+      tracked: Math.min(TRACKED, test.length),
     };
     return { ...news, events: [this.timed(started), ...news.events] };
   }
@@ -85,7 +87,7 @@ export class Session {
     this.stepStart = now;
     const news: News = { events: [event, ...alarms].map((one) => this.timed(one)), frames: {} };
     const { steps } = this.settings;
-    if (step < steps && now - this.lastFrame < FRAME_MS) return news;
+    if (step < steps && now - this.lastFrame < this.pause) return news;
     const more = step < steps ? this.snapshot() : this.end("");
     this.stepStart = this.now();
     return { ...more, events: [...news.events, ...more.events] };
@@ -133,7 +135,7 @@ export class Session {
         reason,
       },
     ];
-    return { events: events.map((one) => this.timed(one)), frames, embeddings };
+    return { events: events.map((one) => this.timed(one)), frames, embeddings, d };
   }
 
   /** Go on with other settings: the learning rate at once, the loss and the miner from the next step on. */
@@ -157,7 +159,8 @@ export class Session {
   private snapshot(): News {
     const { training, data } = this;
     const { steps: step, d } = training;
-    const embeddings = training.embedSplit("test");
+    const begun = this.now();
+    const embeddings = training.embedSplit("test", TRACKED);
     if (!embeddings.every(Number.isFinite)) return this.failed("NaN or infinite embeddings");
     this.basis = this.basisOf(embeddings);
     const positions = project(embeddings, this.basis);
@@ -169,8 +172,9 @@ export class Session {
     ];
     this.keep({ step, embeddings });
     this.lastFrame = this.now();
+    this.pause = Math.max(FRAME_MS, 2 * (this.lastFrame - begun)); // most of the time it trains
     const frames = { [meta.id]: new Uint8Array(frame.buffer) };
-    return { events: events.map((one) => this.timed(one)), frames, embeddings };
+    return { events: events.map((one) => this.timed(one)), frames, embeddings, d };
   }
 
   /** Keep a snapshot for the replay; of many only every second, fourth … */

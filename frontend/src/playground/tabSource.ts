@@ -25,6 +25,7 @@ export class TabSource implements RunSource {
   private worker: Worker;
   /** Embeddings of the test images as they are now; empty before the first. */
   private rows = new Float32Array(0);
+  private d = 1;
   private waitingForRows: (() => void)[] = [];
   private asked = 0;
   private waiting = new Map<number, (answer: unknown) => void>();
@@ -81,7 +82,8 @@ export class TabSource implements RunSource {
     const labels = this.opened?.data.labels.test;
     if (!labels || !(item < labels.length)) return Response.json({ error: ELSEWHERE }, { status: 404 });
     if (!this.rows.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
-    const d = this.rows.length / labels.length;
+    const { d } = this;
+    if (item >= this.rows.length / d) return Response.json({ error: ELSEWHERE }, { status: 404 });
     const near = nearestRows(this.rows, this.rows.slice(item * d, (item + 1) * d), K, item);
     const answer: ItemNeighbors = {
       item,
@@ -106,9 +108,9 @@ export class TabSource implements RunSource {
         return void this.waiting.delete(word.id);
       case "news": {
         if (word.run !== this.run) return; // of a training that another has replaced
-        const { events, frames, embeddings, ended } = word;
+        const { events, frames, embeddings, d = 1, ended } = word;
         if (embeddings) {
-          this.rows = embeddings;
+          [this.rows, this.d] = [embeddings, d];
           for (const go of this.waitingForRows.splice(0)) go();
           bus.emit("embedded", { run: this.run }); // what is pinned has the neighbors of now
         }

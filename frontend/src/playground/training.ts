@@ -143,8 +143,9 @@ export class Training {
     return stats;
   }
 
-  /** Embeddings (n × d) of the images of a split. */
-  embedSplit = (split: SplitName): Float32Array<ArrayBuffer> => this.embed(this.images[split]);
+  /** Embeddings (n × d) of the images of a split, or of its first. */
+  embedSplit = (split: SplitName, most = Infinity): Float32Array<ArrayBuffer> =>
+    this.embed(this.images[split].subarray(0, Math.min(most * this.data.size ** 2, this.images[split].length)));
 
   /** The embedding of an image of bytes, prepared as those of the data set. */
   embedImage(image: Uint8Array): Float32Array<ArrayBuffer> {
