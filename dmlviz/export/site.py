@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dmlviz import data
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
@@ -18,6 +19,7 @@ from dmlviz.export.page import BUILT
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
 from dmlviz.figures.palette import class_colors
 from dmlviz.labs.registry import LABS
+from dmlviz.ops.linear_projection import default_projection
 from dmlviz.storage.files import write_json
 
 MAX_BYTES = 12_000_000
@@ -110,7 +112,7 @@ def write_site(
 
             body = write_playground(new, playground, title)
             (new / "playground" / "index.html").write_text(_page("Playground", body), encoding="utf-8")
-        _write_index(new, pages, lessons, list(lab_pages), title, bool(playground))
+        _write_index(new, pages, lessons, list(lab_pages), title, playground)
         names = [export.lesson.name for export in lessons]
         write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
         left_out = write_runs(new / "runs", list(pages_by_name.values()), title, _page, MAX_BYTES - _size(new))
@@ -162,10 +164,10 @@ def _write_index(
     lessons: Sequence[LessonExport],
     labs: Sequence[str],
     title: str,
-    playground: bool,
+    playground: Sequence[str],
 ) -> None:
     cards = [
-        *([_card("playground/index", "", "Playground", TRAINS_HERE)] if playground else ()),
+        *([_card("playground/index", _pixels(playground[0]), "Playground", TRAINS_HERE)] if playground else ()),
         *(
             _card(f"lessons/{one.lesson.name}", _map(one.runs[-1]), one.lesson.title, one.lesson.summary)
             for one in lessons
@@ -183,6 +185,14 @@ def _page(title: str, body: str, root: str = "../") -> str:
 
 def _card(page: str, picture: str, title: str, text: str) -> str:
     return CARD.format(link=f"{page}.html", picture=picture, title=html.escape(title), text=html.escape(text))
+
+
+def _pixels(dataset: str) -> str:
+    """Return the test images of a data set by their pixels: what a training begins with."""
+    split = data.load(dataset).test
+    pixels = split.images.reshape(len(split), -1)[:MAX_POINTS].astype(np.float32)
+    labels = split.labels[:MAX_POINTS]
+    return _map_picture(default_projection(pixels, labels).project(pixels), labels, int(labels.max()) + 1)
 
 
 def _map(export: RunExport) -> str:
