@@ -33,7 +33,7 @@ async function bundles() {
     "tour",
     (await build({ ...OPTIONS, entryPoints: ["src/welcome/tour.ts"], plugins: [styleAsText] })).outputFiles[0].text,
   );
-  const [page, standalone, notebook, map, formulas, figures, style] = await Promise.all([
+  const [page, standalone, notebook, map, formulas, figures, style, playground, worker, service] = await Promise.all([
     build({
       ...OPTIONS,
       entryPoints: ["src/page.ts"],
@@ -65,6 +65,14 @@ async function bundles() {
       define: { "import.meta.url": JSON.stringify("") },
     }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/standalone.css"] }),
+    ...["playground", "worker", "service_worker"].map((name) =>
+      build({
+        ...OPTIONS,
+        entryPoints: [`src/playground/${name}.ts`],
+        plugins: [styleAsText],
+        define: { "import.meta.url": JSON.stringify("") }, // it trains without a server
+      }),
+    ),
   ]);
   const [{ exports: components }] = Object.values(page.metafile.outputs);
   const script = named("page", page.outputFiles[0].text);
@@ -79,6 +87,9 @@ async function bundles() {
     ["standalone.js", standalone.outputFiles[0].text],
     ["notebook.js", notebook.outputFiles[0].text],
     [MAP, map.outputFiles[0].text],
+    ["playground.js", playground.outputFiles[0].text],
+    ["playground_worker.js", worker.outputFiles[0].text],
+    ["service_worker.js", service.outputFiles[0].text],
     ["formulas.js", formulas.outputFiles[0].text],
     ["figures.js", figures.outputFiles[0].text],
     ["plotly.js", readFileSync(PLOTLY, "utf8")],

@@ -39,15 +39,23 @@ def site(
     lesson_data: Annotated[
         str, typer.Option("--lesson-data", metavar="NAME", help="the data set of the lessons' runs")
     ] = TrainConfig.model_fields["dataset"].default,
+    playground: Annotated[
+        bool, typer.Option("--playground", help="add a page that trains in the browser, on digits")
+    ] = False,
+    with_data: Annotated[
+        list[str] | None,
+        typer.Option("--with-data", metavar="NAME", help="pack another data set into the playground; repeatable"),
+    ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="title of the first page")] = "dmlviz",
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
-    """Write a static site of runs, lessons and labs that any web server can host; the browser embeds drawings."""
+    """Write a static site of runs, lessons, labs and a playground; any web server can host it."""
     store, root = Runs(runs_folder(runs)), data_root(data)
     chosen = [RunExport.from_run(store.find(name), None, root) for name in dict.fromkeys(run or ())]
     lessons = [lesson_runs(name, lesson_data, store, root, print) for name in dict.fromkeys(lesson or ())]
-    for note in write_site(folder, chosen, lab or (), title, lessons):
+    trained = tuple(dict.fromkeys(("digits", *(with_data or ())))) if playground or with_data else ()
+    for note in write_site(folder, chosen, lab or (), title, lessons, trained):
         print(note)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     print(f"{folder / 'index.html'} ({size / 1e6:.1f} MB). Look at it: python -m http.server -d {folder}")

@@ -2,13 +2,16 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.export.contents import RunExport, SpriteSheets
 from dmlviz.storage.files import atomic_write
 
-__all__ = ["FORMATS", "RunExport", "SpriteSheets", "save", "write"]
+if TYPE_CHECKING:
+    from dmlviz.export.program.training import training_program
+
+__all__ = ["FORMATS", "RunExport", "SpriteSheets", "save", "training_program", "write"]
 
 _MODULES = {
     "python": "script",
@@ -45,3 +48,9 @@ def save(format: str, contents: RunExport, path: Path | None = None) -> Path:
     with atomic_write(path) as file:
         write(format, contents, file)
     return path
+
+
+def __getattr__(name: str) -> Any:
+    if name != "training_program":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.program.training").training_program  # it loads torch

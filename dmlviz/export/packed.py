@@ -7,12 +7,16 @@ higher ones, which vary less. Rows that change little from one to the next are s
 import gzip
 import json
 from itertools import groupby
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dmlviz.export.page_contents import MapContents, PageStream, RunContents
 from dmlviz.storage.run_schema.events import RunEvent, frames_of
+
+if TYPE_CHECKING:
+    from dmlviz.export.program.writer import Program
+    from dmlviz.export.query_net import QueryNet
 
 LEVEL = 9
 # Positions on the way are kept in steps of 1/4096 of the map's width, a quarter of a pixel; those at the end, exactly.
@@ -22,7 +26,7 @@ FRAME_STEP = 16
 WEIGHT_BYTES_OUT = 1
 
 
-class _Parts:
+class Parts:
     """The arrays of a file; `add` returns what stands for one in the JSON."""
 
     def __init__(self) -> None:
@@ -56,7 +60,7 @@ class _Parts:
 
 def pack_run(contents: RunContents | MapContents) -> bytes:
     """Return a file with the contents of a run or of a projection, without `left_out`."""
-    parts = _Parts()
+    parts = Parts()
     packed: dict[str, Any] = {name: value for name, value in contents.items() if name != "left_out"}
     if near := packed.get("near"):
         packed["labels"] = parts.add(packed["labels"])
@@ -71,17 +75,31 @@ def pack_run(contents: RunContents | MapContents) -> bytes:
     return parts.file(packed)
 
 
-def pack_net(weights: np.ndarray, embeddings: np.ndarray) -> bytes:
-    """Return a file with a net's weights (float32) and the embeddings of the test images (n × d, int16)."""
-    parts = _Parts()
-    net = {
-        "weights": parts.add(_rounded(weights, WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT),
-        "embeddings": parts.add(embeddings),
-    }
-    return parts.file(net)
+def pack_net(net: "QueryNet") -> bytes:
+    """Return a file with the program of a net, its weights, and the embeddings of the test images."""
+    parts = Parts()
+    packed, values = pack_program(net.program, parts), pack_weights(net.weights, parts)
+    return parts.file({"embed": packed, "weights": values, "embeddings": parts.add(net.embeddings)})
 
 
-def _pack_frames(stream: PageStream, parts: _Parts) -> dict[str, dict[str, int]]:
+def pack_program(program: "Program", parts: Parts) -> dict[str, Any]:
+    """Add a program; see `PackedProgram` in frontend/src/program/format.ts."""
+    return {"program": program.described, "constants": [parts.add(array) for array in program.constants]}
+
+
+def pack_weights(weights: dict[str, np.ndarray], parts: Parts) -> list[dict[str, Any]]:
+    """Add weights by name; each is an array with its shape."""
+    return [
+        {
+            "name": name,
+            "shape": list(array.shape),
+            "values": parts.add(_rounded(array.ravel(), WEIGHT_BYTES_OUT), bytes_out=WEIGHT_BYTES_OUT),
+        }
+        for name, array in weights.items()
+    ]
+
+
+def _pack_frames(stream: PageStream, parts: Parts) -> dict[str, dict[str, int]]:
     """Add the frames, neighbors in time as one array where they have the same size; name the place of each."""
     last = _last_frame(stream["events"])
     places: dict[str, dict[str, int]] = {}

@@ -1,7 +1,7 @@
 """Data for embedding a drawing in a page: the net as a program, the embeddings, the preparation of an image."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from dmlviz.catalog.dataset_spec import Framing
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
+
+if TYPE_CHECKING:
+    from dmlviz.export.program.writer import Program
 
 _STEPS = 32767  # an int16 has so many steps on either side of 0
 
@@ -19,12 +22,14 @@ class QueryNet:
 
     Attributes:
         description: As plain JSON types; see `QueryNet` in frontend/src/standalone/queryNet.ts.
-        weights: All arrays of the program, float32, one after another.
+        program: Weights and an image to its embedding.
+        weights: The net's weights by name, float32.
         embeddings: The test images' embeddings (n × d, int16), in steps of `description["unit"]`.
     """
 
     description: dict[str, Any]
-    weights: np.ndarray
+    program: "Program"
+    weights: dict[str, np.ndarray]
     embeddings: np.ndarray
 
 
@@ -43,28 +48,18 @@ def query_net(export: RunExport) -> QueryNet:
         )
     if not spec.trainable or spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
+    from dmlviz.export.program.training import embedding_program
     from dmlviz.nets.models import EmbeddingNet
-    from dmlviz.nets.program import net_program
     from dmlviz.runs.embed import trained_net
     from dmlviz.runs.query_calibration import Judge
 
     net = trained_net(export.run)
     assert isinstance(net, EmbeddingNet)  # it has no backbone
-    program = net_program(net)
-    places, offset = {}, 0
-    for name, array in program.arrays.items():
-        places[name] = {"shape": list(array.shape), "offset": offset}
-        offset += array.size
+    program, weights = embedding_program(net, 1, net.image)
     unit = float(np.abs(export.embeddings).max(initial=0)) / _STEPS or 1.0
     basis = export.run.linear_projection
     framing = spec.framing or Framing(box=round(0.8 * spec.size))
     description = {
-        "program": {
-            "image": list(program.image),
-            "normalize": program.normalize,
-            "operations": list(program.operations),
-            "arrays": places,
-        },
         "dims": export.embeddings.shape[1],
         "unit": unit,
         "calibration": Judge(export.run, compare_features=False).calibration.packed(),
@@ -75,5 +70,4 @@ def query_net(export: RunExport) -> QueryNet:
         if basis is None
         else {"mean": np.asarray(basis.mean).tolist(), "components": np.asarray(basis.components).tolist()},
     }
-    weights = np.concatenate([array.ravel() for array in program.arrays.values()]).astype("<f4")
-    return QueryNet(description, weights, np.rint(export.embeddings / unit).astype("<i2"))
+    return QueryNet(description, program, weights, np.rint(export.embeddings / unit).astype("<i2"))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dmlviz import data
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
@@ -18,11 +19,13 @@ from dmlviz.export.page import BUILT
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
 from dmlviz.figures.palette import class_colors
 from dmlviz.labs.registry import LABS
+from dmlviz.ops.linear_projection import default_projection
 from dmlviz.storage.files import write_json
 
 MAX_BYTES = 12_000_000
 MARK = "dmlviz-site.json"  # says that a folder is a site, so that it may be written again
 ADVICE = "choose fewer runs or lessons, or show the lessons on small images (--lesson-data digits)"
+TRAINS_HERE = "Train a net in your browser: choose loss and miner, watch the map, draw a digit."
 CARD_SCORES = ("precision_at_1", "map_at_r")
 
 FRAME = """<!doctype html>
@@ -33,7 +36,7 @@ FRAME = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="dmlviz">
 <meta http-equiv="Content-Security-Policy" content="default-src 'self'; img-src 'self' data: blob:; \
-style-src 'self' 'unsafe-inline'; script-src 'self' blob:; \
+style-src 'self' 'unsafe-inline'; script-src 'self' blob: 'wasm-unsafe-eval'; \
 connect-src 'self' blob:; object-src 'none'; base-uri 'none'">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="{root}style.css">
@@ -66,6 +69,7 @@ def write_site(
     labs: Sequence[str] = (),
     title: str = "dmlviz",
     lessons: Sequence[LessonExport] = (),
+    playground: Sequence[str] = (),
 ) -> list[str]:
     """Write a site; an earlier site in the folder is replaced.
 
@@ -75,6 +79,7 @@ def write_site(
         labs: Names of labs with ready-made results.
         title: Title of the first page.
         lessons: Lessons with the finished run of each task, whose page has no drawing pad.
+        playground: Names of the data sets of a page that trains by itself; none for a site without one.
 
     Returns:
         Notes: The pages without a drawing pad and the reasons; films that were shortened.
@@ -83,9 +88,10 @@ def write_site(
         UserError: If nothing was chosen, a run is not finished, the folder holds something else, or the site would be
             larger than 12 MB even with one frame a run.
     """
-    if not runs and not labs and not lessons:
+    if not runs and not labs and not lessons and not playground:
         raise UserError(
-            "A site shows at least one run, lesson or lab; got none: name runs, or add --lesson NAME or --lab NAME."
+            "A site shows at least one run, lesson, lab or playground; got none: name runs, or add --lesson NAME, "
+            "--lab NAME or --playground."
         )
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise UserError(f"{folder} holds other files, which are not touched: choose a new folder.")
@@ -101,10 +107,17 @@ def write_site(
         write_images(new / "images", pages_by_name.values())
         _write_labs(new, lab_pages)
         _write_lessons(new, lessons, title)
-        _write_index(new, pages, lessons, list(lab_pages), title)
+        if playground:
+            from dmlviz.export.playground import write_playground, write_service_worker  # they load torch
+
+            body = write_playground(new, playground, title)
+            (new / "playground" / "index.html").write_text(_page("Playground", body), encoding="utf-8")
+        _write_index(new, pages, lessons, list(lab_pages), title, playground)
         names = [export.lesson.name for export in lessons]
         write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
         left_out = write_runs(new / "runs", list(pages_by_name.values()), title, _page, MAX_BYTES - _size(new))
+        if playground:
+            write_service_worker(new)
         size = _size(new)
         if size > MAX_BYTES:
             raise UserError(
@@ -146,9 +159,15 @@ def _write_lessons(folder: Path, lessons: Sequence[LessonExport], title: str) ->
 
 
 def _write_index(
-    folder: Path, pages: Sequence[RunPage], lessons: Sequence[LessonExport], labs: Sequence[str], title: str
+    folder: Path,
+    pages: Sequence[RunPage],
+    lessons: Sequence[LessonExport],
+    labs: Sequence[str],
+    title: str,
+    playground: Sequence[str],
 ) -> None:
     cards = [
+        *([_card("playground/index", _pixels(playground[0]), "Playground", TRAINS_HERE)] if playground else ()),
         *(
             _card(f"lessons/{one.lesson.name}", _map(one.runs[-1]), one.lesson.title, one.lesson.summary)
             for one in lessons
@@ -166,6 +185,14 @@ def _page(title: str, body: str, root: str = "../") -> str:
 
 def _card(page: str, picture: str, title: str, text: str) -> str:
     return CARD.format(link=f"{page}.html", picture=picture, title=html.escape(title), text=html.escape(text))
+
+
+def _pixels(dataset: str) -> str:
+    """Return the test images of a data set by their pixels: what a training begins with."""
+    split = data.load(dataset).test
+    pixels = split.images.reshape(len(split), -1)[:MAX_POINTS].astype(np.float32)
+    labels = split.labels[:MAX_POINTS]
+    return _map_picture(default_projection(pixels, labels).project(pixels), labels, int(labels.max()) + 1)
 
 
 def _map(export: RunExport) -> str:

@@ -92,7 +92,7 @@ def write_runs(folder: Path, pages: Sequence[RunPage], site: str, as_page: Calla
     folder.mkdir()
     for page in pages:
         if page.net is not None:
-            (folder / f"{page.kept.run.id}.net.bin").write_bytes(pack_net(page.net.weights, page.net.embeddings))
+            (folder / f"{page.kept.run.id}.net.bin").write_bytes(pack_net(page.net))
 
     records = {page.kept.run.id: RunExport(page.kept.run) for page in pages}
     records |= {page.name: replace(page.kept, sheets=None) for page in pages if page.kept.projection}

@@ -10,6 +10,7 @@ from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import register_loss
 from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.miners.tuples import Pairs
+from dmlviz.ops.fixed_path import on_fixed_path
 from dmlviz.ops.pairwise import safe_sqrt
 from dmlviz.ops.reductions import (
     masked_logsumexp,
@@ -192,7 +193,7 @@ class _Odds(torch.autograd.Function):
         share = values.clone().fill_diagonal_(most_negative(values)).softmax(dim=1)
         of_own, of_rest = _Odds.sums(share, positive)
         least = _MIN_RELIABLE * torch.finfo(values.dtype).tiny
-        if not len(values) or not torch.minimum(of_own, of_rest).min().item() > least:
+        if on_fixed_path() or not len(values) or not torch.minimum(of_own, of_rest).min().item() > least:
             return None, None
         ctx.save_for_backward(share, positive, of_own, of_rest)
         ctx.set_materialize_grads(False)

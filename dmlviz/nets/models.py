@@ -10,6 +10,7 @@ from torch.nn.functional import max_pool2d, prelu
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.registry import Registry
 from dmlviz.errors import UserError
+from dmlviz.ops.fixed_path import on_fixed_path
 from dmlviz.ops.pairwise import l2_normalize
 
 registry = Registry(NETS)
@@ -60,7 +61,7 @@ class PooledPReLU(nn.PReLU):
 
     def forward(self, input: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h//2 w//2"]:
         """Apply both, in the faster order where it gives the same result."""
-        if (self.weight >= 0).all():
+        if not on_fixed_path() and (self.weight >= 0).all():
             return prelu(max_pool2d(input, 2), self.weight)
         return max_pool2d(prelu(input, self.weight), 2)
 

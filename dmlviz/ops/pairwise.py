@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dmlviz.errors import UserError
+from dmlviz.ops.fixed_path import on_fixed_path
 
 Kind = Literal["euclidean", "sqeuclidean", "cosine"]
 DISTANCES = ("euclidean", "sqeuclidean", "cosine")
@@ -94,7 +95,8 @@ class _Normalize(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         lengths: Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
         low, high = _SAFE_NORM_RANGE
-        if x.device.type == "cpu" and len(x) and low < lengths.min().item() and lengths.max().item() < high:
+        may_look = x.device.type == "cpu" and len(x) and not on_fixed_path()
+        if may_look and low < lengths.min().item() and lengths.max().item() < high:
             direction = x / lengths
             ctx.save_for_backward(x, direction, lengths)
             return direction
@@ -226,11 +228,16 @@ class _Distance(torch.autograd.Function):
         squared += others
         if y is None:
             squared.fill_diagonal_(torch.inf)
-        largest = torch.cat([norms, others, norms.new_zeros(1)]).max().item()
-        near = max(_NEAR, _COINCIDENT_ULPS * torch.finfo(a.dtype).eps) * largest
-        ctx.near = bool(squared.numel()) and not squared.min().item() > near
-        if ctx.near:
-            ctx.near = _measure_near(squared, x, y, near, largest)
+        greatest = torch.cat([norms, others, norms.new_zeros(1)]).max()
+        if on_fixed_path():  # the product's digits suffice in float64, but for points that coincide
+            ctx.near = True
+            squared = torch.where(squared <= _COINCIDENT_ULPS * torch.finfo(a.dtype).eps * greatest, 0.0, squared)
+        else:
+            largest = greatest.item()
+            near = max(_NEAR, _COINCIDENT_ULPS * torch.finfo(a.dtype).eps) * largest
+            ctx.near = bool(squared.numel()) and not squared.min().item() > near
+            if ctx.near:
+                ctx.near = _measure_near(squared, x, y, near, largest)
         distance = squared.to(x.dtype)
         if not square:
             distance.sqrt_()

@@ -17,6 +17,7 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, stratified_subset
 from dmlviz.errors import UserError
+from dmlviz.losses.base import Loss
 from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets
@@ -50,6 +51,19 @@ class StepStats:
     negative_distance: float
     images: int
     terms: float
+
+
+@torch.no_grad()
+def batch_stats(batch: LabeledBatch, value: Tensor, loss: Loss) -> dict[str, Tensor]:
+    """Return the numbers of `StepStats` that are known once the loss has been called, as scalars."""
+    distances = batch.distances("euclidean")
+    return {
+        "loss": value.detach(),
+        "active": loss.active,
+        "positive_distance": masked_mean(distances, batch.same_class & batch.off_diagonal),
+        "negative_distance": masked_mean(distances, ~batch.same_class),
+        "terms": loss.num_terms,
+    }
 
 
 class Trainer:
@@ -172,12 +186,8 @@ class Trainer:
             batch.add_labels(self.second_labels[indices])
         tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(batch, tuples)
-        with torch.no_grad():
-            distances = batch.distances("euclidean")
-            between = masked_mean(distances, ~batch.same_class)
-            within = masked_mean(distances, batch.same_class & batch.off_diagonal)
-            stats = (loss.detach(), self.loss.active, within, between, self.loss.num_terms)
-            value, active, within, between, terms = torch.stack([each.float() for each in stats]).tolist()
+        stats = torch.stack([each.float() for each in batch_stats(batch, loss, self.loss).values()])
+        value, active, within, between, terms = stats.tolist()
         self.recorder = None
         if record:
             recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, tuples, self.loss, pixels)

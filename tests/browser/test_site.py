@@ -8,9 +8,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-import torch
 
-from dmlviz import nets
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
@@ -18,7 +16,6 @@ from dmlviz.export.lesson_page import LessonExport
 from dmlviz.export.page_contents import page_contents
 from dmlviz.export.site import MAX_BYTES, write_site
 from dmlviz.lessons import LESSONS
-from dmlviz.nets.program import net_program
 from dmlviz.runs.embed import embed
 from dmlviz.runs.store import Runs
 from tests.browser.person import SLOW
@@ -137,58 +134,6 @@ def test_an_old_browser_gets_a_sentence(site, page):
         page.get_by_text("This page needs a newer browser: Chrome").first.wait_for()
 
 
-NETS_IN_PAGE = """async ([program, weights, image]) => {
-  const site = await import("../script.js");
-  const numbers = (text) => new Float32Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
-  return Array.from(site.embed(JSON.parse(program), numbers(weights), numbers(image)));
-}"""
-
-
-def test_every_layer_gives_what_torch_gives(site, page):
-    address, _ = site
-    page.goto(f"{address}/runs/{RUN}.html")
-    for name, size in (("lenet", 28), ("protonet", 16), ("mlp", 8), ("linear", 8), ("resnet18", 8)):
-        net = nets.build(name, embedding_dim=8, size=size, seed=0)
-        if name == "resnet18":  # its own 45 MB would take minutes; the same blocks, an eighth as wide
-            net.body = torch.nn.Sequential(*_narrow_resnet())
-        for buffer in net.buffers():
-            if buffer.dtype.is_floating_point:
-                buffer.uniform_(0.5, 1.5)
-        net.eval()
-        program = net_program(net)
-        offsets, offset = {}, 0
-        for key, array in program.arrays.items():
-            offsets[key] = {"shape": list(array.shape), "offset": offset}
-            offset += array.size
-        written = {
-            "image": list(program.image),
-            "normalize": program.normalize,
-            "operations": list(program.operations),
-            "arrays": offsets,
-        }
-        weights = np.concatenate([array.ravel() for array in program.arrays.values()])
-        image = torch.rand(1, 1, size, size, generator=torch.Generator().manual_seed(1))
-        answer = page.evaluate(NETS_IN_PAGE, [json.dumps(written), encoded(weights), encoded(image.numpy())])
-        with torch.inference_mode():
-            np.testing.assert_allclose(answer, net(image)[0].numpy(), atol=1e-4, err_msg=name)
-
-
-def _narrow_resnet():
-    from torchvision.models.resnet import BasicBlock
-
-    halved = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 1, 2, bias=False), torch.nn.BatchNorm2d(16))
-    return [
-        torch.nn.Conv2d(1, 8, 3, padding=1, bias=False),
-        torch.nn.BatchNorm2d(8),
-        torch.nn.ReLU(),
-        BasicBlock(8, 8),
-        BasicBlock(8, 16, 2, halved),
-        torch.nn.AdaptiveAvgPool2d(1),
-        torch.nn.Flatten(),
-        torch.nn.Linear(16, 8),
-    ]
-
-
 def test_the_first_page_leads_to_lessons_and_labs(site, page):
     address, folder = site
     page.goto(f"{address}/index.html")
@@ -215,6 +160,6 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UserError, match="holds other files"):
         write_site(tmp_path, [], ["recall"])
-    with pytest.raises(UserError, match="at least one run, lesson or lab"):
+    with pytest.raises(UserError, match="at least one run, lesson, lab or playground"):
         write_site(tmp_path / "new", [])
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]

@@ -18,6 +18,8 @@ from dmlviz.export.lab_page import lab_figures
 from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.packed import pack_net, pack_run
 from dmlviz.export.page import BUILT
+from dmlviz.export.program.writer import Program
+from dmlviz.export.query_net import QueryNet
 from dmlviz.export.site import MAX_BYTES, write_site
 from dmlviz.lessons import LESSONS
 from dmlviz.runs.store import Runs
@@ -60,7 +62,7 @@ def run_like_mnist(draw):
     contents = {"labels": draw.integers(0, 10, n).astype("<u2"), "near": near, "files": files}
     run = pack_run(contents | {"streams": [{"events": events, "frames": frames}]})
     embeddings = draw.normal(0, 8_000, (n, dims)).astype("<i2")
-    return len(run), len(pack_net(draw.normal(0, 0.05, weights), embeddings))
+    return len(run), len(pack_net(QueryNet({}, Program({}), {"weight": draw.normal(0, 0.05, weights)}, embeddings)))
 
 
 def test_three_whole_runs_of_mnist_and_the_program_of_all_labs_leave_room_for_lessons():

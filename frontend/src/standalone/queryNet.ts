@@ -2,12 +2,13 @@
 import type { Bytes } from "../lib/base64.ts";
 import type { PackedCalibration } from "./confidence.ts";
 import { drawnImage, type Framing } from "./drawnImage.ts";
-import { embed, nearestRows, type NetProgram } from "./netProgram.ts";
+import { nearestRows } from "./nearest.ts";
+import type { PackedProgram } from "../program/format.ts";
+import { Machine, Memory, check } from "../program/program.ts";
 import { unpack } from "./unpack.ts";
 
 /** Description of the net (dmlviz/export/query_net.py), and the address of its numbers. */
 export interface QueryNetData {
-  program: NetProgram;
   url: string;
   dims: number;
   unit: number;
@@ -16,6 +17,13 @@ export interface QueryNetData {
   std: number;
   framing: Framing;
   basis: { mean: number[]; components: number[][] } | null;
+}
+
+/** The file: a program, its weights, and the embeddings of the test images. */
+interface PackedNet {
+  embed: PackedProgram;
+  weights: { name: string; values: Bytes }[];
+  embeddings: Bytes;
 }
 
 /** A drawing, as the net sees it. */
@@ -30,15 +38,18 @@ export interface Answer {
 export class QueryNet {
   private constructor(
     private data: QueryNetData,
-    private weights: Float32Array,
+    private machine: Machine,
     private rows: Float32Array,
   ) {}
 
   /** Fetch the weights and the embeddings of the test images; they lie beside the page. */
   static async load(data: QueryNetData): Promise<QueryNet> {
-    const { weights, embeddings } = await unpack<{ weights: Bytes; embeddings: Bytes }>(data.url);
+    const { embed, weights, embeddings } = await unpack<PackedNet>(data.url);
+    check(embed);
+    const machine = new Machine(embed, new Memory([embed]));
+    for (const { name, values } of weights) machine.input(name).set(new Float32Array(values.buffer));
     const rows = Float32Array.from(new Int16Array(embeddings.buffer), (step) => step * data.unit);
-    return new QueryNet(data, new Float32Array(weights.buffer), rows);
+    return new QueryNet(data, machine, rows);
   }
 
   /** The answer to a drawing of side × side bytes of ink; null for an empty one. */
@@ -52,12 +63,10 @@ export class QueryNet {
 
   /** The embedding of an image of bytes, prepared as the data set's. */
   embed(image: Uint8Array): Float32Array {
-    const { program, mean, std } = this.data;
-    return embed(
-      program,
-      this.weights,
-      Float32Array.from(image, (byte) => (byte / 255 - mean) / std),
-    );
+    const { mean, std } = this.data;
+    this.machine.input("images").set(Float32Array.from(image, (byte) => (byte / 255 - mean) / std));
+    this.machine.run();
+    return this.machine.output("embeddings").slice() as Float32Array;
   }
 
   private project(embedding: Float32Array): number[] | null {

@@ -2,6 +2,7 @@
 import type { InspectorProps, RunEvent, Source } from "../protocol.ts";
 import { decodeBase64, encodeBase64, type Bytes } from "../lib/base64.ts";
 import { stream } from "../lib/eventStream.ts";
+import { answerInPlace, type RunSource } from "../lib/server.ts";
 import { Address } from "../workbench/address.ts";
 import { PackedSource, unpackNumbers, type NeighborTable, type NumberKind } from "../workbench/source.ts";
 import { ViewStore } from "../workbench/store.ts";
@@ -48,6 +49,8 @@ interface Options {
   /** Parts that a page has beside those of the workbench, and what the drawing pad is given. */
   further?: FurtherParts;
   pad?: unknown;
+  /** What answers for the run, where it is not what was packed. */
+  source?: RunSource;
 }
 
 export class RunPage {
@@ -57,7 +60,7 @@ export class RunPage {
   private near: NeighborTable | null = null;
   private labels: ArrayLike<number> = [];
   private sprites: { urls: string[]; tile: number } = { urls: [], tile: 0 };
-  private source: PackedSource | null = null;
+  private stop = () => {};
   private address: Address | null = null;
   private workbench: Workbench;
 
@@ -66,12 +69,7 @@ export class RunPage {
     contents: RunContents,
     private options: Options = {},
   ) {
-    const { run, dataset, n } = contents;
-    const shown = { run, dataset, n };
-    if (options.addressed) {
-      this.address = new Address(this.store);
-      this.address.show(shown);
-    } else this.store.show(shown);
+    if (options.addressed) this.address = new Address(this.store);
     this.workbench = new Workbench(place, this.store, options.further);
     this.take(contents);
   }
@@ -79,8 +77,9 @@ export class RunPage {
   /** Take what is known of the run now, in place of what was known before. */
   take(contents: RunContents): void {
     this.forget();
-    const { near, labels, sprites, run, begun, classes, files } = contents;
+    const { near, labels, sprites, run, begun, classes, files, dataset, n } = contents;
     this.contents = contents;
+    (this.address ?? this.store).show({ run, dataset, n });
     this.near = near && {
       ...near,
       items: unpackNumbers(near.items, near.wide),
@@ -89,7 +88,10 @@ export class RunPage {
     this.labels = unpackNumbers(labels, "<u2");
     const urlOf = (png: string) => URL.createObjectURL(new Blob([decodeBase64(png)], { type: "image/png" }));
     this.sprites = { urls: sprites.urls ?? (sprites.pngs ?? []).map(urlOf), tile: sprites.tile };
-    this.source = new PackedSource({ run, classes, labels: this.labels, near: this.near, files });
+    const { source } = this.options;
+    this.stop = source
+      ? answerInPlace(run, source)
+      : new PackedSource({ run, classes, labels: this.labels, near: this.near, files }).stop;
     stream.renew({ run, begun });
     for (const { pid, events, frames } of contents.streams) stream.feed({ run, pid, events, frames });
   }
@@ -130,8 +132,14 @@ export class RunPage {
   private inspected(answer: Answer | null, trouble: string): InspectorProps {
     const { contents, labels, sprites } = this;
     const { run, classes, n } = contents;
-    const known = { run, classes: Object.fromEntries(classes.entries()), sprites, among: n };
-    if (!answer) return { ...known, placeholder: trouble || HINT, example: !trouble };
+    const known = {
+      run,
+      classes: Object.fromEntries(classes.entries()),
+      sprites,
+      among: n,
+      given: this.options.source !== undefined,
+    };
+    if (!answer) return { ...known, placeholder: trouble || HINT, example: !trouble && !this.options.source };
     const votes = new Map<number, number>();
     for (const [item] of answer.near) votes.set(labels[item], (votes.get(labels[item]) ?? 0) + 1);
     const [label, agreeing] = [...votes].reduce((best, other) => (other[1] > best[1] ? other : best));
@@ -159,7 +167,7 @@ export class RunPage {
   }
 
   private forget(): void {
-    this.source?.stop();
+    this.stop();
     for (const url of this.sprites.urls) URL.revokeObjectURL(url); // addresses of files stay as they are
   }
 }

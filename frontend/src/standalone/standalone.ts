@@ -63,7 +63,6 @@ show();
 globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 
 /** The page's own net, preparation and files, to check them from outside. */
-export { embed } from "./netProgram.ts";
 export { unpack } from "./unpack.ts";
 export const loadNet = (): Promise<QueryNet> | null => (description ? (net ??= QueryNet.load(description)) : null);
 export const prepareDrawing = (ink: Uint8Array, side: number): Uint8Array | null =>

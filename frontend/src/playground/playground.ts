@@ -1,0 +1,215 @@
+// A page that trains in this tab: settings above the workbench, and everything that the workbench does on what is trained.
+import type { Drawing, RunEvent } from "../protocol.ts";
+import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
+import { h } from "../lib/dom.ts";
+import { drawnImage } from "../standalone/drawnImage.ts";
+import type { Answer } from "../standalone/queryNet.ts";
+import { RunPage, type RunContents } from "../standalone/runPage.ts";
+import renderPad from "../workbench/query_pad/queryPad.ts";
+import { TRACKED, type Settings } from "./contents.ts";
+import { keptRun, type KeptRun } from "./keep.ts";
+import style from "./playground.css";
+import { readSettings, settingsForm, writeSettings } from "./settings.ts";
+import { TabSource, type Opened } from "./tabSource.ts";
+
+interface Kept {
+  datasets: Record<string, string>;
+  losses: string;
+}
+
+const HINT = "Draw; this page embeds it and finds its neighbors.";
+const kept = JSON.parse(document.getElementById("kept")?.textContent ?? "") as Kept;
+const place = document.getElementById("playground");
+if (!place) throw new Error("the page has no place for the training");
+
+const train = h("button", { type: "button", class: "train", disabled: true }, "Train");
+const keep = h("button", { type: "button", hidden: true, title: "A file for `dmlviz runs import`" }, "Keep");
+const status = h("p", { class: "status", role: "status" }, "Loading …");
+const trouble = h("p", { class: "trouble", role: "alert", hidden: true });
+const controls = h("div", { class: "controls" });
+const root = place.attachShadow({ mode: "open" });
+const below = h("div");
+root.append(h("style", null, style), h("div", { class: "settings" }, controls, train, keep, status), trouble, below);
+
+let opened: Opened;
+let settings: Settings;
+let page: RunPage | null = null;
+let running = false;
+let changed = false;
+let begun = "";
+let before = "";
+let answer: Answer | null = null;
+
+const tab = new TabSource("../playground_worker.js", {
+  news(events, ended) {
+    for (const event of events) report(event, ended);
+    if (ended) end();
+  },
+  trouble: complain,
+});
+
+function complain(sentence: string): void {
+  trouble.textContent = sentence;
+  trouble.hidden = !sentence;
+  if (sentence) end();
+}
+
+/** Load a data set and show its settings; those of before stay where the page has them. */
+async function open(dataset: string): Promise<void> {
+  train.disabled = true;
+  status.textContent = `Loading ${kept.datasets[dataset]} …`;
+  opened = await tab.open(`${dataset}.bin`, kept.losses);
+  const read = readSettings(new URLSearchParams(location.search), opened);
+  settings = read.settings;
+  complain(read.trouble);
+  train.disabled = false;
+  const plain = opened.simd ? "" : " It has no vector instructions of WebAssembly here: that takes longer.";
+  status.textContent = `This page trains in your browser, on ${opened.data.labels.train.length.toLocaleString("en")} images.${plain}`;
+  showForm();
+}
+
+function showForm(): void {
+  controls.replaceChildren(settingsForm(opened, kept.datasets, settings, change));
+}
+
+function change(next: Settings, dataset = opened.data.dataset): void {
+  const other = dataset !== opened.data.dataset || next.net !== settings.net;
+  settings = next;
+  writeSettings(settings, dataset);
+  if (running && other) tab.stop();
+  else if (running) {
+    changed = true;
+    tab.change(settings);
+  }
+  if (dataset === opened.data.dataset) showForm();
+  else void open(dataset).catch(() => {});
+}
+
+function start(): void {
+  complain("");
+  writeSettings(settings, opened.data.dataset);
+  [running, changed, answer] = [true, false, null];
+  begun = new Date().toISOString();
+  const { data } = opened;
+  const contents: RunContents = {
+    run: tab.train(settings),
+    view: "live",
+    begun,
+    dataset: data.dataset,
+    classes: data.classes,
+    n: data.labels.test.length,
+    labels: new Uint8Array(Uint16Array.from(data.labels.test).buffer),
+    tracked: Array.from(data.labels.test.subarray(0, TRACKED).keys()),
+    near: null,
+    sprites: { pngs: data.sprites.pngs.map(encodeBase64), tile: data.sprites.tile },
+    plain: false,
+    streams: [],
+  };
+  if (page) page.take(contents);
+  else {
+    page = new RunPage(below, contents, {
+      addressed: true,
+      source: tab,
+      further: { pad: renderDrawingPad },
+      pad: HINT,
+    });
+    page.store.subscribe((change) => {
+      if (change.has("pinned") && page?.store.state.pinned !== null) forgetAnswer();
+    });
+  }
+  page.show();
+  train.textContent = "Stop";
+  keep.hidden = true;
+}
+
+const renderDrawingPad = ({ parentElement, key }: { parentElement: HTMLElement | ShadowRoot; key?: string }) =>
+  renderPad({
+    parentElement,
+    key,
+    data: { hint: HINT },
+    setStateValue: (_name, value) => void draw(value as Drawing | null),
+    setTriggerValue: () => {},
+  });
+
+function forgetAnswer(): void {
+  if (!answer) return;
+  answer = null;
+  page?.show();
+}
+
+async function draw(drawing: Drawing | null): Promise<void> {
+  answer = null;
+  const { framing } = opened.data;
+  const image = drawing && drawnImage(decodeBase64(drawing.ink), drawing.side, framing);
+  const found = image && (await tab.ask<Pick<Answer, "embedding" | "near" | "xy">>({ do: "ask", image }));
+  if (image && found) {
+    answer = { image, side: framing.size, ...found };
+    page?.store.set({ pinned: null });
+  }
+  page?.show(answer);
+}
+
+let steps = 0;
+let score = "";
+
+function report(event: RunEvent, ended: boolean): void {
+  if (event.event === "step") steps = event.step;
+  if (event.event === "snapshot") score = (event.metrics.precision_at_1 ?? 0).toFixed(3);
+  if ("validation_metrics" in event) score = (event.validation_metrics?.precision_at_1 ?? 0).toFixed(3);
+  if (event.event === "failed") return complain(event.reason);
+  const where = ended ? "Trained in this tab" : "Trains in this tab";
+  status.textContent = `${where}: step ${steps.toLocaleString("en")} of ${settings.steps.toLocaleString("en")}, P@1 ${score} on ${opened.data.labels.validation.length} validation images.${before}`;
+}
+
+function end(): void {
+  if (!running) return;
+  running = false;
+  train.textContent = "Train";
+  const { loss_title: title } = opened.losses.objectives.find((one) => one.loss === settings.loss) ?? {
+    loss_title: settings.loss,
+  };
+  before = ` Before: ${title}, ${score} after ${steps.toLocaleString("en")} steps.`;
+  const last = tab.events.at(-1)?.event;
+  keep.hidden = last !== "finished" && last !== "stopped";
+}
+
+async function save(): Promise<void> {
+  const known = await tab.ask<Pick<KeptRun, "weights" | "snapshots" | "basis">>({ do: "keep" });
+  if (!known) return;
+  const objective = opened.losses.objectives.find((one) => one.loss === settings.loss && one.miner === settings.miner);
+  const { dataset, max_train_images, title } = opened.data;
+  const chosen = { ...settings, dataset, max_train_images };
+  try {
+    const file = await keptRun(
+      {
+        ...known,
+        id: tab.run,
+        title: `${objective?.loss_title} on ${title}, from a tab`,
+        tags: changed ? ["settings changed"] : [],
+        config: { ...opened.losses.config, ...objective?.settings, ...chosen },
+        created: begun,
+        events: tab.events,
+        frames: tab.frames,
+      },
+      opened.data,
+    );
+    const link = h("a", { href: URL.createObjectURL(new Blob([file])), download: `${settings.loss}-${dataset}.zip` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  } catch (error) {
+    complain((error as Error).message);
+  }
+}
+
+train.addEventListener("click", () => (running ? tab.stop() : start()));
+keep.addEventListener("click", () => void save());
+globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page?.show(answer));
+if ("serviceWorker" in navigator) navigator.serviceWorker.register("../service_worker.js").catch(() => {});
+
+const wanted = new URLSearchParams(location.search).get("data") ?? "";
+const first = wanted in kept.datasets ? wanted : Object.keys(kept.datasets)[0];
+await open(first).catch(() => {});
+if (wanted && wanted !== first && trouble.hidden)
+  complain(
+    `The address asks for the images “${wanted.slice(0, 40)}”, which this page does not have; it takes ${kept.datasets[first]}.`,
+  );

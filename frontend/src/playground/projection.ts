@@ -1,0 +1,134 @@
+// Where embeddings lie on the map: the class fan of dmlviz/ops/linear_projection.py, and frames as dmlviz/runs/frames.py
+// has them. Pure: no DOM.
+import type { FrameMeta } from "../protocol.ts";
+
+/** (x − mean) · componentsᵀ, to two dimensions; `explained` is each axis's share of the variance. */
+export interface Basis {
+  mean: Float64Array;
+  components: [Float64Array, Float64Array];
+  explained: [number, number];
+}
+
+interface Box {
+  center: [number, number];
+  scale: number;
+}
+
+const LARGEST = 32767;
+
+/** The orthonormal projection that best maps class centers to evenly spaced directions (Schönemann 1966). */
+export function classFan(embeddings: Float32Array, labels: ArrayLike<number>, d: number, classes: number): Basis {
+  const n = embeddings.length / d;
+  const mean = new Float64Array(d);
+  const centers = Array.from({ length: classes }, () => new Float64Array(d));
+  const counts = new Float64Array(classes);
+  for (let i = 0; i < n; i++) {
+    counts[labels[i]]++;
+    for (let k = 0; k < d; k++) {
+      mean[k] += embeddings[i * d + k] / n;
+      centers[labels[i]][k] += embeddings[i * d + k];
+    }
+  }
+  const rows: [Float64Array, Float64Array] = [new Float64Array(d), new Float64Array(d)];
+  for (let label = 0; label < classes; label++) {
+    const angle = (2 * Math.PI * label) / classes;
+    for (let k = 0; k < d; k++) {
+      const offset = (counts[label] ? centers[label][k] / counts[label] : mean[k]) - mean[k];
+      rows[0][k] += Math.sin(angle) * offset;
+      rows[1][k] += Math.cos(angle) * offset;
+    }
+  }
+  const components = orthonormal(rows);
+  return { mean, components, explained: explained(embeddings, mean, components) };
+}
+
+/** The nearest two orthonormal rows: (M Mᵀ)^(-1/2) M. */
+function orthonormal([first, second]: [Float64Array, Float64Array]): [Float64Array, Float64Array] {
+  const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, value, k) => sum + value * b[k], 0);
+  const [a, b, c] = [dot(first, first), dot(first, second), dot(second, second)];
+  const root = Math.sqrt(Math.max(a * c - b * b, 0)); // √ of the determinant
+  const trace = Math.sqrt(a + c + 2 * root);
+  if (!(root > 1e-12 * (a + c))) return [unit(first.length, 0), unit(first.length, 1)];
+  // The root of a 2 × 2 matrix is (M + √det) / √(trace + 2 √det); its inverse swaps the diagonal.
+  const scale = 1 / (root * trace);
+  const [p, q, r] = [(c + root) * scale, -b * scale, (a + root) * scale];
+  const mix = (x: number, y: number) => first.map((value, k) => x * value + y * second[k]);
+  return [mix(p, q), mix(q, r)];
+}
+
+const unit = (d: number, axis: number): Float64Array => Float64Array.from({ length: d }, (_, k) => Number(k === axis));
+
+function explained(
+  embeddings: Float32Array,
+  mean: Float64Array,
+  components: [Float64Array, Float64Array],
+): [number, number] {
+  const d = mean.length;
+  let total = 0;
+  for (let i = 0; i < embeddings.length; i++) total += (embeddings[i] - mean[i % d]) ** 2;
+  const along = project(embeddings, { mean, components, explained: [0, 0] });
+  const share = (axis: number) => {
+    let sum = 0;
+    for (let i = axis; i < along.length; i += 2) sum += along[i] ** 2;
+    return total > 0 ? sum / total : 0;
+  };
+  return [share(0), share(1)];
+}
+
+/** Positions (n × 2) of embeddings (n × d). */
+export function project(embeddings: Float32Array, { mean, components }: Basis): Float32Array {
+  const d = mean.length;
+  const n = embeddings.length / d;
+  const positions = new Float32Array(2 * n);
+  for (let i = 0; i < n; i++)
+    for (let axis = 0; axis < 2; axis++) {
+      let sum = 0;
+      for (let k = 0; k < d; k++) sum += (embeddings[i * d + k] - mean[k]) * components[axis][k];
+      positions[2 * i + axis] = sum;
+    }
+  return positions;
+}
+
+/** The square around points, scaled by `room`; never of size 0. */
+export function boxAround(positions: Float32Array[], room: number): Box {
+  const low = [Infinity, Infinity];
+  const high = [-Infinity, -Infinity];
+  for (const points of positions)
+    for (let i = 0; i < points.length; i++) {
+      low[i & 1] = Math.min(low[i & 1], points[i]);
+      high[i & 1] = Math.max(high[i & 1], points[i]);
+    }
+  const extent = Math.max(high[0] - low[0], high[1] - low[1]) / 2;
+  return { center: [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2], scale: Math.max(extent * room, 1e-6) };
+}
+
+/** A box that changes in few steps, so that a map scaled to it does not tremble. */
+export class SteadyBox {
+  private box: Box | null = null;
+
+  around(positions: Float32Array): Box {
+    const now = boxAround([positions], 1);
+    const { box } = this;
+    const offset = box ? Math.max(...box.center.map((x, i) => Math.abs(x - now.center[i]))) : 0;
+    const fits = box && offset + now.scale <= box.scale && now.scale >= 0.6 * box.scale;
+    return (this.box = fits ? box : boxAround([positions], 1.15));
+  }
+}
+
+let made = 0;
+const own = Math.floor(Math.random() * 2 ** 32)
+  .toString(16)
+  .padStart(8, "0");
+
+/** Positions as int16 in a box, with an ID of this page; `keep.ts` gives them the IDs that files have. */
+export function quantized(
+  positions: Float32Array,
+  box: Box,
+  items: "tracked" | "all",
+): { meta: FrameMeta; data: Int16Array<ArrayBuffer> } {
+  const data = Int16Array.from(positions, (x, i) =>
+    Math.max(-LARGEST, Math.min(LARGEST, Math.round(((x - box.center[i & 1]) * LARGEST) / box.scale))),
+  );
+  const id = own + (made++).toString(16).padStart(8, "0");
+  return { meta: { id, n: positions.length / 2, dims: 2, center: box.center, scale: box.scale, items }, data };
+}

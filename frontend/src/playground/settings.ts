@@ -1,0 +1,117 @@
+// The settings of a playground: a row of controls, kept in the address.
+import { h } from "../lib/dom.ts";
+import type { Settings } from "./contents.ts";
+import type { Opened } from "./tabSource.ts";
+
+type Losses = Opened["losses"]["objectives"];
+const RATES = [0.0003, 0.001, 0.002, 0.004, 0.01, 0.03, 0.1];
+const KEYS = { net: "net", loss: "loss", miner: "miner", learning_rate: "rate", steps: "steps", seed: "seed" } as const;
+const LIMITS = { learning_rate: [1e-6, 10], steps: [1, 10_000], seed: [0, 2 ** 31 - 1] } as const;
+const WORDS = { learning_rate: "learning rate", steps: "number of steps", seed: "seed" } as const;
+
+/** The settings that an address asks for, and a sentence on what of it makes no sense here. */
+export function readSettings(
+  query: URLSearchParams,
+  { data, losses }: Opened,
+): { settings: Settings; trouble: string } {
+  const trouble: string[] = [];
+  const asked = (key: string) => query.get(key) ?? "";
+  const pick = (what: string, wanted: string, known: string[], usual: string): string => {
+    if (!wanted || known.includes(wanted)) return wanted || usual;
+    trouble.push(
+      `The address asks for the ${what} “${wanted.slice(0, 40)}”, which this page does not have; it takes ${usual}.`,
+    );
+    return usual;
+  };
+  const net = pick("net", asked(KEYS.net), Object.keys(data.nets), Object.keys(data.nets)[0]);
+  const loss = pick("loss", asked(KEYS.loss), [...new Set(losses.objectives.map((one) => one.loss))], "nt_xent");
+  const usual = usualOf(losses.objectives, loss);
+  const miners = losses.objectives.filter((one) => one.loss === loss).map(({ miner }) => miner ?? "all");
+  const miner = pick("miner", asked(KEYS.miner), miners, usual.miner ?? "all");
+  const number = (name: keyof typeof LIMITS, fallback: number): number => {
+    const text = asked(KEYS[name]);
+    const [least, most] = LIMITS[name];
+    const value = Number(text);
+    if (text === "" || (value >= least && value <= most && (name === "learning_rate" || Number.isInteger(value))))
+      return text === "" ? fallback : value;
+    trouble.push(
+      `The address asks for the ${WORDS[name]} “${text.slice(0, 40)}”, which is not from ${least} to ${most.toLocaleString("en")}; this page takes ${fallback}.`,
+    );
+    return fallback;
+  };
+  const settings = {
+    net,
+    loss,
+    miner: miner === "all" ? null : miner,
+    learning_rate: number("learning_rate", usual.update.learning_rate),
+    steps: number("steps", 300),
+    seed: number("seed", 0),
+  };
+  return { settings, trouble: trouble.join(" ") };
+}
+
+/** Write the settings into the address, without touching what else it says. */
+export function writeSettings(settings: Settings, dataset: string): void {
+  const query = new URLSearchParams(location.search);
+  query.set("data", dataset);
+  for (const [name, key] of Object.entries(KEYS)) query.set(key, String(settings[name as keyof Settings] ?? "all"));
+  history.replaceState(history.state, "", `${location.pathname}?${query}${location.hash}`);
+}
+
+/** A loss with the miner that its catalog recommends, or with the first that this page has. */
+export function usualOf(losses: Losses, loss: string): Losses[number] {
+  const own = losses.filter((one) => one.loss === loss);
+  return own.find((one) => one.recommended) ?? own.find((one) => one.miner === "semihard_nearest") ?? own[0];
+}
+
+/** The controls; `change` is called with the new settings, and with a data set where another one is chosen. */
+export function settingsForm(
+  { data, losses }: Opened,
+  datasets: Record<string, string>,
+  settings: Settings,
+  change: (settings: Settings, dataset?: string) => void,
+): HTMLElement {
+  const select = (label: string, options: [string, string][], value: string, chosen: (value: string) => void) => {
+    const control = h(
+      "select",
+      { "aria-label": label },
+      ...options.map(([name, title]) => h("option", { value: name }, title)),
+    );
+    control.value = value;
+    control.addEventListener("change", () => chosen(control.value));
+    return h("label", null, label, control);
+  };
+  const titles = new Map(losses.objectives.map((one) => [one.loss, one.loss_title]));
+  const miners = losses.objectives.filter((one) => one.loss === settings.loss);
+  const rates = [...new Set([...RATES, settings.learning_rate])].sort((a, b) => a - b);
+  return h(
+    "div",
+    "form",
+    select("Images", Object.entries(datasets), data.dataset, (name) => change(settings, name)),
+    select("Net", Object.entries(data.nets), settings.net, (net) => change({ ...settings, net })),
+    select("Loss", [...titles], settings.loss, (loss) => {
+      const { miner, update } = usualOf(losses.objectives, loss);
+      change({ ...settings, loss, miner, learning_rate: update.learning_rate });
+    }),
+    select(
+      "Miner",
+      miners.map((one) => [one.miner ?? "all", one.miner_title]),
+      settings.miner ?? "all",
+      (miner) => change({ ...settings, miner: miner === "all" ? null : miner }),
+    ),
+    select(
+      "Learning rate",
+      rates.map((rate) => [String(rate), String(rate)]),
+      String(settings.learning_rate),
+      (rate) => change({ ...settings, learning_rate: Number(rate) }),
+    ),
+    select(
+      "Steps",
+      [...new Set([100, 300, 1000, 3000, settings.steps])]
+        .sort((a, b) => a - b)
+        .map((n) => [String(n), n.toLocaleString("en")]),
+      String(settings.steps),
+      (steps) => change({ ...settings, steps: Number(steps) }),
+    ),
+  );
+}

@@ -1,0 +1,126 @@
+// A run that trains in this tab: its worker, its events, and the answers that a server would give.
+import type { ItemNeighbors, RunEvent } from "../protocol.ts";
+import { bus } from "../lib/bus.ts";
+import { stream } from "../lib/eventStream.ts";
+import { answerInPlace, type RunSource } from "../lib/server.ts";
+import type { Settings } from "./contents.ts";
+import { nearestRows } from "../standalone/nearest.ts";
+import type { Order, Word } from "./worker.ts";
+
+const K = 10;
+const ELSEWHERE = "A training in this tab does not know this.";
+
+export type Opened = Extract<Word, { says: "opened" }>;
+
+interface Listener {
+  news(events: RunEvent[], ended: boolean): void;
+  trouble(sentence: string): void;
+}
+
+export class TabSource implements RunSource {
+  run = "";
+  opened: Opened | null = null;
+  events: RunEvent[] = [];
+  frames = new Map<string, Uint8Array>();
+  private worker: Worker;
+  /** Embeddings of the test images as they are now; empty before the first. */
+  private rows = new Float32Array(0);
+  private d = 1;
+  private waitingForRows: (() => void)[] = [];
+  private asked = 0;
+  private waiting = new Map<number, (answer: unknown) => void>();
+  private leave = () => {};
+  private opening: { resolve: (opened: Opened) => void; reject: (error: Error) => void } | null = null;
+
+  constructor(
+    script: string,
+    private listener: Listener,
+  ) {
+    this.worker = new Worker(script, { type: "module" });
+    this.worker.onmessage = ({ data }: MessageEvent<Word>) => this.hear(data);
+    this.worker.onerror = (error) => {
+      error.preventDefault();
+      listener.trouble("The part of this page that trains could not be loaded; reload the page.");
+    };
+  }
+
+  /** Load a data set, and the losses. */
+  async open(data: string, losses: string): Promise<Opened> {
+    const here = (file: string) => new URL(file, location.href).href; // a worker has an address of its own
+    this.tell({ do: "open", data: here(data), losses: here(losses) });
+    const opened = await new Promise<Opened>((resolve, reject) => (this.opening = { resolve, reject }));
+    this.opened = opened;
+    return opened;
+  }
+
+  /** Train from the start; the run's events come to the page's stream. */
+  train(settings: Settings): string {
+    this.leave();
+    this.run = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
+      "",
+    );
+    this.events = [];
+    this.frames = new Map();
+    this.rows = new Float32Array(0);
+    this.leave = answerInPlace(this.run, this);
+    this.tell({ do: "train", run: this.run, settings });
+    return this.run;
+  }
+
+  change = (settings: Settings): void => this.tell({ do: "change", settings });
+  stop = (): void => this.tell({ do: "stop" });
+
+  /** What the worker answers to a question. */
+  ask<Answer>(question: { do: "ask"; image: Uint8Array } | { do: "keep" }): Promise<Answer | null> {
+    const id = ++this.asked;
+    this.tell({ ...question, id, k: K } as Order);
+    return new Promise((resolve) => this.waiting.set(id, resolve as (answer: unknown) => void));
+  }
+
+  async fetch(path: string): Promise<Response> {
+    const item = Number(/^neighbors\/(\d+)\.json/.exec(path)?.[1] ?? NaN);
+    const labels = this.opened?.data.labels.test;
+    if (!labels || !(item < labels.length)) return Response.json({ error: ELSEWHERE }, { status: 404 });
+    if (!this.rows.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
+    const { d } = this;
+    if (item >= this.rows.length / d) return Response.json({ error: ELSEWHERE }, { status: 404 });
+    const near = nearestRows(this.rows, this.rows.slice(item * d, (item + 1) * d), K, item);
+    const answer: ItemNeighbors = {
+      item,
+      label: labels[item],
+      near: near.map(([other, distance]) => [other, labels[other], distance]),
+      classes: Object.fromEntries((this.opened?.data.classes ?? []).entries()),
+    };
+    return Response.json(answer);
+  }
+
+  private tell = (order: Order): void => this.worker.postMessage(order);
+
+  private hear(word: Word): void {
+    switch (word.says) {
+      case "opened":
+        return this.opening?.resolve(word);
+      case "trouble":
+        this.opening?.reject(new Error(word.sentence));
+        return this.listener.trouble(word.sentence);
+      case "answer":
+        this.waiting.get(word.id)?.(word.answer);
+        return void this.waiting.delete(word.id);
+      case "news": {
+        if (word.run !== this.run) return; // of a training that another has replaced
+        const { events, frames, embeddings, d = 1, ended } = word;
+        if (embeddings) {
+          [this.rows, this.d] = [embeddings, d];
+          for (const go of this.waitingForRows.splice(0)) go();
+          bus.emit("embedded", { run: this.run }); // what is pinned has the neighbors of now
+        }
+        for (const [id, bytes] of Object.entries(frames)) this.frames.set(id, bytes);
+        const from = this.events.length;
+        this.events.push(...events);
+        stream.feed({ run: this.run, events, frames, from });
+        if (ended) stream.feed({ run: this.run, events: [{ event: "end" }], frames: {}, from: from + events.length });
+        this.listener.news(events, ended);
+      }
+    }
+  }
+}

@@ -1,0 +1,205 @@
+// A training in the page: the programs that Python wrote, run on batches that are drawn here. Pure: no DOM.
+import { OPTIMIZERS, type Update } from "../program/optimizers.ts";
+import type { Numbers } from "../program/pointwise.ts";
+import { Machine, Memory, check } from "../program/program.ts";
+import { balanced, randomNumbers } from "./batches.ts";
+import type { DatasetContents, Objective, PackedNet, PackedWeights, Settings, SplitName } from "./contents.ts";
+
+/** Statistics of a batch, by the names of a `StepEvent`. */
+export interface BatchStats {
+  loss: number;
+  active: number;
+  positive_distance: number;
+  negative_distance: number;
+  terms_per_image: number;
+}
+
+interface Learned {
+  weights: Numbers;
+  gradient: Numbers;
+  update: Update;
+}
+
+/** A net with one of its two ends, on its own memory; `weights` of another end are shared. */
+class Net {
+  readonly step: Machine;
+  readonly embed: Machine;
+  readonly weights: Record<string, Numbers> = {};
+
+  constructor(packed: PackedNet, normalize: boolean, weights?: Record<string, Numbers>) {
+    const programs = packed[normalize ? "sphere" : "free"];
+    check(programs.net);
+    check(programs.embed);
+    const memory = new Memory([programs.net, programs.embed]);
+    this.step = new Machine(programs.net, memory, weights);
+    for (const { name, values } of packed.weights) {
+      this.weights[name] = this.step.input(name);
+      if (!weights) this.weights[name].set(floats(values));
+    }
+    this.embed = new Machine(programs.embed, memory, this.weights);
+  }
+}
+
+export const floats = (values: Uint8Array): Float32Array => new Float32Array(values.slice().buffer);
+
+export class Training {
+  steps = 0;
+  readonly weights: Record<string, Numbers>;
+  private nets = new Map<boolean, Net>();
+  private learned = new Map<boolean, Learned[]>();
+  private objective!: Objective;
+  private machine!: Machine;
+  private lossLearned: Learned[] = [];
+  private rate: number;
+  private random: () => number;
+  private batches: Generator<number[]>;
+  private images: Record<SplitName, Float32Array>;
+
+  constructor(
+    private data: DatasetContents,
+    private settings: Settings,
+    objective: Objective,
+  ) {
+    this.random = randomNumbers(settings.seed);
+    this.rate = settings.learning_rate;
+    this.images = {
+      train: this.normalized("train"),
+      validation: this.normalized("validation"),
+      test: this.normalized("test"),
+    };
+    const { classes, images } = objective.update.batch;
+    this.batches = balanced(data.labels.train, classes, images, this.random);
+    this.weights = this.net(objective.normalize).weights;
+    this.use(objective);
+  }
+
+  get d(): number {
+    return this.machine.input("embeddings").length / this.batchSize;
+  }
+
+  /** The weights of the net, and its buffers. */
+  get netWeights(): { name: string; shape: number[]; values: Numbers }[] {
+    return this.packed.weights.map(({ name, shape }) => ({ name, shape, values: this.weights[name].slice() }));
+  }
+
+  get lossWeights(): { name: string; shape: number[]; values: Numbers }[] {
+    return this.objective.weights.map(({ name, shape }) => ({ name, shape, values: this.machine.input(name).slice() }));
+  }
+
+  get batchSize(): number {
+    const { classes, images } = this.objective.update.batch;
+    return classes * images;
+  }
+
+  /** Another learning rate, from the next step on. */
+  set learningRate(rate: number) {
+    this.rate = rate;
+  }
+
+  /** Another loss or miner, from the next step on; the net goes on as it is, with an optimizer that begins anew. */
+  use(objective: Objective): void {
+    check(objective.program);
+    const { update, weights, program } = objective;
+    const machine = new Machine(program, new Memory([program]), {}, this.random);
+    for (const { name, values } of weights) machine.input(name).set(floats(values));
+    [this.objective, this.machine] = [objective, machine];
+    const net = this.net(objective.normalize);
+    this.learned.set(objective.normalize, learnedOf(net.step, this.packed.weights, update.optimizer, update.net));
+    this.lossLearned = learnedOf(machine, weights, update.optimizer, update.loss);
+  }
+
+  /** Train on one batch; nothing changes where the loss is not finite. */
+  step(): BatchStats {
+    const { update, normalize } = this.objective;
+    const { size } = this.data;
+    const net = this.net(normalize).step;
+    const rows = this.batches.next().value as number[];
+    const images = net.input("images");
+    rows.forEach((row, i) =>
+      images.set(this.images.train.subarray(row * size * size, (row + 1) * size * size), i * size * size),
+    );
+    net.runFirst();
+    this.machine.input("embeddings").set(net.output("embeddings"));
+    this.machine.run();
+    const value = (name: string) => this.machine.output(name)[0];
+    this.steps++;
+    const stats = {
+      loss: value("loss"),
+      active: value("active"),
+      positive_distance: value("positive_distance"),
+      negative_distance: value("negative_distance"),
+      terms_per_image: value("terms") / rows.length,
+    };
+    if (!Number.isFinite(stats.loss)) return stats;
+    net.input("gradient").set(this.machine.output("gradient"));
+    net.runRest();
+    const share = update.rates[Math.min(this.steps, update.rates.length) - 1];
+    for (const one of this.learned.get(normalize) ?? []) one.update(one.gradient, this.rate * share);
+    const own = update.loss_learning_rate ?? this.rate;
+    for (const one of this.lossLearned) one.update(one.gradient, own * share);
+    for (const { name } of this.packed.weights) {
+      if (net.has(`new.${name}`)) this.weights[name].set(net.output(`new.${name}`)); // of batch normalization
+    }
+    return stats;
+  }
+
+  /** Embeddings (n × d) of the images of a split, or of its first. */
+  embedSplit = (split: SplitName, most = Infinity): Float32Array<ArrayBuffer> =>
+    this.embed(this.images[split].subarray(0, Math.min(most * this.data.size ** 2, this.images[split].length)));
+
+  /** The embedding of an image of bytes, prepared as those of the data set. */
+  embedImage(image: Uint8Array): Float32Array<ArrayBuffer> {
+    const { mean, std } = this.data;
+    return this.embed(Float32Array.from(image, (byte) => (byte / 255 - mean) / std));
+  }
+
+  private embed(pixels: Float32Array): Float32Array<ArrayBuffer> {
+    const { embed } = this.net(this.objective.normalize);
+    const [images, found] = [embed.input("images"), embed.output("embeddings")];
+    const { d } = this;
+    const area = this.data.size ** 2;
+    const many = images.length / area;
+    const n = pixels.length / area;
+    const embeddings = new Float32Array(n * d);
+    for (let start = 0; start < n; start += many) {
+      const count = Math.min(many, n - start);
+      images.set(pixels.subarray(start * area, (start + count) * area));
+      embed.run();
+      embeddings.set(found.subarray(0, count * d), start * d);
+    }
+    return embeddings;
+  }
+
+  private get packed(): PackedNet {
+    return this.data.nets[this.settings.net];
+  }
+
+  private net(normalize: boolean): Net {
+    const known = this.nets.get(normalize);
+    if (known) return known;
+    const net = new Net(this.packed, normalize, this.nets.size ? this.weights : undefined);
+    this.nets.set(normalize, net);
+    return net;
+  }
+
+  private normalized(split: SplitName): Float32Array {
+    const { mean, std, pixels } = this.data;
+    const scaled = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255 - mean) / std);
+    return Float32Array.from(pixels[split], (byte) => scaled[byte]);
+  }
+}
+
+function learnedOf(
+  machine: Machine,
+  weights: PackedWeights[],
+  optimizer: string,
+  settings: Parameters<(typeof OPTIMIZERS)[string]>[1],
+): Learned[] {
+  return weights.flatMap(({ name }) => {
+    if (!machine.has(`gradient.${name}`)) return [];
+    const own = machine.input(name);
+    return [
+      { weights: own, gradient: machine.output(`gradient.${name}`), update: OPTIMIZERS[optimizer](own, settings) },
+    ];
+  });
+}

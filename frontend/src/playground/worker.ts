@@ -1,0 +1,99 @@
+// The worker of a playground: it trains, and tells the page what happens.
+import { unpack } from "../standalone/unpack.ts";
+import type { DatasetContents, LossContents, Objective, Settings } from "./contents.ts";
+import { Memory } from "../program/program.ts";
+import { Session, type News } from "./session.ts";
+import type { WeightArrays } from "./keep.ts";
+
+/** What the page asks for. */
+export type Order =
+  | { do: "open"; data: string; losses: string }
+  | { do: "train"; run: string; settings: Settings }
+  | { do: "change"; settings: Settings }
+  | { do: "stop" }
+  | { do: "ask"; id: number; image: Uint8Array; k: number }
+  | { do: "keep"; id: number };
+
+/** What the worker tells. */
+export type Word =
+  | ({ says: "news"; run: string; ended: boolean } & News)
+  | {
+      says: "opened";
+      simd: boolean;
+      data: Omit<DatasetContents, "nets"> & { nets: Record<string, string> };
+      losses: Pick<LossContents, "config"> & { objectives: Omit<Objective, "program">[] };
+    }
+  | { says: "trouble"; sentence: string }
+  | { says: "answer"; id: number; answer: unknown };
+
+const tell = (word: Word): void => postMessage(word);
+let data: DatasetContents;
+let losses: LossContents | undefined;
+let session: Session | null = null;
+let run = "";
+
+const objectiveOf = ({ loss, miner }: Settings): Objective => {
+  const found = losses?.objectives.find((one) => one.loss === loss && one.miner === miner);
+  if (!found) throw new Error(`This page has no program for ${loss}${miner ? ` with ${miner}` : ""}: choose another.`);
+  return found;
+};
+
+const send = (news: News): void => tell({ says: "news", run, ended: session?.ended ?? true, ...news });
+
+// Between two steps the worker hears what the page wants; a timer would wait for milliseconds, and longer in the background.
+const turn = new MessageChannel();
+turn.port1.onmessage = () =>
+  guarded(() => {
+    if (!session || session.ended) return;
+    send(session.step());
+    turn.port2.postMessage(null);
+  });
+
+const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => void | Promise<void> } = {
+  async open({ data: file, losses: others }) {
+    data = await unpack<DatasetContents>(file);
+    losses ??= await unpack<LossContents>(others);
+    const nets = Object.fromEntries(Object.entries(data.nets).map(([name, { title }]) => [name, title]));
+    const objectives = losses.objectives.map(({ program: _, ...rest }) => rest);
+    tell({
+      says: "opened",
+      simd: new Memory([]).simd !== null,
+      data: { ...data, nets },
+      losses: { config: losses.config, objectives },
+    });
+  },
+  train({ run: name, settings }) {
+    session = new Session(data, settings, objectiveOf(settings));
+    run = name;
+    send(session.begin());
+    turn.port2.postMessage(null);
+  },
+  change({ settings }) {
+    if (!session || session.ended) return;
+    session.change(settings, objectiveOf(settings));
+  },
+  stop() {
+    if (session && !session.ended) send(session.end("stopped by hand"));
+  },
+  ask({ id, image, k }) {
+    tell({ says: "answer", id, answer: session?.ask(image, k) ?? null });
+  },
+  keep({ id }) {
+    const weights: WeightArrays | null = session && {
+      net: session.training.netWeights,
+      loss: session.training.lossWeights,
+    };
+    tell({ says: "answer", id, answer: session && { weights, snapshots: session.snapshots, basis: session.basis } });
+  },
+};
+
+async function guarded(act: () => void | Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    session = null;
+    tell({ says: "trouble", sentence: (error as Error).message });
+  }
+}
+
+onmessage = ({ data: order }: MessageEvent<Order>) => void guarded(() => ORDERS[order.do](order as never));

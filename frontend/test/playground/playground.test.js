@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { watch } from "../../src/playground/alarms.ts";
+import { balanced, randomNumbers } from "../../src/playground/batches.ts";
+import { classFan, project } from "../../src/playground/projection.ts";
+import { scoresOf } from "../../src/playground/scores.ts";
+import { readSettings } from "../../src/playground/settings.ts";
+
+test("an epoch visits every image, each batch all classes alike, and a seed gives the same batches", () => {
+  const labels = Array.from({ length: 23 }, (_, i) => (i < 14 ? 0 : 1));
+  const batches = () => balanced(labels, 2, 4, randomNumbers(7));
+  const [first, again] = [batches(), batches()];
+  const seen = new Set();
+  for (let batch = 0; batch < 4; batch++) {
+    const rows = first.next().value;
+    assert.deepEqual(rows, again.next().value);
+    assert.deepEqual(
+      rows.map((row) => labels[row]),
+      [0, 0, 0, 0, 1, 1, 1, 1],
+    );
+    assert.equal(new Set(rows).size, 8);
+    rows.forEach((row) => seen.add(row));
+  }
+  assert.equal(seen.size, 23);
+});
+
+test("scores are those of the definition", () => {
+  const scores = scoresOf(Float32Array.of(0, 1, 3, 10, 11), [0, 0, 1, 1, 1], 1);
+  assert.equal(scores.precision_at_1, 4 / 5); // the point at 3 finds the one at 1
+  assert.equal(scores.map_at_r, 4 / 5); // R is 1 and 2; the point at 3 finds none of its class among two
+  assert.equal(scores.mean_negative_distance, (3 + 10 + 11 + 2 + 9 + 10) / 6);
+});
+
+test("the fan maps class centers to a ring, by orthonormal axes", () => {
+  const centers = [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ];
+  const points = Float32Array.from(Array.from({ length: 30 }, (_, i) => centers[i % 3]).flat());
+  const labels = Array.from({ length: 30 }, (_, i) => i % 3);
+  const basis = classFan(points, labels, 3, 3);
+  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+  const [x, y] = basis.components;
+  for (const [value, wanted] of [
+    [dot(x, x), 1],
+    [dot(y, y), 1],
+    [dot(x, y), 0],
+  ])
+    assert.ok(Math.abs(value - wanted) < 1e-9);
+  const radii = [0, 1, 2].map((i) => Math.hypot(...project(points, basis).slice(2 * i, 2 * i + 2)));
+  radii.forEach((radius) => assert.ok(Math.abs(radius - radii[0]) < 1e-6));
+});
+
+test("alarms come once, and go", () => {
+  const watching = watch();
+  const stats = (active) => ({ loss: 1, active, positive_distance: 1, negative_distance: 1, terms_per_image: 1 });
+  const events = Array.from({ length: 41 }, (_, i) => watching.step(i + 1, stats(i < 25 ? 0 : 1))).flat();
+  assert.deepEqual(
+    events.map(({ event, alarm }) => [event, alarm]),
+    [
+      ["alarm", "inactive"],
+      ["alarm_over", "inactive"],
+    ],
+  );
+  assert.deepEqual(watching.snapshot(0, { mean_negative_distance: 1 }), []);
+  assert.match(watching.snapshot(9, { mean_negative_distance: 0.01 })[0].sentence, /collapsed to a point/);
+});
+
+const opened = {
+  data: { nets: { mlp: "MLP", small: "Small" } },
+  losses: {
+    objectives: [
+      { loss: "nt_xent", miner: null, recommended: true, update: { learning_rate: 0.004 } },
+      { loss: "triplet", miner: null, recommended: false, update: { learning_rate: 0.002 } },
+      { loss: "triplet", miner: "batch_hard", recommended: true, update: { learning_rate: 0.002 } },
+    ],
+  },
+};
+
+test("an address says the settings; what makes no sense is left out, with a sentence each", () => {
+  const read = (query) => readSettings(new globalThis.URLSearchParams(query), opened);
+  const usual = { net: "mlp", loss: "nt_xent", miner: null, learning_rate: 0.004, steps: 300, seed: 0 };
+  assert.deepEqual(read(""), { settings: usual, trouble: "" });
+  assert.deepEqual(read("loss=triplet&rate=0.01&steps=50&seed=3").settings, {
+    ...usual,
+    loss: "triplet",
+    miner: "batch_hard",
+    learning_rate: 0.01,
+    steps: 50,
+    seed: 3,
+  });
+  assert.equal(read("loss=triplet&miner=all").settings.miner, null);
+  const { settings, trouble } = read("loss=hack&rate=-1&steps=1e99&net=%3Cb%3E");
+  assert.deepEqual(settings, usual);
+  assert.equal(trouble.match(/The address asks for/g).length, 4);
+});

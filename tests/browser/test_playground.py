@@ -1,0 +1,105 @@
+"""The playground of a site: a page that trains by itself, without the network once it is there."""
+
+import re
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from dmlviz import data, metrics
+from dmlviz.export.site import write_site
+from dmlviz.runs.archive import import_run
+from dmlviz.runs.embed import trained_net
+from dmlviz.runs.store import Runs
+from tests.browser.conftest import SLOW
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("playground") / "site"
+    write_site(folder, [], playground=["digits"])
+    assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 4_000_000
+    return folder
+
+
+@pytest.fixture
+def page(chromium, folder):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
+    Thread(target=server.serve_forever, daemon=True).start()
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(SLOW)
+    page.address, page.server = f"http://127.0.0.1:{server.server_port}/playground/index.html", server
+    page.asked, page.failures = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("pageerror", lambda error: page.failures.append(str(error)))
+    yield page
+    context.close()
+    server.shutdown()
+    server.server_close()
+
+
+def trained(page):
+    """Train to the end; return what the page says of it."""
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_text("Trained in this tab: step").wait_for()
+    return page.locator("p.status").inner_text()
+
+
+def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(page, folder, tmp_path):
+    page.goto(f"{page.address}?steps=100&seed=3")
+    page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
+    page.context.set_offline(True)
+    page.server.shutdown()
+    page.reload()
+    page.get_by_text("This page trains in your browser, on 1,081 images.").wait_for()
+    said = trained(page)
+    assert float(re.search(r"P@1 ([\d.]+) on 120 validation images", said)[1]) >= 0.95
+
+    box = page.locator(".query-pad canvas").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    page.mouse.up()
+    page.locator(".inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Keep").click()
+    download.value.save_as(tmp_path / "kept.zip")
+    with (tmp_path / "kept.zip").open("rb") as file:
+        run = import_run(file, Runs(tmp_path / "runs"))
+    assert (run.state, run.config.loss, run.config.steps, run.config.seed) == ("finished", "nt_xent", 100, 3)
+    scores = metrics.evaluate(np.array(run.embeddings), run.labels)
+    for name in ("precision_at_1", "map_at_r", "r_precision"):
+        assert run.metrics[name] == pytest.approx(scores[name], abs=1e-6)
+    assert np.array_equal(run.labels, data.load("digits").test.labels)
+    assert trained_net(run).image == (1, 8, 8)
+    assert page.failures == []
+    home = page.address.removesuffix("playground/index.html")
+    assert all(url.startswith((home, "blob:", "data:")) for url in page.asked)
+
+
+def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(page):
+    page.goto(f"{page.address}?steps=10000&loss=triplet&pin=7")
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.locator(".inspector").get_by_text("neighbors").first.wait_for()
+    page.get_by_label("Learning rate").select_option("0.001")
+    page.get_by_label("Loss", exact=True).select_option("softmax")
+    page.wait_for_url(re.compile("loss=softmax"))
+    assert page.get_by_role("button", name="Stop").is_visible()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("Trained in this tab: step").wait_for()
+    assert page.failures == []
+
+
+def test_nonsense_in_the_address_is_said_in_a_sentence(page):
+    page.goto(f"{page.address}?loss=best&steps=-4&data=cats")
+    page.get_by_text("asks for the loss “best”, which this page does not have; it takes nt_xent.").wait_for()
+    page.locator("button.train:enabled").wait_for()

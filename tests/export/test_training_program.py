@@ -1,0 +1,228 @@
+"""The programs of a training step, which pages run: what they compute is what torch computes."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from dmlviz import losses, miners, nets
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.errors import UserError
+from dmlviz.export import training_program
+from dmlviz.export.playground import objectives
+from dmlviz.export.program.operations import is_known
+from dmlviz.export.program.trace import trace
+from dmlviz.export.program.training import (
+    embedding_program,
+    net_programs,
+    objective_program,
+    update,
+)
+from dmlviz.export.program.writer import Program, write_program
+
+STEPS = 20
+TRIPLET_MINERS = ("hardest_negative", "semihard_nearest", "batch_hard", "easy_positive")
+PAIR_MINERS = ("all_pairs", "hard_negative_pairs")
+RANDOM_MINERS = ("random_negative", "balanced_pairs")
+
+
+def config_of(loss: str, miner: str | None = None, **settings: Any) -> TrainConfig:
+    """Return settings for small batches of digits."""
+    chosen = {"dataset": "digits", "net": "mlp", "embedding_dim": 16, "images_per_class": 8} | settings
+    return TrainConfig(loss=loss, miner=miner, **chosen)
+
+
+def as_text(tensor: Tensor) -> str:
+    return base64.b64encode(tensor.detach().float().contiguous().numpy().tobytes()).decode()
+
+
+def packed(program: Program, runs: list[dict[str, Tensor]], plain: bool = False) -> dict[str, Any]:
+    """Return what frontend/test/scripts/programs.js takes."""
+    return {
+        "program": program.described,
+        "constants": [base64.b64encode(array.tobytes()).decode() for array in program.constants],
+        "runs": [{name: as_text(value) for name, value in run.items()} for run in runs],
+        "plain": plain,
+    }
+
+
+def steps_of(config: TrainConfig) -> list[tuple[dict[str, Tensor], dict[str, Tensor]]]:
+    """Train a net for some steps; return the inputs of its objective at each, and what torch makes of them."""
+    torch.manual_seed(0)
+    net = nets.build(config.net, embedding_dim=16, channels=1, size=8, seed=0)
+    loss = losses.build(config.loss, embedding_dim=16, num_classes=10, **config.loss_params)
+    mine = miners.build(config.miner) if config.miner else None
+    split = load("digits").train
+    labels = torch.arange(10).repeat_interleave(8)
+    optimizer = torch.optim.Adam([*net.parameters(), *loss.parameters()], lr=2e-3)
+    members = [np.flatnonzero(split.labels == label) for label in range(10)]
+    steps = []
+    rng = np.random.default_rng(0)
+    for _ in range(STEPS):
+        rows = np.concatenate([rng.choice(images, 8, replace=False) for images in members])
+        embeddings = net(torch.from_numpy(split.images[rows]).float()[:, None] / 255)
+        embeddings.retain_grad()
+        weights = {name: value.detach().clone() for name, value in loss.named_parameters()}
+        value = loss(embeddings, labels, mine(embeddings.detach(), labels) if mine else None)
+        optimizer.zero_grad()
+        value.backward()
+        found = {"loss": value.detach(), "gradient": embeddings.grad}
+        found |= {f"gradient.{k}": v.grad.clone() for k, v in loss.named_parameters() if v.grad is not None}
+        steps.append(({"embeddings": embeddings.detach().clone(), **weights}, found))
+        optimizer.step()
+    return steps
+
+
+def assert_equal(what: str, expected: list[dict[str, Tensor]], got: list[dict[str, str]]) -> None:
+    """Compare to 1e-5 of a result's length, and to the rounding of float32 numbers near 1, of which losses are sums."""
+    for step, (right, given) in enumerate(zip(expected, got, strict=True)):
+        for name, value in right.items():
+            found, wanted = np.frombuffer(base64.b64decode(given[name]), np.float32), value.numpy().ravel()
+            difference, length = np.linalg.norm(found - wanted), np.linalg.norm(wanted)
+            assert difference <= 1e-5 * length + 1e-7, (what, name, step, difference, length)
+
+
+EXPORTABLE = [name for name in LOSSES if name != "hierarchical_triplet"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at_once", [EXPORTABLE[i::4] for i in range(4)], ids=lambda names: names[0])
+def test_a_page_computes_each_loss_and_its_gradients_as_torch_does(
+    at_once: list[str], page_script: Callable[..., Any]
+) -> None:
+    trained = {name: steps_of(config_of(name)) for name in at_once}
+    given = [packed(objective_program(config_of(name))[0], [each[0] for each in trained[name]]) for name in at_once]
+    for (name, steps), got in zip(trained.items(), page_script("programs", given), strict=True):
+        assert_equal(name, [found for _, found in steps], got)
+
+
+@pytest.mark.slow
+def test_a_page_selects_what_the_miners_select(page_script: Callable[..., Any]) -> None:
+    chosen = [("triplet", miner) for miner in TRIPLET_MINERS] + [("contrastive", miner) for miner in PAIR_MINERS]
+    trained = {pair: steps_of(config_of(*pair)) for pair in chosen}
+    given = [packed(objective_program(config_of(*pair))[0], [each[0] for each in trained[pair]]) for pair in chosen]
+    for (pair, steps), got in zip(trained.items(), page_script("programs", given), strict=True):
+        assert_equal(" with ".join(pair), [found for _, found in steps], got)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plain", [False, True], ids=["vector instructions", "plain code"])
+def test_a_page_embeds_and_differentiates_as_the_net_does(plain: bool, page_script: Callable[..., Any]) -> None:
+    torch.manual_seed(0)
+    given, right = [], []
+    for name in ("mlp", "small", "lenet", "linear"):
+        config = config_of("nt_xent", net=name)
+        program, _, weights = net_programs(config)
+        net = nets.build(name, embedding_dim=16, channels=1, size=8, seed=0)
+        images, gradient = torch.randn(80, 1, 8, 8), torch.randn(80, 16)
+        embeddings = net(images)
+        embeddings.backward(gradient)
+        found = {"embeddings": embeddings.detach()}
+        found |= {f"gradient.{key}": value.grad for key, value in net.named_parameters() if value.grad is not None}
+        inputs = {key: torch.from_numpy(value) for key, value in weights.items()}
+        given.append(packed(program, [inputs | {"images": images, "gradient": gradient}], plain))
+        right.append((name, [found]))
+    for (name, steps), got in zip(right, page_script("programs", given), strict=True):
+        assert_equal(name, steps, got)
+
+
+@pytest.mark.slow
+def test_a_page_embeds_with_every_layer_as_torch_does(page_script: Callable[..., Any]) -> None:
+    given, right = [], []
+    for name, size in (("lenet", 28), ("protonet", 16), ("mlp", 8), ("resnet18", 8)):
+        net = nets.build(name, embedding_dim=8, size=size, seed=0)
+        if name == "resnet18":  # its own 45 MB would take minutes; the same blocks, an eighth as wide
+            net.body = torch.nn.Sequential(*_narrow_resnet())
+        for buffer in net.buffers():
+            if buffer.dtype.is_floating_point:
+                buffer.uniform_(0.5, 1.5)
+        program, weights = embedding_program(net.eval(), 1, net.image)
+        image = torch.rand(1, 1, size, size, generator=torch.Generator().manual_seed(1))
+        inputs = {key: torch.from_numpy(one) for key, one in weights.items()}
+        given.append(packed(program, [inputs | {"images": image}]))
+        with torch.inference_mode():
+            right.append((name, [{"embeddings": net(image)}]))
+    for (name, steps), got in zip(right, page_script("programs", given), strict=True):
+        assert_equal(name, steps, got)
+
+
+def _narrow_resnet() -> list[torch.nn.Module]:
+    from torchvision.models.resnet import BasicBlock
+
+    halved = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 1, 2, bias=False), torch.nn.BatchNorm2d(16))
+    return [
+        torch.nn.Conv2d(1, 8, 3, padding=1, bias=False),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.ReLU(),
+        BasicBlock(8, 8),
+        BasicBlock(8, 16, 2, halved),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(16, 8),
+    ]
+
+
+@pytest.mark.slow
+def test_a_page_can_train_with_most_of_the_catalog() -> None:
+    can = {(config.loss, config.miner) for config, _, _ in objectives(config_of("nt_xent"))}
+    assert {loss for loss, _ in can} == set(EXPORTABLE)
+    assert len(EXPORTABLE) >= 38
+    assert {miner for _, miner in can if miner} == {*TRIPLET_MINERS, *PAIR_MINERS, *RANDOM_MINERS}
+    assert len({miner for _, miner in can if miner}) >= 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"loss": "hierarchical_triplet"}, "looks at all training images between batches"),
+        ({"loss": "triplet", "miner": "offline_hard"}, "offline_hard looks at all training images"),
+        ({"loss": "triplet", "miner": "semihard_random"}, "triplet with semihard_random. How many pairs"),
+        ({"loss": "contrastive", "miner": "multi_similarity"}, "the arrays of a program have fixed sizes"),
+        ({"loss": "nt_xent", "sampler": "shuffled"}, "draws balanced batches; got the sampler shuffled"),
+        ({"loss": "nt_xent", "label_noise": 0.1}, "got label_noise: leave it out"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_a_page_cannot_do_is_refused_with_the_reason(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        training_program(config_of(**settings))
+    assert reason in str(refusal.value)
+
+
+def test_a_plug_in_that_takes_values_out_of_torch_is_refused() -> None:
+    def looks(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {"sum": inputs["x"] * float(inputs["x"].numpy().sum())}
+
+    def branches(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {"sum": inputs["x"] if inputs["x"].sum() > 0 else -inputs["x"]}
+
+    for function in (looks, branches):
+        with pytest.raises(UserError, match="looks at values"):
+            trace(function, {"x": torch.ones(3)}, is_known)
+
+
+def test_a_program_leaves_out_what_no_result_needs_and_uses_memory_twice() -> None:
+    def chain(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        _ = inputs["x"].exp()
+        y = inputs["x"]
+        for _ in range(10):
+            y = y * 1.5 + 1
+        return {"y": y}
+
+    described = write_program(trace(chain, {"x": torch.ones(1000)}, is_known)).described
+    assert [one["op"] for one in described["instructions"]] == ["mul", "add"] * 10
+    assert described["size"] <= 3 * 4000 + 48
+
+
+def test_the_update_of_a_program_has_the_rates_of_torchs_schedule() -> None:
+    described = update(config_of("softmax", steps=4, schedule="linear", learning_rate=0.5, loss_learning_rate=0.1))
+    assert described["rates"] == [1.0, 0.75, 0.5, 0.25]
+    assert described["optimizer"] == "adam"
+    assert described["net"]["betas"] == (0.9, 0.999)
+    assert update(config_of("softmax", schedule="constant"))["rates"] == [1.0]
