@@ -99,12 +99,12 @@ def test_the_readmes_commands_exist():
 
 def test_the_readmes_options_exist(capsys):
     for command in COMMANDS:
-        lines = re.findall(rf"^dmlviz {command} (.*)$", README, re.MULTILINE)
-        options = {option for line in lines for option in re.findall(r"--[a-z-]+", line.split("  #")[0])}
-        with pytest.raises(SystemExit):
-            main([command, "--help"])
-        shown = capsys.readouterr().out
-        assert all(f"{option} " in shown for option in options), (command, options)
+        for line in re.findall(rf"^dmlviz {command} (.*)$", README, re.MULTILINE):
+            words = line.split("  #")[0].split()
+            with pytest.raises(SystemExit):
+                main([command, *(word for word in words[:1] if word.islower() and word.isalpha()), "--help"])
+            shown = capsys.readouterr().out
+            assert all(f"{word.partition('=')[0]} " in shown for word in words if word.startswith("--")), line
 
 
 def test_the_files_that_readme_and_contributing_name_are_there():

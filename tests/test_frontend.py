@@ -29,6 +29,7 @@ def copy(tmp_path):
     shutil.copytree(SOURCES, tmp_path / "frontend", ignore=shutil.ignore_patterns("node_modules", "build", "test"))
     (tmp_path / "frontend" / "node_modules").symlink_to((SOURCES / "node_modules").resolve())
     shutil.copytree(BUILT, tmp_path / "dmlviz" / "_frontend")
+    shutil.copytree(ROOT / "packages", tmp_path / "packages")
     return tmp_path / "frontend"
 
 

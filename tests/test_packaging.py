@@ -194,6 +194,7 @@ def test_start_installs_once_and_passes_its_arguments_on(checkout, tmp_path):
     assert log.read_text().splitlines() == [
         f"-m venv {checkout}/.venv",
         f"-m pip install --disable-pip-version-check --constraint {checkout}/constraints.txt --editable {checkout}",
+        "-m dmlviz.projection.compilation",
         "-m dmlviz runs",
         "-m dmlviz runs",
     ]
