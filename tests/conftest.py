@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy.testing  # noqa: F401  NumPy 1.26 starts a process when this is imported: not within a quick test
 import pytest
+import threadpoolctl
 from hypothesis import settings
 from jaxtyping import install_import_hook
 from xdist.scheduler import LoadFileScheduling
 
 from tests.waiting import until
+
+threadpoolctl.threadpool_info()  # starts a process the first time: not within a quick test
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes start; each would compile dmlviz again
