@@ -200,7 +200,7 @@ def test_start_installs_once_and_passes_its_arguments_on(checkout, tmp_path):
     ]
     (checkout / "pyproject.toml").write_text((checkout / "pyproject.toml").read_text() + "\n# another library\n")
     _start(checkout, PYTHON.format(log=str(log), broken=False))
-    assert log.read_text().splitlines()[-2].startswith("-m pip install")
+    assert log.read_text().splitlines()[-3].startswith("-m pip install")
 
 
 def test_a_run_is_trained_and_locked_without_what_windows_lacks(tmp_path):

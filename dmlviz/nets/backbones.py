@@ -72,7 +72,6 @@ class Backbone(nn.Module):
         return np.concatenate([self(as_pixels(part).to(self.mean.device)).float().cpu().numpy() for part in parts])
 
 
-@lru_cache(maxsize=8)
 def complete(name: str) -> BackboneSpec:
     """Return the spec of a backbone, with what only its library knows of a net that is not among those offered.
 
@@ -80,8 +79,11 @@ def complete(name: str) -> BackboneSpec:
         UserError: For an unknown name.
     """
     spec = BACKBONES[name]
-    if spec.dimensions:
-        return spec
+    return spec if spec.dimensions else _completed(spec)
+
+
+@lru_cache(maxsize=8)
+def _completed(spec: BackboneSpec) -> BackboneSpec:
     _register_operators()
     timm = _timm()
     if spec.weights not in {*timm.list_models(), *timm.list_pretrained()}:

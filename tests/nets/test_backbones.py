@@ -379,7 +379,7 @@ def test_a_data_set_of_features_by_any_net_of_timm_is_trained_on(models, tmp_pat
     run = Runs(tmp_path).create(config)
     assert list(train_and_record(run, data_root=root))[-1].metrics
     assert features_module.features_of(name, np.zeros((1, 16, 16, 3), np.uint8)).shape == (1, 96)
-    with pytest.raises(UserError, match="has none"):
+    with pytest.raises(UserError, match="has 0 blocks"):
         TrainConfig(dataset=name, unfrozen_blocks=1)
 
 
