@@ -89,7 +89,7 @@ def _completed(spec: BackboneSpec) -> BackboneSpec:
     if spec.weights not in {*timm.list_models(), *timm.list_pretrained()}:
         names = timm.list_pretrained() if "." in spec.weights else timm.list_models()
         raise UserError(describe_unknown("net of timm", spec.weights, dict(zip(names, names, strict=True))))
-    net = _without_head(spec)
+    net: Any = _without_head(spec)  # of timm, which adds what describes it
     config = net.pretrained_cfg
     whole = timm.create_model(spec.weights, pretrained=False).state_dict()
     return replace(

@@ -66,7 +66,7 @@ def are_kept() -> bool:
 def _is_turned_off() -> bool:
     from numba import config
 
-    return bool(config.DISABLE_JIT)  # by NUMBA_DISABLE_JIT: kernels would be loops of Python
+    return bool(config.DISABLE_JIT)  # type: ignore[attr-defined]  # kernels would be loops of Python
 
 
 @cache

@@ -61,7 +61,8 @@ def training_program(config: TrainConfig) -> TrainingProgram:
         UserError: If a page cannot do it, with the reason.
 
     Example:
-        >>> program = training_program(TrainConfig(dataset="digits", net="linear", embedding_dim=2, loss="triplet"))
+        >>> config = TrainConfig(dataset="digits", net="linear", embedding_dim=2, loss="triplet", miner="batch_hard")
+        >>> program = training_program(config)
         >>> program.objective.described["outputs"].keys() >= {"loss", "gradient"}
         True
     """
