@@ -142,7 +142,9 @@ class MetricPlayground {
       svg("circle", { cx: x, cy: -y, r: 0.06, fill: colors[this.labels[i]], class: "point" }),
     );
     const outlines = metrics.map(([, name, matrix]) => ellipse(matrix, this.query, name));
+    const focused = this.chart.querySelector(":focus")?.getAttribute("aria-label");
     this.chart.replaceChildren(...dots, ...outlines, ...this.handles(colors));
+    if (focused) this.chart.querySelector<SVGElement>(`[aria-label="${focused}"]`)?.focus();
     this.reading.replaceChildren(...metrics.map(([title, name, matrix]) => this.row(title, name, matrix)));
     setData(this.root, { ready: true, step: this.step });
   }
@@ -183,9 +185,10 @@ class MetricPlayground {
   }
 
   private handle(label: string, at: Point, color: string, text: string, move: (to: Point) => void): SVGElement {
+    let [x, y] = at; // keys may be pressed faster than the chart is drawn
     const apply = (to: Point) => {
-      const within = (value: number) => Math.max(-EXTENT + 0.2, Math.min(EXTENT - 0.2, value));
-      move([within(to[0]), within(to[1])]);
+      [x, y] = to.map((value) => Math.max(-EXTENT + 0.2, Math.min(EXTENT - 0.2, value)));
+      move([x, y]);
       this.draw();
     };
     const handle = svg(
@@ -203,10 +206,7 @@ class MetricPlayground {
       const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
       if (!by) return;
       event.preventDefault();
-      apply([at[0] + 0.1 * by[0], at[1] + 0.1 * by[1]]);
-      requestAnimationFrame(() =>
-        this.chart.querySelector<SVGElement>(`[aria-label="${label}; arrow keys move it"]`)?.focus(),
-      );
+      apply([x + 0.1 * by[0], y + 0.1 * by[1]]);
     });
     return handle;
   }

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

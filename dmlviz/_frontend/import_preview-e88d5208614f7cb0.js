@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

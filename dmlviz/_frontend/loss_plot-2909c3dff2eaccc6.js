@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.workbench/page-c411f0a729a1d6dc.js";

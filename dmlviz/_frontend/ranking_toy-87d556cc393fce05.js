@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

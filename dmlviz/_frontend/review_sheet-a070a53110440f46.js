@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

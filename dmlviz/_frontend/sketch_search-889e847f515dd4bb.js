@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";

@@ -1,1 +1,0 @@
-export { tracker as default } from "../dmlviz.workbench/page-10a26ec36a568ccb.js";
