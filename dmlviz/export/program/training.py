@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from dmlviz import losses, miners, nets
-from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.export.program.operations import is_known
@@ -197,8 +197,9 @@ def _check(config: TrainConfig) -> None:
         raise UserError(f"A page trains with labels and images as they are; got {changed[0]}: leave it out.")
     if DATASETS[config.dataset].features is not None:
         raise UserError(f"A page has no backbone, whose features {config.dataset} needs: choose another data set.")
-    if config.sampler != next(iter(SAMPLERS)):  # the only one that a page draws batches with
-        raise UserError(f"A page draws balanced batches; got the sampler {config.sampler}: choose balanced.")
+    usual = TrainConfig.model_fields["sampler"].default
+    if config.sampler != usual:
+        raise UserError(f"A page draws {usual} batches; got the sampler {config.sampler}: choose {usual}.")
     if config.steps > MAX_STEPS:
         raise UserError(f"A page trains at most {MAX_STEPS:,} steps; got {config.steps:,}: choose fewer.")
 
