@@ -133,7 +133,7 @@ export class Toolbar {
     this.choices = h(
       "div",
       { class: "toolbar choices", role: "toolbar", "aria-label": "What is chosen", hidden: true },
-      group(this.isolate, this.subset, this.whole, this.undo, this.redo),
+      group(this.undo, this.redo, this.isolate, this.subset, this.whole), // the first keep their places as the others go
     );
     if (!document.fullscreenEnabled) fullscreen.hidden = true;
   }

@@ -1,0 +1,1 @@
+export { classroom_bar as default } from "../dmlviz.workbench/page-26c53ff5725f55d2.js";

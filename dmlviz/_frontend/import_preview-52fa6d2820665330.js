@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-c411f0a729a1d6dc.js";

@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.workbench/page-c411f0a729a1d6dc.js";

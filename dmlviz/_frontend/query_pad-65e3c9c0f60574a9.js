@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.workbench/page-c411f0a729a1d6dc.js";
