@@ -57,9 +57,9 @@ def compiled(load: Callable[[], ModuleType]) -> ModuleType | None:
 
 
 def are_kept() -> bool:
-    """Return whether `compiled` need not compile."""
+    """Return whether `compiled` need not compile, or never would."""
     with suppress(ImportError, OSError):
-        return (_folder() / _CHECKSUMS).exists()
+        return _is_turned_off() or (_folder() / _CHECKSUMS).exists()
     return False
 
 
