@@ -20,8 +20,8 @@ pytestmark = pytest.mark.slow
 ESTIMATORS = (
     TSNE(perplexity=2, max_iter=50),
     UMAP(n_neighbors=2, n_epochs=10),
-    MetricLearner(max_iter=60, n_components=4, hidden_units=16),
-    MetricLearner("triplet", "semihard_nearest", max_iter=60, n_components=4, hidden_units=0, normalize=False),
+    MetricLearner(max_iter=30, n_components=4, hidden_units=16),
+    MetricLearner("triplet", "semihard_nearest", max_iter=30, n_components=4, hidden_units=0, normalize=False),
 )
 
 
