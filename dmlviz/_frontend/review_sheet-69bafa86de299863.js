@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-26c53ff5725f55d2.js";

@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-26c53ff5725f55d2.js";
