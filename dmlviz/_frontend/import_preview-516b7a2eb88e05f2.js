@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-7f54d2e3ea01726a.js";

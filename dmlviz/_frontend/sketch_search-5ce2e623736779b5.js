@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-7f54d2e3ea01726a.js";
