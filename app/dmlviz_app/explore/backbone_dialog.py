@@ -154,9 +154,7 @@ def _name(last: str) -> str:
         "Backbone",
         names,
         names.index(last if last in names else OF_TIMM) if last else 0,
-        lambda one: (
-            "Another net of timm" if one == OF_TIMM else f"{BACKBONES[one].title} · {BACKBONES[one].dimensions:,} features"
-        ),
+        lambda one: _words(one) if one in BACKBONES else "Another net of timm",
         key="backbone-name",
         on_change=_forget_reason,
     )
@@ -173,6 +171,10 @@ def _name(last: str) -> str:
     if name not in BACKBONES:
         st.caption("A name of `timm.list_models()`: letters, digits, dots and underscores.")
     return name
+
+
+def _words(name: str) -> str:
+    return f"{BACKBONES[name].title} · {BACKBONES[name].dimensions:,} features"
 
 
 def _weights(
