@@ -28,7 +28,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Let links to files outside docs/ lead to their copies; list the runs of the gallery."""
     if "/" not in page.file.src_uri:
         markdown = OUTSIDE.sub(r"](files/\1.txt)", markdown)
-    listed = (f"- [{run.title}](gallery/{run.id}.html)" for run in _played())
+    listed = (
+        f"- [{run.title}](gallery/{run.id}.html): {run.config.steps} steps, P@1 {run.metrics['precision_at_1']:.2f}"
+        for run in _played()
+    )
     return markdown.replace("<!-- gallery -->", "\n".join(listed))
 
 
@@ -36,7 +39,8 @@ def _played() -> list[Any]:
     from dmlviz.runs import Runs
 
     with tempfile.TemporaryDirectory() as empty:
-        return [run for run in Runs(empty).list() if run.config.dataset == PLAYED]
+        played = (run for run in Runs(empty).list() if run.config.dataset == PLAYED)
+        return sorted(played, key=lambda run: bool(run.info.get("fails")))
 
 
 def _page(run: Any) -> str:

@@ -96,6 +96,12 @@ def test_tab_completion_offers_what_a_package_declares(name):
     assert not {"Any", "import_module", "TYPE_CHECKING"} & set(dir(dmlviz))
 
 
+@pytest.mark.parametrize("use", ["losses, dmlviz.miners", "miners; dmlviz.show", "config; dmlviz.TrainConfig()"])
+def test_imports_load_nothing_that_takes_long(use):
+    heavy = "torch torchvision streamlit plotly sklearn scipy pandas numba umap faiss cv2 PIL pyarrow anywidget IPython"
+    assert _python(f"import sys, dmlviz.{use}; print(set(sys.modules) & set({heavy.split()}))", None) == ["set()"]
+
+
 def test_the_command_is_installed(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]

@@ -61,14 +61,14 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 
 def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
     """Start the services and return the options of `st.App`; `on_ready` gets the address once the server answers."""
-    services.start_services(settings)
+    started = services.start_services(settings)
 
     @asynccontextmanager
     async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
         configure_logs(settings.log_format, settings.log_level)
         enlarge_thread_pool()
         _close_streams_on_signals()
-        threading.Thread(target=_warm_up, args=(settings,), name="warm-up", daemon=True).start()
+        threading.Thread(target=_warm_up, args=(started,), name="warm-up", daemon=True).start()
         on_ready(settings.link(st.get_option("server.port")))
         try:
             yield {}
@@ -84,21 +84,20 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
     }
 
 
-def _warm_up(settings: Settings) -> None:
+def _warm_up(started: services.Services) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
     for part in ("run_views.curves_panel", "labs.view", "explore.settings", "explore.maps", "explore.toolbar"):
         importlib.import_module(f"dmlviz_app.{part}")
-    services.services().study_runner.resume_interrupted()
-    for name in data.available_datasets(settings.data):
+    started.study_runner.resume_interrupted()
+    for name in data.available_datasets(started.data):
         if name in DATASETS and DATASETS[name].recipe is not None:
             continue  # made on the first request
         try:
-            sprites.image_tiles(name, data.data_root(settings.data))
+            sprites.image_tiles(name, started.data)
         except UserError:  # reported on the page that requests it
             continue
-    runs = services.services().runs
-    for run in runs.list():  # its card says so where a file is damaged; the page should not wait
-        run_damage(run, runs.damage_cache)
+    for run in started.runs.list():  # its card says so where a file is damaged; the page should not wait
+        run_damage(run, started.runs.damage_cache)
     freeze_garbage_collector()
     collect_garbage_less_often()
 

@@ -7,7 +7,8 @@ from typing import Literal
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.parameters import Catalog, Spec
 
-_ANY_OF_TIMM = re.compile(r"timm:([a-zA-Z0-9_.]{1,90})")
+OF_TIMM = "timm:"  # before the name of any net of timm
+_ANY_OF_TIMM = re.compile(rf"{OF_TIMM}([a-zA-Z0-9_.]{{1,90}})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,9 @@ class BackboneCatalog(Catalog[BackboneSpec]):
             weights=known[1],
             library="timm",
         )
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and bool(_ANY_OF_TIMM.fullmatch(name)))
 
 
 BACKBONES = BackboneCatalog(

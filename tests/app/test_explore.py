@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from dmlviz_app.explore import backbone_state
 from dmlviz_app.explore.toolbar import recorded_run
 from dmlviz_app.run_views.current_view import default_run
 from dmlviz_app.run_views.selection import Selection
@@ -446,3 +447,24 @@ def test_the_first_page_says_that_another_program_records_a_run_and_shows_it_by_
         assert "recording.show" not in {button.key for button in page.button}
     recording.run  # noqa: B018 - waits for its end
     assert recorded_run(here) is None
+
+
+def test_any_net_of_timm_is_a_backbone_and_is_there_again_when_it_was_refused(here, monkeypatch):
+    orders = []
+    monkeypatch.setattr(backbone_state, "missing_library", lambda _: "")
+    monkeypatch.setattr(here.scheduler, "submit", lambda order, *_: orders.append(order.begin().order))
+    page = Page(dataset="digits")
+    page.button(key="backbone").click()
+    page.run().selectbox(key="backbone-name").set_value("timm:")
+    assert not [button for button in page.run().button if button.key == "backbone-start"]
+    page.text_input(key="backbone-timm").set_value("two words")
+    assert "letters, digits, dots" in page.run().captions
+    page.text_input(key="backbone-timm").set_value("resnet19 ")
+    page.run().button(key="backbone-start").click()
+    page.run()
+    assert orders[0]["backbone"] == "timm:resnet19"
+    monkeypatch.setattr(type(here.features), "status", lambda *_: None)
+    after_a_reload = Page(dataset="digits")
+    after_a_reload.test.session_state["backbone-choice"] = page.test.session_state["backbone-choice"]
+    after_a_reload.button(key="backbone").click()
+    assert after_a_reload.run().text_input(key="backbone-timm").value == "resnet19"

@@ -58,12 +58,12 @@ def test_three_dimensions(digits):
     assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.98
 
 
-def test_a_start_is_taken_and_improved_on(digits, drawn):
+def test_a_start_is_taken_and_a_finished_map_stays_as_good(digits, drawn):
     shifted = drawn.coordinates + np.float32([5, -3])
     shown = []
     again = project(digits[0], SHORT, lambda *frame: shown.append(frame) and None, start=shifted)
     assert (shown[0][3] == shifted).all()
-    assert again.error < drawn.error
+    assert again.error < 1.005 * drawn.error  # on the plateau, rounding says which of the two is lower
     moved = again.coordinates - drawn.coordinates
     assert np.median(np.linalg.norm(moved - moved.mean(axis=0), axis=1)) < 0.1 * np.ptp(drawn.coordinates)
 

@@ -12,6 +12,8 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import RunNotFoundError
 from dmlviz.runs.store import Runs
+from dmlviz.training.diagnostics import TrainingMonitor
+from dmlviz.training.events import Snapshot
 from dmlviz.training.suggestions import suggestions
 
 
@@ -179,6 +181,14 @@ def test_the_runs_that_fail_on_purpose_do_so_by_name_and_offer_a_way_out(tmp_pat
         alarms = [event for event in run.events() if event["event"] == "alarm"]
         assert [event["alarm"] for event in alarms] == ["collapsed"]
         assert alarms[0]["remedies"] == [remedy.label for remedy in suggestions("collapsed", run.config)]
+        monitor, said = TrainingMonitor(run.config), {}
+        for event in run.events():
+            if event["event"] == "snapshot":
+                raised, _ = monitor.update(
+                    Snapshot(step=event["step"], embeddings=np.zeros((0, 2)), metrics=event["metrics"])
+                )
+                said |= {alarm.name: alarm.message for alarm in raised}
+        assert alarms[0]["sentence"] == said["collapsed"], "the words have changed: make the ready-made runs again"
         assert not [event for event in run.events() if event["event"] == "alarm_over"]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dmlviz.catalog.backbones import BACKBONES
+from dmlviz.catalog.backbones import BACKBONES, OF_TIMM
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz_app.explore import backbone_state as backbone
@@ -105,17 +105,13 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
         "with every loss and miner."
     )
     last: BackboneChoice | None = st.session_state.get(LAST) or backbone.last_choice(services)
-    names = list(BACKBONES)
-    name = st.selectbox(
-        "Backbone",
-        names,
-        0 if last is None else names.index(last.backbone),
-        lambda one: f"{BACKBONES[one].title} · {BACKBONES[one].dimensions:,} features",
-        key="backbone-name",
-    )
+    name = _name("" if last is None else last.backbone)
+    if name not in BACKBONES:
+        return
     spec = BACKBONES[name]
     missing = backbone.missing_library(spec)
-    st.caption(f"{spec.summary} {spec.reference}." if not missing else f"{spec.summary} :orange[{missing}]")
+    if missing or spec.reference:
+        st.caption(f"{spec.summary} " + (f":orange[{missing}]" if missing else f"{spec.reference}."))
     sources = backbone.sources(services, name)
     source: Source = st.radio(
         "Weights",
@@ -149,6 +145,36 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
             _do(lambda: backbone.start(services, replace(choice, upload=upload)))
         if failed is not None and st.button("Discard", key="backbone-discard"):
             _do(lambda: services.features.discard(services.person))
+
+
+def _name(last: str) -> str:
+    """Render the choice of the backbone; return its name, which no backbone has where it is not given yet."""
+    names = [*BACKBONES, OF_TIMM]
+    name: str = st.selectbox(
+        "Backbone",
+        names,
+        names.index(last if last in names else OF_TIMM) if last else 0,
+        lambda one: _words(one) if one in BACKBONES else "Another net of timm",
+        key="backbone-name",
+        on_change=_forget_reason,
+    )
+    if name != OF_TIMM:
+        return name
+    name += st.text_input(
+        "Name in timm",
+        last.removeprefix(OF_TIMM) if last not in names else "",
+        key="backbone-timm",
+        max_chars=90,
+        placeholder="resnet34.a1_in1k",
+        on_change=_forget_reason,
+    ).strip()
+    if name not in BACKBONES:
+        st.caption("A name of `timm.list_models()`: letters, digits, dots and underscores.")
+    return name
+
+
+def _words(name: str) -> str:
+    return f"{BACKBONES[name].title} · {BACKBONES[name].dimensions:,} features"
 
 
 def _weights(

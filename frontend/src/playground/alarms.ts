@@ -41,7 +41,7 @@ export function watch() {
           step,
           "diverging",
           rises
-            ? `Loss is diverging: mean ${mean.toPrecision(3)} over ${WINDOW} batches, vs. ${first.toPrecision(3)} in the first.`
+            ? `Loss is diverging: mean ${mean.toPrecision(3)} over ${WINDOW} batches, ${first.toPrecision(3)} in the first.`
             : "",
         ),
       ];
@@ -53,7 +53,7 @@ export function watch() {
         step,
         "collapsed",
         fallen
-          ? `Embeddings have collapsed to a point: mean distance between classes ${between.toPrecision(2)}, vs. ${before.toPrecision(2)} before training.`
+          ? `Embeddings have collapsed to a point: mean distance between classes ${between.toPrecision(2)}; ${before.toPrecision(2)} before training.`
           : "",
       );
     },
