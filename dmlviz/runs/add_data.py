@@ -69,22 +69,20 @@ def add_data(
     choice = Choice(tuple(name.strip() for name in vector if name.strip()), label, image)
     if isinstance(source, str | Path):
         path = Path(source)
-        imported = import_path(path, title=title, choice=choice, side=side, color=color)
+        result = import_path(path, title=title, choice=choice, side=side, color=color)
         title = title or path.stem
     else:
         title = title or "My table"
-        imported = import_table(
-            to_arrow(source), Path(), "the table", title=title, choice=choice, side=side, color=color
-        )
+        result = import_table(to_arrow(source), Path(), "the table", title=title, choice=choice, side=side, color=color)
     root = data_root(data)
-    if isinstance(imported, LabeledEmbeddings):
-        run = import_embeddings(Runs(runs_folder(runs)), imported, title, root)
-        lines = import_notes(imported)
+    if isinstance(result, LabeledEmbeddings):
+        run = import_embeddings(Runs(runs_folder(runs)), result, title, root)
+        lines = import_notes(result)
     else:
-        lines = imported.report_lines
+        lines = result.report_lines
     for line in lines:
         report(line)
-    return run if isinstance(imported, LabeledEmbeddings) else imported.save(root)
+    return run if isinstance(result, LabeledEmbeddings) else result.save(root)
 
 
 def to_arrow(table: Any) -> "pyarrow.Table":
