@@ -98,12 +98,12 @@ class PairGame:
     Attributes:
         same: Whether each pair of the list is of one identity.
         order: Numbers of the pairs asked about.
-        said: Answers so far: True for "the same".
+        answers: Answers so far: True for "the same".
     """
 
     same: np.ndarray
     order: list[int]
-    said: list[bool] = field(default_factory=list)
+    answers: list[bool] = field(default_factory=list)
 
     @classmethod
     def new(cls, same: np.ndarray, seed: int, rounds: int = ROUNDS) -> "PairGame":
