@@ -15,14 +15,14 @@ def bound_socket(host: str, port: int) -> socket.socket:
     """Return a TCP socket that is bound to this host and port (0 = any); raise UserError if none can be."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
+        server = socket.socket(family, kind, protocol)
         try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind(address)
         except OSError:
-            bound.close()
+            server.close()
             raise
-        return bound
+        return server
     except socket.gaierror:
         raise UserError(f"Cannot resolve address {host!r}; use 127.0.0.1, or 0.0.0.0 for all interfaces.") from None
     except OSError as error:

@@ -202,9 +202,9 @@ def _declare(
     catalog: Catalog[Any], spec: type[Spec], *, parameters: Sequence[Parameter] = (), **fields: Any
 ) -> Callable[[F], F]:
     def bind(function: F) -> F:
-        taken = inspect.signature(function).parameters
-        missing = [parameter.name for parameter in parameters if parameter.name not in taken]
-        if missing and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        arguments = inspect.signature(function).parameters
+        missing = [parameter.name for parameter in parameters if parameter.name not in arguments]
+        if missing and not any(one.kind is one.VAR_KEYWORD for one in arguments.values()):
             raise UserError(
                 f"{function.__name__} declares the parameter {missing[0]} but its function does not take it."
             )
@@ -227,17 +227,17 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
     `files` are added to DMLVIZ_PLUGINS, so that processes started later load them too. Raises UserError, in one
     sentence, for a plug-in that cannot be loaded.
     """
-    named = [path for path in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if path]
-    paths = list(dict.fromkeys([*named, *(str(Path(file).expanduser().resolve()) for file in files)]))
+    from_environment = [path for path in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if path]
+    paths = list(dict.fromkeys([*from_environment, *(str(Path(file).expanduser().resolve()) for file in files)]))
     for path in paths:
         if path not in _loaded:
             _load_file(Path(path))
             _loaded.add(path)
     if paths:
         os.environ[ENVIRONMENT] = os.pathsep.join(paths)
-    installed = entry_points()  # of all packages, read once: every process of dmlviz does it when it starts
+    points = entry_points()  # of all packages, read once: every process of dmlviz does it when it starts
     for group in CATALOGS:
-        for point in installed.select(group=f"dmlviz.{group}"):
+        for point in points.select(group=f"dmlviz.{group}"):
             if (key := f"{group}:{point.value}") not in _loaded:
                 _run(f"{point.name} of the package {point.dist.name if point.dist else '?'}", point.load)
                 _loaded.add(key)
@@ -261,9 +261,9 @@ def _run(name: str, load: Callable[[], object]) -> None:
         load()
     except (Exception, SystemExit) as error:
         for catalog, names in zip(CATALOGS.values(), before, strict=True):
-            for added in set(catalog.plugged) - names:
-                catalog.remove(added)
-                metrics.PLUGGED.pop(added, None) if catalog is METRICS else None
+            for new in set(catalog.plugged) - names:
+                catalog.remove(new)
+                metrics.PLUGGED.pop(new, None) if catalog is METRICS else None
         raise UserError(f"The plug-in {name} cannot be loaded: {_where(name, error)}.") from None
 
 

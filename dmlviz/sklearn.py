@@ -40,12 +40,12 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             seed=_seed(self.random_state),
         )
         self.projection_ = project(X, config, labels=_ids(y) if config.params.get("supervised") else None)
-        drawn = self.projection_.coordinates
-        self.axes_ = np.eye(drawn.shape[1], dtype=np.float32)
+        points = self.projection_.coordinates
+        self.axes_ = np.eye(points.shape[1], dtype=np.float32)
         if self.n_components == 1:
-            self.axes_ = np.linalg.svd(drawn - drawn.mean(axis=0), full_matrices=False)[2][:1].T
+            self.axes_ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2][:1].T
         self.n_iter_ = self.projection_.iterations
-        self.embedding_ = drawn @ self.axes_
+        self.embedding_ = points @ self.axes_
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> np.ndarray:
@@ -237,8 +237,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         mine = None if self.miner is None else miners.build(self.miner, seed=seed, **(self.miner_params or {}))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            hidden = [nn.Linear(width, self.hidden_units), nn.ReLU()] if self.hidden_units else []
-            self.net_ = nn.Sequential(*hidden, nn.Linear(self.hidden_units or width, self.n_components))
+            layers = [nn.Linear(width, self.hidden_units), nn.ReLU()] if self.hidden_units else []
+            self.net_ = nn.Sequential(*layers, nn.Linear(self.hidden_units or width, self.n_components))
         optimizer = torch.optim.Adam([*self.net_.parameters(), *loss.parameters()], lr=self.learning_rate)
         rows = torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float32)
         threads = torch.get_num_threads()
@@ -282,8 +282,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         members = [np.flatnonzero(labels == label) for label in range(len(self.classes_))]
         count = max(2, min(len(members), self.batch_size // 4))
         for _ in range(self.max_iter):
-            chosen = rng.choice(len(members), count, replace=False)
-            yield np.concatenate([rng.choice(members[each], max(2, self.batch_size // count)) for each in chosen])
+            classes = rng.choice(len(members), count, replace=False)
+            yield np.concatenate([rng.choice(members[each], max(2, self.batch_size // count)) for each in classes])
 
     @property
     def _n_features_out(self) -> int:

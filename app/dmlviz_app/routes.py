@@ -35,7 +35,7 @@ from dmlviz_app.server.services import services
 
 def routes(base_path: str = "") -> list[Mount]:
     """Return every route, below `base_path`. They answer GET, except those that receive a body."""
-    answered = [
+    answers = [
         Route("/health", health),
         Route("/health/ready", readiness),
         Route("/methods.json", methods),
@@ -52,7 +52,7 @@ def routes(base_path: str = "") -> list[Mount]:
         *classrooms.routes(),
         Route("/{rest:path}", not_found),
     ]
-    return [Mount(f"{base_path}/{ROUTES}", routes=answered)]
+    return [Mount(f"{base_path}/{ROUTES}", routes=answers)]
 
 
 def user_error(_request: Request, error: Exception) -> Response:

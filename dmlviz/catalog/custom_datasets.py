@@ -91,6 +91,6 @@ def remove(root: Path, name: str) -> None:
     place = root / FOLDER / name
     if not is_custom(name) or not place.is_dir():
         raise UserError(f"There is no data set {str(name)[:40]!r} of your own in {root}.")
-    doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=place.parent))
-    place.rename(doomed / name)
-    shutil.rmtree(doomed, ignore_errors=True)
+    old = Path(tempfile.mkdtemp(prefix=".old-", dir=place.parent))
+    place.rename(old / name)
+    shutil.rmtree(old, ignore_errors=True)

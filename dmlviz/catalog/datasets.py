@@ -23,8 +23,8 @@ class Datasets(Catalog[DatasetSpec]):
 
     def __init__(self, entries: Iterable[DatasetSpec]) -> None:
         super().__init__("data set", entries)
-        self._found: dict[str, DatasetSpec] = {}  # in data folders
-        self._told: dict[str, DatasetSpec] = {}  # by runs
+        self._in_folders: dict[str, DatasetSpec] = {}  # in data folders
+        self._by_runs: dict[str, DatasetSpec] = {}  # by runs
         self._apart: ContextVar[dict[str, DatasetSpec] | None] = ContextVar("apart", default=None)
         self._roots: list[Path] = []
 
@@ -49,10 +49,10 @@ class Datasets(Catalog[DatasetSpec]):
         The description in a data folder takes precedence over that of a run, now and later.
         """
         name = str(description.get("name")) if isinstance(description, Mapping) else ""
-        declared = _declared(description) if custom_datasets.is_custom(name) and self._look(name) is None else None
-        if declared is not None:
+        spec = _spec_of(description) if custom_datasets.is_custom(name) and self._look(name) is None else None
+        if spec is not None:
             apart = self._apart.get()
-            (self._told if apart is None else apart)[name] = declared
+            (self._by_runs if apart is None else apart)[name] = spec
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -70,20 +70,20 @@ class Datasets(Catalog[DatasetSpec]):
 
     def _look(self, name: str) -> DatasetSpec | None:
         """Return the description of an imported data set: that of its folder, or else that of a run."""
-        for root in () if name in self._found else self._search_paths():
-            declared = _declared(custom_datasets.load_description(root, name) or {})
-            if declared is not None and declared.name == name:
-                self._found[name] = declared
+        for root in () if name in self._in_folders else self._search_paths():
+            spec = _spec_of(custom_datasets.load_description(root, name) or {})
+            if spec is not None and spec.name == name:
+                self._in_folders[name] = spec
                 break
-        return self._found.get(name) or (self._apart.get() or {}).get(name) or self._told.get(name)
+        return self._in_folders.get(name) or (self._apart.get() or {}).get(name) or self._by_runs.get(name)
 
     def __getitem__(self, name: str) -> DatasetSpec:
         if not custom_datasets.is_custom(name):
             return super().__getitem__(name)
-        known = self._look(name)
-        if known is None:
+        spec = self._look(name)
+        if spec is None:
             raise UnknownNameError(f"The data set {name} is not on this machine: add it with dmlviz data add.")
-        return known
+        return spec
 
     def __contains__(self, name: object) -> bool:
         if not custom_datasets.is_custom(name):
@@ -101,7 +101,7 @@ class Datasets(Catalog[DatasetSpec]):
         return list(dict.fromkeys([*self._roots, data_root()]))
 
 
-def _declared(description: Mapping[str, Any]) -> DatasetSpec | None:
+def _spec_of(description: Mapping[str, Any]) -> DatasetSpec | None:
     try:
         fields = DATASET.validate_python(dict(description) | {"classes": [*description.get("classes", ())]})
         return DatasetSpec.from_dict(fields)

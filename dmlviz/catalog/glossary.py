@@ -82,13 +82,13 @@ def with_terms(markdown: str, *, without: str = "") -> str:
             marks” stay as they are.
         without: Name of a term that is not linked, since the text is about it.
     """
-    seen = {without}
+    names = {without}
 
-    def link(found: re.Match[str]) -> str:
-        word = found["word"]
-        if word is None or (term := _BY_WORD[word]).name in seen:
-            return found[0]
-        seen.add(term.name)
+    def link(match: re.Match[str]) -> str:
+        word = match["word"]
+        if word is None or (term := _BY_WORD[word]).name in names:
+            return match[0]
+        names.add(term.name)
         return f"[{word}]({address(term.name)})"
 
     return _SEARCH.sub(link, markdown)

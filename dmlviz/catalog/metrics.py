@@ -320,7 +320,7 @@ def metric_of(key: str) -> MetricSpec | None:
         'recall_at_k'
     """
     name = re.sub(r"_at_\d+$", "_at_k", key.rpartition("/")[2])
-    return next((METRICS[known] for known in (key.rpartition("/")[2], name) if known in METRICS), None)
+    return next((METRICS[metric] for metric in (key.rpartition("/")[2], name) if metric in METRICS), None)
 
 
 def metric_title(key: str) -> str:

@@ -144,15 +144,15 @@ class Spec:
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
 
-    def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return every parameter with its value, defaults filled in; raise UserError for a wrong one."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        for name in given:
-            if name not in known:
-                offered = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
-                raise UserError(f"{self.name} has no parameter {brief(name)}; {offered}.")
+        by_name = {parameter.name: parameter for parameter in self.parameters}
+        for name in values:
+            if name not in by_name:
+                rule = f"its parameters are {', '.join(by_name)}" if by_name else "it has no parameters"
+                raise UserError(f"{self.name} has no parameter {brief(name)}; {rule}.")
         return {
-            name: parameter.check(self.name, given.get(name, parameter.default)) for name, parameter in known.items()
+            name: parameter.check(self.name, values.get(name, parameter.default)) for name, parameter in by_name.items()
         }
 
 

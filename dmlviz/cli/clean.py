@@ -58,8 +58,8 @@ def clean(
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
-    selected, console = Runs(runs_folder(runs)).find(run), Console(highlight=False, soft_wrap=True)
-    dataset = selected.config.dataset
+    source, console = Runs(runs_folder(runs)).find(run), Console(highlight=False, soft_wrap=True)
+    dataset = source.config.dataset
     if relabel or exclude or confirm or tag or undo:
         corrections = correct(
             dataset,
@@ -73,7 +73,7 @@ def clean(
         console.print(_summary(corrections), markup=False)
         if table is None:
             return
-    _look(selected, root, console, top, everything, table)
+    _look(source, root, console, top, everything, table)
 
 
 def _pairs(option: str, value: str, example: str, texts: Sequence[str] | None) -> dict[int, str]:
@@ -96,7 +96,7 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
         bar = progress.add_task("", total=1)
         findings = find(run, root, lambda words, share: progress.update(bar, description=words, completed=share))
     corrections = load_corrections(root, run.config.dataset)
-    listed = findings if everything else findings.undecided(corrections)
+    view = findings if everything else findings.undecided(corrections)
     nets = f"{len(findings.steps)} nets, of steps {', '.join(map(str, findings.steps))}"
     console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}", markup=False)
     if findings.recall < 1:
@@ -105,17 +105,17 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
         )
     if findings.uncompared:
         console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
-    if settled := len(findings.rows) - len(listed.rows):
-        console.print(f"Rows left out, already decided: {settled:,}; --all lists them too")
+    if left_out := len(findings.rows) - len(view.rows):
+        console.print(f"Rows left out, already decided: {left_out:,}; --all lists them too")
     if table is not None:
-        listed.to_csv(table, corrections)
-        console.print(f"{len(listed.rows):,} rows written to {table}", markup=False)
+        view.to_csv(table, corrections)
+        console.print(f"{len(view.rows):,} rows written to {table}", markup=False)
         return
     for kind, title in KINDS.items():
-        rows = [row for row in listed.rows if row.kind == kind]
+        rows = [row for row in view.rows if row.kind == kind]
         console.print(f"\n{title}: {len(rows)}")
         if rows:
-            console.print(_sheet(listed, rows[:top], corrections))
+            console.print(_sheet(view, rows[:top], corrections))
 
 
 def _sheet(findings: Findings, rows: Sequence[Finding], corrections: Corrections) -> Table:

@@ -82,7 +82,7 @@ def add_data(
     console = Console(highlight=False, soft_wrap=True)
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("Reading", total=None)
-        imported = import_path(
+        result = import_path(
             path,
             title=title,
             labels=labels,
@@ -91,10 +91,10 @@ def add_data(
             color=color,
             progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
-    if isinstance(imported, LabeledEmbeddings):
-        return _save_embeddings(imported, title or path.stem, Runs(runs_folder(runs)), data_root(data))
-    _print_report(imported, console)
-    name = imported.save(data_root(data))
+    if isinstance(result, LabeledEmbeddings):
+        return _save_embeddings(result, title or path.stem, Runs(runs_folder(runs)), data_root(data))
+    _print_report(result, console)
+    name = result.save(data_root(data))
     print(name)
     return name
 
@@ -119,12 +119,12 @@ def features(
 
     console = Console(highlight=False, soft_wrap=True)
     with _FeaturesProgress(console) as progress:
-        added = add_features(name, backbone, weights=weights, title=title, data=data, progress=progress)
-    spec = DATASETS[added]
+        new_name = add_features(name, backbone, weights=weights, title=title, data=data, progress=progress)
+    spec = DATASETS[new_name]
     heads = " or ".join(f"--net {head}" for head in nets_for(spec))
     console.print(f"{spec.title}: {spec.summary}", markup=False)
-    console.print(f"Train a head: dmlviz train --dataset {added} {heads}", markup=False)
-    print(added)
+    console.print(f"Train a head: dmlviz train --dataset {new_name} {heads}", markup=False)
+    print(new_name)
 
 
 class _FeaturesProgress:
@@ -151,10 +151,10 @@ class _FeaturesProgress:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
         if kind is KeyboardInterrupt:
-            kept = (
+            notice = (
                 f"The features of {self._done:,} of {self._of:,} images are kept: the same command goes on from there."
             )
-            self._console.print(kept if self._done else "Stopped before the first images were done.")
+            self._console.print(notice if self._done else "Stopped before the first images were done.")
             raise typer.Exit(130)
 
 

@@ -38,7 +38,7 @@ def doctor(
     checks = []
     for name, look in _checks(runs_folder(runs), data_root(data), host, port):
         with progress.status(f"Checking: {name} …"):
-            checks.append(_looked(name, look))
+            checks.append(_look_at(name, look))
     is_ok = all(check.state != "broken" for check in checks)
     if as_json:
         print(json.dumps({"ok": is_ok, "checks": [asdict(check) for check in checks]}, indent=1))
@@ -69,7 +69,7 @@ def _checks(runs: Path, data: Path, host: str, port: int) -> Iterator[tuple[str,
     yield "training", machine.check_training
 
 
-def _looked(name: str, look: Callable[[], Check]) -> Check:
+def _look_at(name: str, look: Callable[[], Check]) -> Check:
     """Return what a check finds; one that fails itself is broken, and the others go on."""
     try:
         return look()
@@ -98,7 +98,7 @@ def _table(checks: list[Check]) -> Table:
 
 
 def _summary(checks: list[Check]) -> str:
-    broken, warnings = (sum(check.state == state for check in checks) for state in ("broken", "warning"))
-    if broken:
-        return f"\n{broken} of {len(checks)} checks are broken: dmlviz does not work here yet."
+    failures, warnings = (sum(check.state == state for check in checks) for state in ("broken", "warning"))
+    if failures:
+        return f"\n{failures} of {len(checks)} checks are broken: dmlviz does not work here yet."
     return "\nEverything works." + (f" {warnings} warning{'s' if warnings > 1 else ''}." if warnings else "")

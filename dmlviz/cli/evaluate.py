@@ -53,8 +53,8 @@ def evaluate(
     column called label.
     """
     if (run is None) == (query is None):
-        given = "neither" if run is None else "both"
-        raise UserError(f"evaluate takes a run, or files by --query FILE [--gallery FILE]; got {given}: give one.")
+        number = "neither" if run is None else "both"
+        raise UserError(f"evaluate takes a run, or files by --query FILE [--gallery FILE]; got {number}: give one.")
     if crops is not None and query is not None:
         raise UserError("--crops goes with a run, whose net embeds the crops; got --query: leave one of them out.")
     if query is not None:
@@ -71,12 +71,11 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
 
     files = read_search_files(query, gallery, camera)
     queries, others = files.queries, files.gallery
-    searched = "themselves" if others is None or gallery is None else f"{len(others.labels):,} in {gallery.name}"
+    place = "themselves" if others is None or gallery is None else f"{len(others.labels):,} in {gallery.name}"
     left_out = "" if camera is None else f"; matches of one class and one {camera} left out"
     console = Console(highlight=False)
     console.print(
-        f"{len(queries.labels):,} queries of {query.name} ({queries.embeddings.shape[1]}-d) "
-        f"search {searched}{left_out}",
+        f"{len(queries.labels):,} queries of {query.name} ({queries.embeddings.shape[1]}-d) search {place}{left_out}",
         soft_wrap=True,
         markup=False,
     )
@@ -96,23 +95,23 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
 def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | None, data: Path | None) -> None:
     from dmlviz import metrics
 
-    selected = Runs(runs_folder(runs)).find(run)
-    embeddings, labels = selected.embeddings, selected.labels
+    source = Runs(runs_folder(runs)).find(run)
+    embeddings, labels = source.embeddings, source.labels
     if embeddings is None or labels is None:
-        raise UserError(f"{selected.title} has no embeddings yet: wait until training has finished.")
-    named = has_label(labels, DATASETS[selected.config.dataset].classes)
-    if named.any() and not named.all():
-        embeddings, labels = embeddings[named], labels[named]
+        raise UserError(f"{source.title} has no embeddings yet: wait until training has finished.")
+    mask = has_label(labels, DATASETS[source.config.dataset].classes)
+    if mask.any() and not mask.all():
+        embeddings, labels = embeddings[mask], labels[mask]
     console = Console(highlight=False)
-    console.print(f"{selected.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
-    scores = metrics.evaluate(embeddings, labels, unseen=selected.config.held_out_classes)
+    console.print(f"{source.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
+    scores = metrics.evaluate(embeddings, labels, unseen=source.config.held_out_classes)
     # Scores that need the weights of the loss were computed at the end of the training.
-    console.print(_score_table(scores | {key: value for key, value in selected.metrics.items() if key not in scores}))
+    console.print(_score_table(scores | {key: value for key, value in source.metrics.items() if key not in scores}))
     if crops is not None:
-        console.print(_crops_table(selected, crops, scores, data))
+        console.print(_crops_table(source, crops, scores, data))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
-        console.print(_confusion_table([DATASETS[selected.config.dataset].classes[name] for name in names], counts))
+        console.print(_confusion_table([DATASETS[source.config.dataset].classes[name] for name in names], counts))
 
 
 def _crops_table(run: Run, crops: int, single: dict[str, float], root: Path | None) -> Table:
@@ -122,10 +121,10 @@ def _crops_table(run: Run, crops: int, single: dict[str, float], root: Path | No
     from dmlviz.runs.crops import COMBINATIONS, combine, embed_crops
 
     dataset = load(run.config.dataset, data_root(root))
-    embedded = embed_crops(run, dataset.test.images, crops)
-    fitted = embed_crops(run, dataset.train.images[: max(1000, 4 * run.config.embedding_dim)], crops)
+    vectors = embed_crops(run, dataset.test.images, crops)
+    reference = embed_crops(run, dataset.train.images[: max(1000, 4 * run.config.embedding_dim)], crops)
     columns = {"one image": single} | {
-        f"{crops} crops, {name}": metrics.evaluate(combine(embedded, name, run.config, fitted), dataset.test.labels)
+        f"{crops} crops, {name}": metrics.evaluate(combine(vectors, name, run.config, reference), dataset.test.labels)
         for name in COMBINATIONS
     }
     table = Table(box=None, pad_edge=False, title=f"each test image in {crops} copies, shifted by a pixel")

@@ -34,9 +34,9 @@ def export(
 ) -> None:
     """Export a run: interactive HTML page, tables, figures, weights, or the script that reproduces it."""
     _ = FORMATS[format]
-    selected = Runs(runs_folder(runs)).find(run)
+    source = Runs(runs_folder(runs)).find(run)
     DATASETS.add_search_path(data_root(data))
-    contents = RunExport.from_run(selected, _projection(selected, view), data_root(data))
+    contents = RunExport.from_run(source, _projection(source, view), data_root(data))
     if str(out) == "-":
         write(format, contents, sys.stdout.buffer)
     else:
@@ -47,10 +47,10 @@ def _projection(run: Run, view: str | None) -> ProjectionRun | None:
     """Return the finished projection with this ID, or the newest one of this method; None for the run's own view."""
     if view is None:
         return None
-    finished = [projection for projection in run.projections() if projection.state == "finished"]
-    matching = [projection for projection in finished if view in (projection.id, projection.config.method)]
+    projections = [projection for projection in run.projections() if projection.state == "finished"]
+    matching = [projection for projection in projections if view in (projection.id, projection.config.method)]
     if not matching:
-        methods = ", ".join(sorted({projection.config.method for projection in finished})) or "none yet"
+        methods = ", ".join(sorted({projection.config.method for projection in projections})) or "none yet"
         raise UserError(
             f"{run.title} has no finished projection {view!r} (available: {methods}); "
             f"create one with dmlviz project {run.id}."

@@ -13,16 +13,16 @@ def stop_on_interrupt(on_interrupt: Callable[[], object]) -> Iterator[Callable[[
     Args:
         on_interrupt: Called once, at the first Ctrl-C.
     """
-    interrupted = False
+    is_interrupted = False
 
     def handle(_number: int, _frame: Any) -> None:
-        nonlocal interrupted
-        interrupted = True
+        nonlocal is_interrupted
+        is_interrupted = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
         on_interrupt()
 
     previous_handler = signal.signal(signal.SIGINT, handle)
     try:
-        yield lambda: interrupted
+        yield lambda: is_interrupted
     finally:
         signal.signal(signal.SIGINT, previous_handler)

@@ -124,13 +124,13 @@ def watch(runner: StudyRunner, study: Study, console: Console) -> None:
         Progress(*bar, console=console, disable=not console.is_terminal) as progress,
     ):
         task = progress.add_task("starting", total=1.0)
-        reported = -1
+        last = -1
         while not runner.wait(study, 0.5 if console.is_terminal else 2.0):
             now = study_progress(study)
             words = f"{now.done} of {now.total} trials, {format_seconds(now.seconds_left)} left"
             progress.update(task, completed=now.share, description=words)
-            if not console.is_terminal and now.done > reported:
-                reported = now.done
+            if not console.is_terminal and now.done > last:
+                last = now.done
                 console.print(f"{time.strftime('%H:%M:%S')} {words}")
     info = study.info
     if info["state"] == "failed":
@@ -172,7 +172,7 @@ def _table(figure: FigureSpec, rows: list[FigureRow]) -> Table:
 def write_rows(rows: Sequence[FigureRow], file: Path) -> None:
     """Write figures' rows as a JSON list."""
     try:
-        with atomic_write(file) as opened:
-            opened.write(json.dumps([asdict(row) for row in rows], indent=1).encode())
+        with atomic_write(file) as stream:
+            stream.write(json.dumps([asdict(row) for row in rows], indent=1).encode())
     except OSError as error:
         raise UserError(f"Cannot write {file}: {error.strerror}.") from None

@@ -28,5 +28,5 @@ def log(
     data: DataFolder = None,
 ) -> None:
     """Log a finished run in TensorBoard, MLflow or Weights & Biases: settings, curves, scores, embeddings or map."""
-    selected = Runs(runs_folder(runs)).find(run)
-    print(log_run(tracker, RunExport.from_run(selected, None, data_root(data)), target))
+    source = Runs(runs_folder(runs)).find(run)
+    print(log_run(tracker, RunExport.from_run(source, None, data_root(data)), target))

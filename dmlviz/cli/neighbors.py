@@ -37,24 +37,24 @@ def neighbors(
 
     Without IMAGE, find the 10 nearest of every image by Euclidean distance, above 50,000 images by an index.
     """
-    selected = Runs(runs_folder(runs)).find(run)
+    source = Runs(runs_folder(runs)).find(run)
     if item is None:
         if (k, metric) != (NEIGHBORS, "euclidean"):
             raise UserError(
                 f"Of all images the {NEIGHBORS} nearest by Euclidean distance are found; name an image for others."
             )
-        _all_neighbors(selected, out)
+        _all_neighbors(source, out)
         return
     if out is not None:
         raise UserError("--out is for the neighbors of all images: leave out the number of the image.")
-    nearest = selected.neighbors(item, k, metric=metric)
-    classes, labels = DATASETS[selected.config.dataset].classes, selected.labels
+    nearest = source.neighbors(item, k, metric=metric)
+    classes, labels = DATASETS[source.config.dataset].classes, source.labels
     if labels is None:
-        raise UserError(f"{selected.title} has no embeddings yet.")
+        raise UserError(f"{source.title} has no embeddings yet.")
     query_class = classes[int(labels[item])]
     console = Console(highlight=False)
     console.print(
-        f"{selected.title}: nearest to test image {item}, class {query_class}, by {metric} distance", soft_wrap=True
+        f"{source.title}: nearest to test image {item}, class {query_class}, by {metric} distance", soft_wrap=True
     )
     table = Table("image", "class", "distance", "", box=None, pad_edge=False)
     for neighbor in nearest:

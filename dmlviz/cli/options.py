@@ -39,8 +39,8 @@ def add_config_options(
     panel_of = {name: panel for panel, names in panels.items() for name in names}
 
     def wrapper(**values: Any) -> None:
-        given = {name: value for name in config.model_fields if (value := values.pop(name)) is not None}
-        command({name: _read(config.model_fields[name], name, value) for name, value in given.items()}, **values)
+        fields = {name: value for name in config.model_fields if (value := values.pop(name)) is not None}
+        command({name: _read(config.model_fields[name], name, value) for name, value in fields.items()}, **values)
 
     options = [
         inspect.Parameter(

@@ -74,11 +74,11 @@ def export(
     from dmlviz.runs.archive import export_run
     from dmlviz.storage.files import atomic_write
 
-    selected = Runs(runs_folder(runs)).find(run)
-    target = file or Path(f"{selected.id}.zip")
+    source = Runs(runs_folder(runs)).find(run)
+    target = file or Path(f"{source.id}.zip")
     try:
-        with atomic_write(target) as opened:
-            export_run(selected, opened)
+        with atomic_write(target) as stream:
+            export_run(source, stream)
     except OSError as error:
         raise UserError(f"Cannot write {target}: {error.strerror}.") from None
     print(target)
@@ -90,8 +90,8 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
     from dmlviz.runs.archive import import_run
 
     try:
-        with open(file, "rb") as opened:
-            run = import_run(opened, Runs(runs_folder(runs)))
+        with open(file, "rb") as stream:
+            run = import_run(stream, Runs(runs_folder(runs)))
     except DiskFullError:
         raise
     except OSError as error:
@@ -125,14 +125,14 @@ def _print_list(store: Runs) -> None:
             run.state,
             "ready-made" if store.is_bundled(run) else f"{run.created.astimezone():%Y-%m-%d}",
         )
-    for broken in damaged:
-        warning = f"{broken.error.description}; dmlviz runs delete {broken.id} removes it."
+    for entry in damaged:
+        warning = f"{entry.error.description}; dmlviz runs delete {entry.id} removes it."
         table.add_row(
-            broken.id,
-            f"{broken.title}\n[yellow]{escape(warning)}[/yellow]",
+            entry.id,
+            f"{entry.title}\n[yellow]{escape(warning)}[/yellow]",
             *("" for _ in SCORES),
             "damaged",
-            f"{broken.touched.astimezone():%Y-%m-%d}",
+            f"{entry.touched.astimezone():%Y-%m-%d}",
         )
     console.print(table)
     console.print(f"{format_bytes(total_size(store))} in {store.folder}", style="dim", soft_wrap=True)

@@ -27,36 +27,36 @@ def serve(
     page: Annotated[str, typer.Option(hidden=True, help="page to open, as a query: ?run=ID")] = "",
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""
-    chosen = Settings(**settings)
-    check_port_free(chosen.host, chosen.port)  # before the imports, which may take a while
+    options = Settings(**settings)
+    check_port_free(options.host, options.port)  # before the imports, which may take a while
     from dmlviz_app.application import serve as serve_app
 
     from dmlviz.storage.files import ensure_dir
 
-    access = chosen.access
+    access = options.access
     # A proxy or a login says who comes in.
-    needs_token = chosen.host not in LOOPBACK and not (access.user_header or access.login)
-    if needs_token and not (chosen.token or chosen.no_token):
-        chosen = chosen.replace(token=secrets.token_hex(16))
+    needs_token = options.host not in LOOPBACK and not (access.user_header or access.login)
+    if needs_token and not (options.token or options.no_token):
+        options = options.replace(token=secrets.token_hex(16))
 
     def ready(address: str) -> None:
-        address = f"{address}&{page[1:]}" if page and chosen.token else f"{address}/{page}" if page else address
+        address = f"{address}&{page[1:]}" if page and options.token else f"{address}/{page}" if page else address
         print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
-        if chosen.host in ANY_ADDRESS and (name := network_address()) is not None:
-            print(f"  In this network:   {chosen.link(urlsplit(address).port or chosen.port, name)}", flush=True)
-        if chosen.token and chosen.host not in LOOPBACK:
+        if options.host in ANY_ADDRESS and (name := network_address()) is not None:
+            print(f"  In this network:   {options.link(urlsplit(address).port or options.port, name)}", flush=True)
+        if options.token and options.host not in LOOPBACK:
             print("  Anyone with this link can open the app and train: it holds the access token.", flush=True)
         elif needs_token:
             print("  Warning: anyone who reaches this machine can open the app and train.", flush=True)
         if not access.alone:
             print(f"  {access.summary}", flush=True)
-        if chosen.browser and has_browser():
+        if options.browser and has_browser():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    os.environ["FORWARDED_ALLOW_IPS"] = chosen.forwarded_allow_ips  # uvicorn reads it; unset, it believes this machine
+    os.environ["FORWARDED_ALLOW_IPS"] = options.forwarded_allow_ips  # uvicorn reads it; unset, it believes this machine
     print("Starting …", end="\r", flush=True)
-    ensure_dir(chosen.runs)
-    serve_app(chosen, on_ready=ready)
+    ensure_dir(options.runs)
+    serve_app(options, on_ready=ready)
 
 
 app.command()(add_config_options(serve, Settings, {}, PANELS, rest=None, variable=variable))

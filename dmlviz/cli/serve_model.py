@@ -40,13 +40,13 @@ def serve_model(
     token = secrets.token_urlsafe(16) if token is None else token
     DATASETS.add_search_path(data_root(data))
     service = SearchService(Runs(runs_folder(runs)).find(run), token, data_root(data))
-    with bound_socket(host, port) as bound:
-        bound.listen()  # from here on a caller waits instead of being refused
-        address, port = bound.getsockname()[:2]
+    with bound_socket(host, port) as server:
+        server.listen()  # from here on a caller waits instead of being refused
+        address, port = server.getsockname()[:2]
         anywhere = address in _ANY_ADDRESS
         name = "127.0.0.1" if anywhere else f"[{address}]" if ":" in address else address
         print(f"http://{name}:{port}/ answers; callers send the header Authorization: Bearer {token}", flush=True)
-        if anywhere and (reached := network_address()) is not None:
-            print(f"In this network: http://{reached}:{port}/", flush=True)
+        if anywhere and (network_name := network_address()) is not None:
+            print(f"In this network: http://{network_name}:{port}/", flush=True)
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(uvicorn.Config(service.app, log_level="warning")).run(sockets=[bound])
+            uvicorn.Server(uvicorn.Config(service.app, log_level="warning")).run(sockets=[server])

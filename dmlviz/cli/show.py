@@ -35,9 +35,9 @@ def show(
     A table of images without vectors becomes a data set, chosen to train on.
     """
     check_port_free("127.0.0.1", port)  # before the import, which may take a while
-    added = add_data(path, title, Choice(split_names(vector), label, image), labels, None, "auto", data, runs)
-    page = f"?dataset={added}" if isinstance(added, str) else f"?run={added.id}"
+    result = add_data(path, title, Choice(split_names(vector), label, image), labels, None, "auto", data, runs)
+    page = f"?dataset={result}" if isinstance(result, str) else f"?run={result.id}"
     from dmlviz.cli import serve
 
-    given = {"port": port, "browser": browser, "data": data, "runs": runs}
-    serve.serve({name: value for name, value in given.items() if value is not None} | ONE_PERSON, page)
+    options = {"port": port, "browser": browser, "data": data, "runs": runs}
+    serve.serve({name: value for name, value in options.items() if value is not None} | ONE_PERSON, page)

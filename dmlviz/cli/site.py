@@ -52,10 +52,10 @@ def site(
 ) -> None:
     """Write a static site of runs, lessons, labs and a playground; any web server can host it."""
     store, root = Runs(runs_folder(runs)), data_root(data)
-    chosen = [RunExport.from_run(store.find(name), None, root) for name in dict.fromkeys(run or ())]
+    exports = [RunExport.from_run(store.find(name), None, root) for name in dict.fromkeys(run or ())]
     lessons = [lesson_runs(name, lesson_data, store, root, print) for name in dict.fromkeys(lesson or ())]
-    trained = tuple(dict.fromkeys(("digits", *(with_data or ())))) if playground or with_data else ()
-    for note in write_site(folder, chosen, lab or (), title, lessons, trained):
+    datasets = tuple(dict.fromkeys(("digits", *(with_data or ())))) if playground or with_data else ()
+    for note in write_site(folder, exports, lab or (), title, lessons, datasets):
         print(note)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     print(f"{folder / 'index.html'} ({size / 1e6:.1f} MB). Look at it: python -m http.server -d {folder}")

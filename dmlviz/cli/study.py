@@ -79,13 +79,13 @@ def resume(
     data: DataFolder = None,
 ) -> None:
     """Go on with a study that was stopped or cut off."""
-    selected = _study(study, folder, runs)
-    info = selected.info
+    target = _study(study, folder, runs)
+    info = target.info
     console = Console(highlight=False, soft_wrap=True)
     with study_runner(runs, data, slots) as runner:
-        runner.start(info["lab"], info["size"], info["dataset"], path=selected.path)
-        watch(runner, selected, console)
-    console.print(str(selected.path))
+        runner.start(info["lab"], info["size"], info["dataset"], path=target.path)
+        watch(runner, target, console)
+    console.print(str(target.path))
 
 
 @app.command()
@@ -97,10 +97,10 @@ def show(study: StudyId, folder: StudyFolder = None, runs: RunsFolder = None) ->
 @app.command()
 def stop(study: StudyId, folder: StudyFolder = None, runs: RunsFolder = None) -> None:
     """Stop a study, whichever process runs it."""
-    selected = _study(study, folder, runs)
-    if selected.state != "running":
-        raise UserError(f"The study {study} is not running: it is {selected.state}.")
-    selected.request_stop()
+    target = _study(study, folder, runs)
+    if target.state != "running":
+        raise UserError(f"The study {study} is not running: it is {target.state}.")
+    target.request_stop()
     print(f"Asked {study} to stop; `dmlviz study resume {study}` goes on with it.")
 
 
@@ -113,7 +113,7 @@ def delete(study: StudyId, folder: StudyFolder = None, runs: RunsFolder = None) 
 
 def _study(name: str, folder: Path | None, runs: Path | None) -> Study:
     studies = runs_folder(runs) / FOLDER
-    selected = Study(folder or studies / name)
-    if "/" in name or not selected.exists:
+    target = Study(folder or studies / name)
+    if "/" in name or not target.exists:
         raise UserError(f"There is no study {name!r} in {folder or studies}; `dmlviz study` lists them.")
-    return selected
+    return target

@@ -205,5 +205,5 @@ def _alarm_text(alarm: Alarm, config: TrainConfig) -> str:
 def _scores(metrics: Mapping[str, float | None], keys: Iterable[str] = SCORES) -> str:
     """Return scores with their titles; those that only seen classes have stand in a line of their own."""
     values = {key: metrics.get(key) for key in keys if key not in OF_TRAINED_CLASSES or f"seen/{key}" not in metrics}
-    known = {key: value for key, value in values.items() if value is not None and math.isfinite(value)}
-    return "  ".join(f"{metric_title(key)} {value:.4f}" for key, value in known.items()) or "no scores"
+    scores = {key: value for key, value in values.items() if value is not None and math.isfinite(value)}
+    return "  ".join(f"{metric_title(key)} {value:.4f}" for key, value in scores.items()) or "no scores"

@@ -32,10 +32,10 @@ class ProjectionConfig(Config):
     @model_serializer(mode="wrap")
     def _omit_default_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Omit the default engine: IDs are older than the field."""
-        dumped: dict[str, Any] = write(self)
+        content: dict[str, Any] = write(self)
         if self.engine == "dmlviz":
-            del dumped["engine"]
-        return dumped
+            del content["engine"]
+        return content
 
     @property
     def declared(self) -> ProjectionSpec:

@@ -218,14 +218,12 @@ class TrainConfig(Config):
         """
         fields = self.model_dump(mode="json")
         if changes.get("use_labels", self.use_labels) != self.use_labels:
-            recommended = self._recommended
-            unchanged = {name for name in fields if getattr(self, name) == getattr(recommended, name)}
+            defaults = self._recommended
+            unchanged = {name for name in fields if getattr(self, name) == getattr(defaults, name)}
             fields = {name: value for name, value in fields.items() if name not in unchanged or name in _KEPT}
         if changes.get("loss", self.loss) != self.loss:
-            recommended = self._recommended
-            fields = {
-                name: value for name, value in fields.items() if getattr(self, name) != getattr(recommended, name)
-            }
+            defaults = self._recommended
+            fields = {name: value for name, value in fields.items() if getattr(self, name) != getattr(defaults, name)}
             fields |= {"embedding_dim": self.embedding_dim, "use_labels": self.use_labels}
             fields.pop("loss_params", None)
             tuple_kinds = LOSSES[changes["loss"]].for_params(changes.get("loss_params") or {}).tuple_kinds
@@ -244,8 +242,8 @@ class TrainConfig(Config):
         if {"loss", "dataset"} & changes.keys():
             fields.pop("second_labels", None)
         if self.frozen_batch_norm and "frozen_batch_norm" not in changes:
-            trained = {**fields, **changes}
-            net, blocks = trained.get("net", self.net), trained.get("unfrozen_blocks", self.unfrozen_blocks)
+            new = {**fields, **changes}
+            net, blocks = new.get("net", self.net), new.get("unfrozen_blocks", self.unfrozen_blocks)
             if not has_batch_norm(DATASETS[changes.get("dataset", self.dataset)], net, blocks):
                 fields.pop("frozen_batch_norm", None)
         if self.classes_per_batch == self._default_classes_per_batch:
@@ -259,8 +257,8 @@ class TrainConfig(Config):
             if changes.get("unfrozen_blocks", self.unfrozen_blocks) > blocks_of(DATASETS[changes["dataset"]]):
                 fields.pop("unfrozen_blocks", None)
                 fields.pop("backbone_rate", None)
-            frozen = not changes.get("unfrozen_blocks", fields.get("unfrozen_blocks"))
-            if DATASETS[changes["dataset"]].features is not None and frozen and self.views == 1:
+            is_frozen = not changes.get("unfrozen_blocks", fields.get("unfrozen_blocks"))
+            if DATASETS[changes["dataset"]].features is not None and is_frozen and self.views == 1:
                 fields.pop("augmentation", None)
             over = {name for name, most in after.items() if fields.get(name, 0) > most}
             fields.pop("corrections", None)  # of the other images

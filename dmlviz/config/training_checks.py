@@ -88,10 +88,10 @@ def check_second_labels(config: "TrainConfig", loss: LossSpec) -> None:
             "weighted_sum, or no second_labels."
         )
     if config.second_labels not in roles:
-        known = f"one of {', '.join(roles)}" if roles else "none, or another data set"
+        rule = f"one of {', '.join(roles)}" if roles else "none, or another data set"
         raise UserError(
             f"{config.dataset} has {'the labels ' + ', '.join(roles) if roles else 'no second labels'}; got "
-            f"{config.second_labels}: use {known}."
+            f"{config.second_labels}: use {rule}."
         )
     if not config.use_labels:
         raise UserError("Second labels are labels; got use_labels = false: use no second_labels, or labels.")

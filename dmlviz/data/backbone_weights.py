@@ -47,7 +47,7 @@ def remove_dataset(root: Path, name: str) -> None:
     """
     weights = weights_of(root, name)
     custom_datasets.remove(root, name)
-    if weights is not None and weights not in _needed(root):
+    if weights is not None and weights not in _in_use(root):
         weights.unlink(missing_ok=True)
 
 
@@ -58,9 +58,9 @@ def remove_unused(root: Path) -> None:
     """
     folder = root / FOLDER
     aged = [path for path in folder.glob(f"*{SUFFIX}") if _age(path) > MIN_AGE_S]
-    needed = _needed(root) if aged else set()
+    in_use = _in_use(root) if aged else set()
     for path in aged:
-        if path not in needed:
+        if path not in in_use:
             with contextlib.suppress(OSError):  # the folder may be one to read only
                 path.unlink(missing_ok=True)
     for blocks in folder.glob(f".{custom_datasets.PREFIX}*"):
@@ -91,5 +91,5 @@ def lock_of(blocks: Path) -> Path:
     return blocks.with_name(blocks.name + LOCK_SUFFIX)
 
 
-def _needed(root: Path) -> set[Path | None]:
+def _in_use(root: Path) -> set[Path | None]:
     return {weights_of(root, name) for name in custom_datasets.list_names(root)}

@@ -35,19 +35,19 @@ def class_ids(labels: np.ndarray, name: str) -> tuple[np.ndarray, tuple[str, ...
 
 def has_label(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
     """Return which labels (n) name a class (mask, n): not those that are missing."""
-    named: np.ndarray = np.asarray(labels) != (classes.index(UNLABELED) if UNLABELED in classes else -1)
-    return named
+    mask: np.ndarray = np.asarray(labels) != (classes.index(UNLABELED) if UNLABELED in classes else -1)
+    return mask
 
 
 def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> list[str]:
     """Return sentences for a report: on rows without a label, and on numbers that are hardly classes."""
-    notes, named = [], has_label(ids, classes)
-    if named.any() and not named.all():
+    notes, mask = [], has_label(ids, classes)
+    if mask.any() and not mask.all():
         notes.append(
-            f"{np.count_nonzero(~named):,} of {len(ids):,} rows have no label: they are gray on the map and left out "
+            f"{np.count_nonzero(~mask):,} of {len(ids):,} rows have no label: they are gray on the map and left out "
             "of the scores."
         )
-    if any(isinstance(label, float) and not label.is_integer() for label in labels[named].tolist()):
+    if any(isinstance(label, float) and not label.is_integer() for label in labels[mask].tolist()):
         notes.append(
             f"The labels are numbers with decimals, and each of the {len(classes):,} different ones is a class: choose "
             "another column with --label, and color by this one."
@@ -80,11 +80,11 @@ def short_names(texts: Sequence[str]) -> tuple[str, ...]:
     used_names = {name for name, text in zip(names, texts, strict=True) if name == text}
     different = []
     for name, text in zip(names, texts, strict=True):
-        number, chosen = 2, name
-        while chosen in used_names and chosen != text:
-            chosen, number = f"{name[: MAX_NAME - 1 - len(str(number))]} {number}", number + 1
-        used_names.add(chosen)
-        different.append(chosen)
+        number, unique = 2, name
+        while unique in used_names and unique != text:
+            unique, number = f"{name[: MAX_NAME - 1 - len(str(number))]} {number}", number + 1
+        used_names.add(unique)
+        different.append(unique)
     return tuple(different)
 
 

@@ -88,8 +88,8 @@ def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
 
 def dropped_note(table: "pyarrow.Table") -> list[str]:
     """Return a sentence that names the columns that cannot be kept, for a report; none where all can."""
-    dropped = [name for name, column in zip(table.column_names, table.columns, strict=True) if not _is_kept(column)]
-    return [f"Columns left out, as they hold lists, bytes or nothing: {', '.join(dropped)}."] if dropped else []
+    names = [name for name, column in zip(table.column_names, table.columns, strict=True) if not _is_kept(column)]
+    return [f"Columns left out, as they hold lists, bytes or nothing: {', '.join(names)}."] if names else []
 
 
 def write_columns(table: "pyarrow.Table", path: Path) -> None:
@@ -109,7 +109,7 @@ def read_columns(path: Path, rows: int | None = None) -> "pyarrow.Table | None":
     from pyarrow import ArrowException, parquet
 
     try:
-        with open_regular(path) as stored, parquet.ParquetFile(stored) as file:
+        with open_regular(path) as source, parquet.ParquetFile(source) as file:
             size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
             if file.metadata.num_columns > MAX_COLUMNS or size > MAX_BYTES:
                 raise DamagedFileError(path, "it holds more than a table of columns")

@@ -84,22 +84,22 @@ class Corrections:
             UserError: For another action, or an image or a label that the data set does not have. A decision about
                 such an image can be taken back.
         """
-        kept = dict(self.images)
-        before = kept.pop(image, None)
-        known = next((name for name in ACTIONS if name == action), None)
-        if known is None and action != "undo":
+        decisions = dict(self.images)
+        before = decisions.pop(image, None)
+        kind = next((name for name in ACTIONS if name == action), None)
+        if kind is None and action != "undo":
             raise UserError(f"A decision about an image is {', '.join(ACTIONS)} or undo; got {str(action)[:40]!r}.")
-        if not 0 <= image < images and (known or before is None):
+        if not 0 <= image < images and (kind or before is None):
             raise UserError(f"The training images of {self.dataset} have the numbers 0 to {images - 1:,}; got {image}.")
-        if known is None:
-            return replace(self, images=kept)
-        if known == "relabel" and (label is None or not 0 <= label < classes):
+        if kind is None:
+            return replace(self, images=decisions)
+        if kind == "relabel" and (label is None or not 0 <= label < classes):
             raise UserError(f"A new label lies between 0 and {classes - 1}; got {label}.")
-        if known == "tag" and before is not None and before.action != "tag":
-            known, label = before.action, before.label
+        if kind == "tag" and before is not None and before.action != "tag":
+            kind, label = before.action, before.label
         words = (before.tag if before is not None else "") if tag is None else tag.strip()[:MAX_TAG]
-        kept[image] = Correction(action=known, label=label if known == "relabel" else None, tag=words)
-        return replace(self, images=kept)
+        decisions[image] = Correction(action=kind, label=label if kind == "relabel" else None, tag=words)
+        return replace(self, images=decisions)
 
     def save(self, root: str | Path | None = None) -> None:
         """Write the decisions so far into the data folder; by default that of the app."""
@@ -111,8 +111,8 @@ class Corrections:
         if revision is not None:
             path = ensure_dir(data_root(root) / FOLDER / self.dataset) / f"{revision}.json"
             if not path.exists():
-                changed = {image: self.images[image] for image in self.changes}
-                write_json(path, _to_json(replace(self, images=changed)))
+                images = {image: self.images[image] for image in self.changes}
+                write_json(path, _to_json(replace(self, images=images)))
         return revision
 
 
@@ -150,9 +150,9 @@ def load_corrections(root: Path, dataset: str, revision: str | None = None) -> C
             )
     if not path.is_file():
         return Corrections(dataset)
-    stored = read_json(path)
+    content = read_json(path)
     try:
-        images = {int(image): Correction.model_validate(fields) for image, fields in stored["images"].items()}
+        images = {int(image): Correction.model_validate(fields) for image, fields in content["images"].items()}
     except (ValidationError, ValueError, TypeError, KeyError, AttributeError):
         raise DamagedFileError(path, "it does not hold decisions about images") from None
     read = Corrections(dataset, images)

@@ -37,9 +37,9 @@ def read_csv_file(path: Path, max_columns: int) -> tuple["pyarrow.Table", list[s
         head = [file.readline(MAX_LINE) for _ in range(SEEN)]
     if any(len(line) == MAX_LINE for line in head):
         raise UserError(f"A line of a table has up to {MAX_LINE:,} characters; {path.name} has a longer one: cut it.")
-    unquoted = re.sub(r'"[^"]*"', "", head[0])
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(DELIMITERS, key=unquoted.count)
-    check_size(path.name, 1, unquoted.count(delimiter) - max_columns)
+    header = re.sub(r'"[^"]*"', "", head[0])
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(DELIMITERS, key=header.count)
+    check_size(path.name, 1, header.count(delimiter) - max_columns)
     decimal = _decimal_mark(head, delimiter)
     headless = all(is_number(part.replace(decimal, ".")) for part in head[0].strip().split(delimiter)[1:-1] or [""])
     table = csv.read_csv(

@@ -58,17 +58,17 @@ def cut_out(picture: np.ndarray, inside: np.ndarray | None = None) -> CutOut:
     return CutOut(cv2.resize(ground, large, interpolation=cv2.INTER_LINEAR), tuple(soft))
 
 
-def _ground(small: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _ground(small: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return the ground (float32): a plane for each channel, fitted twice, the second time without what is far off."""
     rows, columns = np.indices(small.shape[:2], dtype=np.float32)
     x, y = columns / small.shape[1] - 0.5, rows / small.shape[0] - 0.5
     terms = np.stack([np.ones_like(x), x, y], axis=2)
-    values, kept = small.astype(np.float32), known.copy()
+    values, inliers = small.astype(np.float32), mask.copy()
     for _ in range(2):
-        weights, *_rest = np.linalg.lstsq(terms[kept], values[kept], rcond=None)
+        weights, *_rest = np.linalg.lstsq(terms[inliers], values[inliers], rcond=None)
         ground = terms @ weights
         off = np.abs(values - ground).sum(axis=2)
-        kept = known & (off <= 2.5 * np.median(off[known]) + 3)
+        inliers = mask & (off <= 2.5 * np.median(off[mask]) + 3)
     return np.asarray(np.clip(ground, 0, 255), np.float32)
 
 
@@ -83,8 +83,8 @@ def _grab(difference: np.ndarray, labels: np.ndarray, limit: float, distance: np
     side = min(mask.shape)
     thin = max(3, round(THIN * side)) | 1
     disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (thin, thin))
-    opened = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, disk)
-    outlines, _ = cv2.findContours(opened, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    smooth = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, disk)
+    outlines, _ = cv2.findContours(smooth, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     height, width = mask.shape
     candidates = []
     for outline in outlines:
@@ -97,7 +97,7 @@ def _grab(difference: np.ndarray, labels: np.ndarray, limit: float, distance: np
     candidates.sort(key=lambda pair: -pair[0])
     masks = []
     for _score, outline in candidates:
-        filled = np.zeros(mask.shape, np.float32)
-        cv2.drawContours(filled, [outline], -1, 1.0, -1)
-        masks.append(filled)
+        shape = np.zeros(mask.shape, np.float32)
+        cv2.drawContours(shape, [outline], -1, 1.0, -1)
+        masks.append(shape)
     return masks

@@ -34,8 +34,8 @@ class Split:
 
     def select_classes(self, classes: Sequence[int]) -> "Split":
         """Return the images of these classes."""
-        selected = np.isin(self.labels, classes)
-        return self if selected.all() else self.select(selected)
+        mask = np.isin(self.labels, classes)
+        return self if mask.all() else self.select(mask)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ def _stretch(ink: np.ndarray, thickness: int) -> np.ndarray:
     figure = wide.resize((HEIGHT, height), resampling, box=(middle - half_width, 0, middle + half_width, tall))
     frame = np.zeros((HEIGHT, HEIGHT), np.uint8)
     frame[thickness : thickness + height] = np.rint(np.clip(np.asarray(figure), 0, 1) * 255)
-    thickened = Image.fromarray(frame)
+    strokes = Image.fromarray(frame)
     for _ in range(thickness):
-        thickened = thickened.filter(ImageFilter.MaxFilter(3))
-    return np.asarray(thickened) / 255
+        strokes = strokes.filter(ImageFilter.MaxFilter(3))
+    return np.asarray(strokes) / 255

@@ -92,7 +92,7 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
     path = Path(path)
     table = read_table(path, choice=choice)
     class_labels = table.labels if labels is None else _read_labels(Path(labels))
-    return validated(path.name, table.vectors, class_labels, table.columns, table.notes)
+    return validate_vectors(path.name, table.vectors, class_labels, table.columns, table.notes)
 
 
 def read_table(path: Path, camera: str | None = None, choice: Choice | None = None) -> EmbeddingTable:
@@ -160,12 +160,12 @@ def columns_of_vectors(
 
 def shared_objects(column: Any) -> np.ndarray:
     """Return the values of a column as Python objects; equal ones are one object."""
-    encoded = column.dictionary_encode() if str(column.type) == "string" else column
-    encoded = encoded.combine_chunks()
-    if not hasattr(encoded, "dictionary"):
-        return np.array(encoded.to_pylist(), dtype=object)
-    values = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
-    rows: np.ndarray = values[np.asarray(encoded.indices.fill_null(len(values) - 1))]
+    codes = column.dictionary_encode() if str(column.type) == "string" else column
+    codes = codes.combine_chunks()
+    if not hasattr(codes, "dictionary"):
+        return np.array(codes.to_pylist(), dtype=object)
+    values = np.array([*codes.dictionary.to_pylist(), None], dtype=object)
+    rows: np.ndarray = values[np.asarray(codes.indices.fill_null(len(values) - 1))]
     return rows
 
 
@@ -208,12 +208,12 @@ def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
         if camera is not None and camera not in array_keys:
             raise _no_camera(path.name, camera, array_keys)
-        wanted = [name for name in (vectors, labels, camera) if name is not None]
-        arrays = read_arrays(path, ANY, wanted, lambda shape: check_size(path.name, *(*shape, 1, 1)[:2]))
+        keys = [name for name in (vectors, labels, camera) if name is not None]
+        arrays = read_arrays(path, ANY, keys, lambda shape: check_size(path.name, *(*shape, 1, 1)[:2]))
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
-    labeled, seen = (None if name is None else arrays[name] for name in (labels, camera))
-    return EmbeddingTable(arrays[vectors], labeled, seen)
+    label_array, cameras = (None if name is None else arrays[name] for name in (labels, camera))
+    return EmbeddingTable(arrays[vectors], label_array, cameras)
 
 
 def _no_camera(file: str, camera: str, names: Sequence[str]) -> UserError:
@@ -223,7 +223,7 @@ def _no_camera(file: str, camera: str, names: Sequence[str]) -> UserError:
     )
 
 
-def validated(
+def validate_vectors(
     name: str,
     vectors: np.ndarray,
     labels: np.ndarray | None,

@@ -34,7 +34,7 @@ def read_saved_dataset(folder: Path) -> "pyarrow.Table":
         if not (folder / SPLITS).is_file():
             return _read_split(folder)
         names = json.loads((folder / SPLITS).read_text(encoding="utf-8"))["splits"]
-        return joined({str(name): _read_split(folder / Path(str(name)).name) for name in names})
+        return join_splits({str(name): _read_split(folder / Path(str(name)).name) for name in names})
     except (OSError, ValueError, KeyError, TypeError, ArrowException) as error:
         reason = one_line(str(error), 120) or type(error).__name__
         raise UserError(
@@ -42,7 +42,7 @@ def read_saved_dataset(folder: Path) -> "pyarrow.Table":
         ) from None
 
 
-def joined(splits: Mapping[str, "pyarrow.Table"]) -> "pyarrow.Table":
+def join_splits(splits: Mapping[str, "pyarrow.Table"]) -> "pyarrow.Table":
     """Return one table of all splits, with a column that names the split of each row, where it has none."""
     import pyarrow
 
@@ -64,16 +64,16 @@ def with_class_names(table: "pyarrow.Table") -> "pyarrow.Table":
     for column, classes in names.items():
         if column in table.column_names and "int" in str(table.schema.field(column).type):
             number = table.column_names.index(column)
-            table = table.set_column(number, column, named(table.column(column), classes))
+            table = table.set_column(number, column, name_values(table.column(column), classes))
     return table
 
 
-def named(column: "pyarrow.ChunkedArray", classes: Sequence[str]) -> "pyarrow.Array":
+def name_values(column: "pyarrow.ChunkedArray", classes: Sequence[str]) -> "pyarrow.Array":
     """Return the names of class numbers; nothing where there is none, as −1 says, too."""
     import pyarrow
 
-    known = range(len(classes))
-    return pyarrow.array([str(classes[value]) if value in known else None for value in column.to_pylist()], "string")
+    numbers = range(len(classes))
+    return pyarrow.array([str(classes[value]) if value in numbers else None for value in column.to_pylist()], "string")
 
 
 def _read_split(folder: Path) -> "pyarrow.Table":

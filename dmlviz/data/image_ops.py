@@ -102,11 +102,11 @@ def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
     height, width = (max(1, round(length * side / longest)) for length in picture.shape[:2])
     resampling = Image.Resampling.BOX if side < longest else Image.Resampling.BICUBIC
     same = (height, width) == picture.shape[:2]
-    scaled = picture if same else np.asarray(Image.fromarray(picture).resize((width, height), resampling))
+    resized = picture if same else np.asarray(Image.fromarray(picture).resize((width, height), resampling))
     canvas = np.empty((side, side, 3), np.uint8)
-    canvas[:] = np.median(border_pixels(scaled), axis=0).astype(np.uint8)
+    canvas[:] = np.median(border_pixels(resized), axis=0).astype(np.uint8)
     top, left = (side - height) // 2, (side - width) // 2
-    canvas[top : top + height, left : left + width] = scaled
+    canvas[top : top + height, left : left + width] = resized
     return canvas
 
 

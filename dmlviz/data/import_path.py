@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmlviz.data import hugging_face, layouts, table_file
-from dmlviz.data.embedding_file import LabeledEmbeddings, columns_of_vectors, read_embeddings, validated
+from dmlviz.data.embedding_file import LabeledEmbeddings, columns_of_vectors, read_embeddings, validate_vectors
 from dmlviz.data.file_source import TARS, Folder, exists, open_folder
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_table import import_picture_table, read_pictures
-from dmlviz.data.table_file import Choice, find_columns, prepared
+from dmlviz.data.table_file import Choice, find_columns, prepare_table
 from dmlviz.errors import UserError
 from dmlviz.storage.text import one_line
 
@@ -50,7 +50,7 @@ def import_path(
     """
     path = Path(path)
     if path.is_dir() and hugging_face.is_saved_dataset(path):
-        table = prepared(hugging_face.read_saved_dataset(path), path.name)
+        table = prepare_table(hugging_face.read_saved_dataset(path), path.name)
         return import_table(
             table, path, path.name, title=title or path.name, choice=choice, side=side, color=color, progress=progress
         )
@@ -80,9 +80,9 @@ def _import_folder(
     """Read a folder or zip of pictures: one of a known layout, else one with a folder for each class."""
     if exists(path):
         with open_folder(path) as folder:
-            found = layouts.find_layout(folder)
-            if found is not None:
-                layout, place = found
+            match = layouts.find_layout(folder)
+            if match is not None:
+                layout, place = match
                 table = layout.read(place)
                 return import_picture_table(
                     table,
@@ -135,7 +135,7 @@ def import_table(
             table, roles, folder, title=title, name=name, side=side, color=color, progress=progress, notes=notes
         )
     columns = columns_of_vectors(table, name, choice=choice)
-    embeddings = validated(name, columns.vectors, columns.labels, columns.columns, (*notes, *columns.notes))
+    embeddings = validate_vectors(name, columns.vectors, columns.labels, columns.columns, (*notes, *columns.notes))
     if roles.image is None:
         return embeddings
     pictures = read_pictures(table, roles.image, folder, name, side, color, progress)

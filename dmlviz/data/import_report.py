@@ -114,11 +114,11 @@ class Preprocessing:
         return f"Pictures of {sizes} pixels were fitted whole into {side} × {side}, on the color of their border."
 
     def _colors(self) -> str:
-        colored = int((~self.gray).sum())
+        in_color = int((~self.gray).sum())
         if self.colored and self.gray.any():
-            return f"{len(self.gray) - colored:,} of {len(self.gray):,} pictures are gray; all are kept as color."
-        if not self.colored and colored:
-            return f"{colored:,} pictures in color were made gray."
+            return f"{len(self.gray) - in_color:,} of {len(self.gray):,} pictures are gray; all are kept as color."
+        if not self.colored and in_color:
+            return f"{in_color:,} pictures in color were made gray."
         return "All pictures are in color." if self.colored else "All pictures are gray."
 
 

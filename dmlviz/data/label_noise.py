@@ -29,10 +29,10 @@ def as_trained(data: Dataset, config: TrainConfig, root: Path) -> Dataset:
     data = corrected(data, config.corrections, root)
     if config.label_noise == 0:
         return data
-    labels, known = data.train.labels.copy(), np.array(config.train_classes)
+    labels, classes = data.train.labels.copy(), np.array(config.train_classes)
     rng = np.random.default_rng(0)
-    rows = rng.permutation(np.flatnonzero(np.isin(labels, known)))
+    rows = rng.permutation(np.flatnonzero(np.isin(labels, classes)))
     rows = rows[: round(config.label_noise * len(rows))]
-    shifts = rng.integers(1, len(known), len(rows))
-    labels[rows] = known[(np.searchsorted(known, labels[rows]) + shifts) % len(known)]
+    shifts = rng.integers(1, len(classes), len(rows))
+    labels[rows] = classes[(np.searchsorted(classes, labels[rows]) + shifts) % len(classes)]
     return replace(data, train=replace(data.train, labels=labels))

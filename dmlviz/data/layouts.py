@@ -189,7 +189,7 @@ def market(folder: Folder) -> Rows:
 def veri(folder: Folder) -> Rows:
     """VeRi-776: vehicles by camera, with color and type where the lists say so; name lists choose the pictures."""
     parts = {"train": "train", "query": "query", "gallery": "test"}
-    known = {name: attributes for list_name in VERI_LISTS for name, attributes in _vehicles(folder / list_name).items()}
+    facts = {name: attributes for list_name in VERI_LISTS for name, attributes in _vehicles(folder / list_name).items()}
     rows = []
     for split, part in parts.items():
         for name in _pictures(folder, part):
@@ -198,7 +198,7 @@ def veri(folder: Folder) -> Rows:
                 rows.append(
                     {"path": f"image_{part}/{name}", "label": match[1], "split": split, "camera": int(match[2])}
                     | {"color": None, "type": None}
-                    | known.get(name, {})
+                    | facts.get(name, {})
                 )
     return rows
 
@@ -225,14 +225,14 @@ def _vehicles(path: Folder) -> dict[str, dict[str, str | None]]:
     items = ElementTree.fromstring(re.sub(r"^<\?xml[^>]*\?>", "", text.strip())).iter("Item")
     return {
         item.attrib["imageName"]: {
-            "color": _named(COLORS, item.attrib.get("colorID")),
-            "type": _named(TYPES, item.attrib.get("typeID")),
+            "color": _name_of(COLORS, item.attrib.get("colorID")),
+            "type": _name_of(TYPES, item.attrib.get("typeID")),
         }
         for item in items
     }
 
 
-def _named(names: tuple[str, ...], number: str | None) -> str | None:
+def _name_of(names: tuple[str, ...], number: str | None) -> str | None:
     index = int(number or 0) - 1
     return names[index] if 0 <= index < len(names) else None
 

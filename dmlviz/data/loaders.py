@@ -44,11 +44,11 @@ def _custom(name: str, root: Path) -> tuple[Split, Split]:
 
 def _features(root: Path, name: str, part: str) -> np.ndarray | None:
     """Return the features of each image that a backbone made, if the net takes features."""
-    declared = DATASETS[name].features
-    if declared is None:
+    spec = DATASETS[name].features
+    if spec is None:
         return None
     path = root / custom_datasets.FOLDER / name / custom_datasets.features_file(part)
-    features = read_array(path, "f", (None, declared.dimensions))
+    features = read_array(path, "f", (None, spec.dimensions))
     if features is None:
         raise DataUnavailableError(f"{path} is missing: compute the features again with dmlviz data features.")
     return np.array(features)

@@ -31,16 +31,16 @@ def own_ground(dataset: str) -> OwnGround | None:
 @lru_cache(maxsize=8)
 def _measure(root: str, dataset: str) -> OwnGround | None:
     images = custom_datasets.load_arrays(Path(root), dataset)["train_images"]
-    chosen = np.asarray(images[np.linspace(0, len(images) - 1, min(SAMPLE, len(images))).astype(int)])
-    if chosen.ndim != 4:
+    pictures = np.asarray(images[np.linspace(0, len(images) - 1, min(SAMPLE, len(images))).astype(int)])
+    if pictures.ndim != 4:
         return None
-    borders = np.stack([border_pixels(image) for image in chosen]).astype(np.int16)  # n × p × 3
+    borders = np.stack([border_pixels(image) for image in pictures]).astype(np.int16)  # n × p × 3
     color = np.median(borders, axis=(0, 1))
     even = (np.abs(borders - color).max(axis=2) <= SAME).mean(axis=1) >= 0.9
     if even.mean() < 0.9:
         return None
-    things = np.abs(chosen[even].astype(np.int16) - color).max(axis=3) > SAME
+    things = np.abs(pictures[even].astype(np.int16) - color).max(axis=3) > SAME
     sides = [
         max(np.ptp(np.flatnonzero(thing.any(axis=axis))) + 1 for axis in (0, 1)) for thing in things if thing.any()
     ]
-    return OwnGround(color, float(np.median(sides)) / chosen.shape[1]) if sides else None
+    return OwnGround(color, float(np.median(sides)) / pictures.shape[1]) if sides else None

@@ -63,7 +63,7 @@ def lift(gray: np.ndarray) -> Lifted:
     """Lift dark strokes from a photograph (uint8, h × w); no groups where nothing stands out."""
     side = min(gray.shape)
     smooth = cv2.GaussianBlur(gray.astype(np.float32), (0, 0), 0.9)
-    fine = _absorbed(smooth, SQUARES[-1])
+    fine = _absorption(smooth, SQUARES[-1])
     noise = _noise(fine)
     smooth = smooth * (1 - _without_lines(fine, noise, side)) / (1 - fine)
     faintest = max(FAINTEST, 4 * noise)
@@ -73,17 +73,17 @@ def lift(gray: np.ndarray) -> Lifted:
     if not first:
         return Lifted(flat, np.zeros_like(flat), ())
     strength = float(np.percentile(flat[first[0].mask], 70))
-    ink = _evened(flat, strength, faintest)
+    ink = _even_out(flat, strength, faintest)
     return Lifted(flat, ink, tuple(_groups(_hysteresis(ink, 0.25, 0.6), flat, slope)))
 
 
-def _absorbed(smooth: np.ndarray, share: float) -> np.ndarray:
+def _absorption(smooth: np.ndarray, share: float) -> np.ndarray:
     """Return the share of light that strokes take away, compared with a closing; `share` of the shorter side wide."""
     width = max(3, round(share * min(smooth.shape))) | 1
-    padded = cv2.copyMakeBorder(smooth, width, width, width, width, cv2.BORDER_REPLICATE)
-    closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, np.ones((width, width), np.uint8))
-    closed = cv2.blur(closed, (5, 5))[width:-width, width:-width]
-    return np.asarray(np.clip(1 - smooth / np.maximum(np.maximum(closed, smooth), 1), 0, 0.99))
+    frame = cv2.copyMakeBorder(smooth, width, width, width, width, cv2.BORDER_REPLICATE)
+    background = cv2.morphologyEx(frame, cv2.MORPH_CLOSE, np.ones((width, width), np.uint8))
+    background = cv2.blur(background, (5, 5))[width:-width, width:-width]
+    return np.asarray(np.clip(1 - smooth / np.maximum(np.maximum(background, smooth), 1), 0, 0.99))
 
 
 def _slope(smooth: np.ndarray) -> np.ndarray:
@@ -121,7 +121,7 @@ def _without_background(smooth: np.ndarray, faintest: float) -> np.ndarray:
     compared with the sharpest in the picture: there, a narrower closing counts, if it makes the outlines sharper.
     """
     slope = _slope(smooth)
-    flat = _absorbed(smooth, SQUARES[0])
+    flat = _absorption(smooth, SQUARES[0])
     for share in SQUARES[1:]:
         limit = np.maximum(1.3 * faintest, 0.5 * _nearby(flat))
         count, labels = cv2.connectedComponents((flat > limit).astype(np.uint8), connectivity=8)
@@ -129,7 +129,7 @@ def _without_background(smooth: np.ndarray, faintest: float) -> np.ndarray:
         softness[0] = 0
         if not (softness > 0.12).any():
             break
-        narrower = _absorbed(smooth, share)
+        narrower = _absorption(smooth, share)
         left = np.where(narrower > np.maximum(1.3 * faintest, 0.5 * _nearby(narrower)), labels, 0)
         less_soft = _softness(left, count, narrower, slope) < 0.8 * softness
         region = (less_soft & (softness > 0.12))[labels].astype(np.uint8)
@@ -203,7 +203,7 @@ def _divide_line(flat: np.ndarray, rho: float, theta: float, thickest: int, nois
     return True
 
 
-def _evened(flat: np.ndarray, strength: float, faintest: float) -> np.ndarray:
+def _even_out(flat: np.ndarray, strength: float, faintest: float) -> np.ndarray:
     """Return strokes as dark as each other, from their own darkness nearby, and their edges soft."""
     local = np.clip(_nearby(flat), 0.5 * strength, None)
     low = np.maximum(0.25 * local, 0.8 * faintest)

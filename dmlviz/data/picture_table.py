@@ -74,7 +74,7 @@ class PictureRows:
 
 def import_picture_table(
     table: "pyarrow.Table",
-    found: FoundColumns,
+    roles: FoundColumns,
     folder: Folder | None,
     *,
     title: str,
@@ -91,7 +91,7 @@ def import_picture_table(
 
     Args:
         table: One row for each picture.
-        found: Roles of the columns; `image` and `label` are there.
+        roles: Roles of the columns; `image` and `label` are there.
         folder: Base of relative paths; None where paths may not be followed, as in an upload.
         title: Title of the data set.
         name: Name of the table's file, for messages.
@@ -103,31 +103,31 @@ def import_picture_table(
     Raises:
         UserError: For a table without labels, or without two classes to train on.
     """
-    assert found.image is not None  # the caller looks
-    if found.label is None:
+    assert roles.image is not None  # the caller looks
+    if roles.label is None:
         raise UserError(
             f"Pictures are trained on with their classes; {name} has no column called label (its columns are "
             f"{', '.join(table.column_names[:8])}): add one, choose one with --label, or add vectors to show a map."
         )
-    labels, classes = class_ids(shared_objects(table.column(found.label)), name)
-    labeled = has_label(labels, classes)
-    pictures = read_pictures(table, found.image, folder, name, side, color, progress, wanted=labeled)
+    labels, classes = class_ids(shared_objects(table.column(roles.label)), name)
+    mask = has_label(labels, classes)
+    pictures = read_pictures(table, roles.image, folder, name, side, color, progress, mask=mask)
     table, labels = table.take(pictures.rows), labels[pictures.rows]
     classes = tuple(one for one in classes if one != UNLABELED)  # the last
     test, note = _test_rows(table, labels, pictures.rows)
-    kept = _enough_to_train_on(labels, test, pictures)
-    labels, classes, class_split = _training_classes_first(labels, test, classes, kept)
-    further = table.select([column for column in found.others if column != found.image])
+    rows_kept = _enough_to_train_on(labels, test, pictures)
+    labels, classes, class_split = _training_classes_first(labels, test, classes, rows_kept)
+    further = table.select([column for column in roles.others if column != roles.image])
     others = clean_columns(further)
     parts: dict[str, np.ndarray] = {}
     columns = {}
-    for part, rows in (("train", kept & ~test), ("test", kept & test)):
+    for part, rows in (("train", rows_kept & ~test), ("test", rows_kept & test)):
         parts[f"{part}_images"], parts[f"{part}_labels"] = pictures.images[rows], labels[rows]
         columns[part] = others.take(np.flatnonzero(rows)) if others.num_columns else others
     counts = class_counts(classes, parts)
     report: ImportReport = {
         "files": len(test) + sum(entry["count"] for entry in pictures.left_out.summary()),
-        "taken": int(kept.sum()),
+        "taken": int(rows_kept.sum()),
         "classes": counts,
         "left_out": pictures.left_out.summary(),
         "notes": [
@@ -151,7 +151,7 @@ def read_pictures(
     side: int | None = None,
     color: Color = "auto",
     progress: Progress = lambda done, of: None,
-    wanted: np.ndarray | None = None,
+    mask: np.ndarray | None = None,
 ) -> PictureRows:
     """Decode the pictures of a column, given as bytes or as paths.
 
@@ -163,7 +163,7 @@ def read_pictures(
         side: Side of the square images in pixels; None as in `import_picture_table`.
         color: As in `import_picture_table`.
         progress: Called with the number of rows processed, and of all rows.
-        wanted: Mask of the rows with a label (n); the others are left out. None for all.
+        mask: Mask of the rows with a label (n); the others are left out. None for all.
 
     Raises:
         UserError: If there are too many pixels, or no picture can be read; the column and the first row are named.
@@ -181,7 +181,7 @@ def read_pictures(
     for row, value in enumerate(values):
         if row % 50 == 0:
             progress(row, of)
-        if wanted is not None and not wanted[row]:
+        if mask is not None and not mask[row]:
             left_out.add("without a label", f"row {row + 1}")
             continue
         try:
@@ -258,11 +258,11 @@ def _test_rows(table: "pyarrow.Table", labels: np.ndarray, rows: np.ndarray) -> 
             )
         return test, f"The split is that of column {split}."
     test = np.zeros(len(labels), bool)
-    shuffled = np.random.default_rng(0).permutation(len(labels))
-    shuffled = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    starts = np.searchsorted(labels[shuffled], np.arange(labels.max() + 2))
+    order = np.random.default_rng(0).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    starts = np.searchsorted(labels[order], np.arange(labels.max() + 2))
     for start, end in pairwise(starts):
-        test[shuffled[start : start + max(1, round(TEST_SHARE * (end - start)))]] = end - start > MIN_TRAINING
+        test[order[start : start + max(1, round(TEST_SHARE * (end - start)))]] = end - start > MIN_TRAINING
     return test, "A fifth of each class is set aside for testing, chosen at random."
 
 
@@ -283,19 +283,19 @@ def _enough_to_train_on(labels: np.ndarray, test: np.ndarray, pictures: PictureR
         raise UserError(
             f"Testing needs pictures, too; no class has more than {MIN_TRAINING}: add pictures or a column split."
         )
-    kept: np.ndarray = ~few
-    return kept
+    enough: np.ndarray = ~few
+    return enough
 
 
 def _training_classes_first(
-    labels: np.ndarray, test: np.ndarray, classes: tuple[str, ...], kept: np.ndarray
+    labels: np.ndarray, test: np.ndarray, classes: tuple[str, ...], mask: np.ndarray
 ) -> tuple[np.ndarray, tuple[str, ...], ClassSplit | None]:
     """Renumber classes, those with training pictures first; say how many classes are for testing only."""
-    trained = np.bincount(labels[kept & ~test], minlength=len(classes)) > 0
-    tested = np.bincount(labels[kept & test], minlength=len(classes)) > 0
-    order = [*np.flatnonzero(trained), *np.flatnonzero(tested & ~trained)]
+    in_training = np.bincount(labels[mask & ~test], minlength=len(classes)) > 0
+    in_test = np.bincount(labels[mask & test], minlength=len(classes)) > 0
+    order = [*np.flatnonzero(in_training), *np.flatnonzero(in_test & ~in_training)]
     number = np.full(len(classes), -1)
     number[order] = np.arange(len(order))
-    only_tested = int((tested & ~trained).sum())
-    split = ClassSplit(train=int(trained.sum()), test=only_tested, disjoint=True) if only_tested else None
+    only_tested = int((in_test & ~in_training).sum())
+    split = ClassSplit(train=int(in_training.sum()), test=only_tested, disjoint=True) if only_tested else None
     return number[labels], tuple(classes[label] for label in order), split

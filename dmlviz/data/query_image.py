@@ -159,15 +159,15 @@ def _find_written(
     if photograph.is_light_on_dark(picture):
         dark = 255 - picture
         steps.append(PreparationStep("inverted", picture))
-    lifted = photograph.lift(dark)
-    steps.append(PreparationStep("background removed", _as_bytes(lifted.flat * 255)))
-    if not lifted.groups:
+    photo = photograph.lift(dark)
+    steps.append(PreparationStep("background removed", _as_bytes(photo.flat * 255)))
+    if not photo.groups:
         raise UserError(BLANK_PICTURE)
-    steps.append(PreparationStep("ink", _as_bytes(lifted.ink * 255)))
-    ink = lifted.ink if frame else np.where(lifted.near(lifted.groups[0]), lifted.ink, np.float32(0))
+    steps.append(PreparationStep("ink", _as_bytes(photo.ink * 255)))
+    ink = photo.ink if frame else np.where(photo.near(photo.groups[0]), photo.ink, np.float32(0))
     return ink, tuple(
         around(group.rows.start, group.columns.start, group.rows.stop, group.columns.stop, ink.shape)
-        for group in lifted.groups
+        for group in photo.groups
     )
 
 
@@ -198,14 +198,14 @@ def describe_preparation(dataset: str) -> str:
         return f"A picture of {square} pixels is taken as it is; others are fitted, on the color of their border.{gray}"
     framing = spec.framing or Framing(box=round(0.8 * spec.size))
     if framing.block_counts:
-        scaled = f"made upright, stretched to 32 × 32 and counted in blocks to {square}"
+        scaling = f"made upright, stretched to 32 × 32 and counted in blocks to {square}"
     else:
-        scaled = f"scaled to {framing.box} × {framing.box} and centered"
+        scaling = f"scaled to {framing.box} × {framing.box} and centered"
     light, dark = ("dark", "light") if spec.dark_on_light else ("light", "dark")
     thing = "its background is removed" if framing.photographs else "shadows and ruled lines are removed"
     return (
         f"A gray picture of exactly {square} pixels on a {dark} ground, as the test images are, is taken as it is. Any "
-        f"other is made gray, {light} on {dark}, cropped to what stands out from its background, {scaled}. Of a "
+        f"other is made gray, {light} on {dark}, cropped to what stands out from its background, {scaling}. Of a "
         f"photograph, {thing}, and the largest thing, or the one in the middle, is taken."
     )
 
@@ -216,8 +216,8 @@ def _in_form(picture: np.ndarray, inverted: bool, spec: DatasetSpec) -> bool:
         return False
     border = float(np.median(border_pixels(picture)))
     background = 255 - border if inverted else border
-    inked = spec.framing is not None and not spec.framing.photographs  # on black; a photograph fills its image
-    return inverted == spec.dark_on_light and (background < BLANK or not inked)
+    is_ink = spec.framing is not None and not spec.framing.photographs  # on black; a photograph fills its image
+    return inverted == spec.dark_on_light and (background < BLANK or not is_ink)
 
 
 def _fit_digit(ink: np.ndarray, steps: list[PreparationStep]) -> np.ndarray:
@@ -237,10 +237,10 @@ def _letterbox(picture: np.ndarray, spec: DatasetSpec, frame: Frame | None) -> P
     thumbnail.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
     steps = [PreparationStep("original", np.asarray(thumbnail))]
     frames: tuple[Frame, ...] = () if frame is None else (frame,)
-    taken = _on_own_ground(picture, spec, frame, steps)
-    if taken is not None:
-        picture, found = taken
-        frames += found
+    result = _on_own_ground(picture, spec, frame, steps)
+    if result is not None:
+        picture, thing_frames = result
+        frames += thing_frames
     elif frame is not None:
         picture = cut(picture, frame)
         steps.append(PreparationStep("cropped", picture))
@@ -262,22 +262,22 @@ def _on_own_ground(
     own = own_ground(spec.name) if min(picture.shape[:2]) > spec.size else None
     if own is None or np.mean(np.abs(border_pixels(picture) - own.color).max(axis=1) <= SAME) > 0.9:
         return None
-    found = cut_out(picture, None if frame is None else cover(frame, picture.shape))
-    if not found.masks:
+    cutout = cut_out(picture, None if frame is None else cover(frame, picture.shape))
+    if not cutout.masks:
         return None
-    mask = found.masks[0] if frame is None else np.max(found.masks, axis=0)
+    mask = cutout.masks[0] if frame is None else np.max(cutout.masks, axis=0)
     clear = _as_bytes(picture * mask[..., None] + own.color * (1 - mask[..., None]))
     steps.append(PreparationStep("background removed", clear))
-    frames = tuple(around_mask(one > 0.5) for one in found.masks)
+    frames = tuple(around_mask(one > 0.5) for one in cutout.masks)
     box = frame or frames[0]
     things = cut(np.dstack([picture.astype(np.float32), mask]), box, outside=0)
     weight = things[..., 3:]
-    laid = things[..., :3] * weight + own.color * (1 - weight)
-    side = round(max(laid.shape[:2]) / min(1.0, max(own.share, 0.3)))
+    pixels = things[..., :3] * weight + own.color * (1 - weight)
+    side = round(max(pixels.shape[:2]) / min(1.0, max(own.share, 0.3)))
     canvas = np.empty((side, side, 3), np.uint8)
     canvas[:] = _as_bytes(own.color)
-    top, left = (side - laid.shape[0]) // 2, (side - laid.shape[1]) // 2
-    canvas[top : top + laid.shape[0], left : left + laid.shape[1]] = _as_bytes(laid)
+    top, left = (side - pixels.shape[0]) // 2, (side - pixels.shape[1]) // 2
+    canvas[top : top + pixels.shape[0], left : left + pixels.shape[1]] = _as_bytes(pixels)
     steps.append(PreparationStep("cropped", canvas))
     return canvas, frames
 

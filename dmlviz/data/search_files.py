@@ -78,6 +78,6 @@ def _read(path: Path, camera: str | None) -> EmbeddingTable:
 def _common_ids(parts: list[np.ndarray]) -> tuple[tuple[str, ...], list[np.ndarray]]:
     """Return the names that occur in the parts, in order, and each part as indices into them."""
     texts = [[label_text(value) for value in part.tolist()] for part in parts]
-    ordered = natural_order({name for part in texts for name in part})
-    ids = {name: number for number, name in enumerate(ordered)}
-    return short_names(ordered), [np.array([ids[name] for name in part]) for part in texts]
+    names = natural_order({name for part in texts for name in part})
+    ids = {name: number for number, name in enumerate(names)}
+    return short_names(names), [np.array([ids[name] for name in part]) for part in texts]

@@ -68,12 +68,12 @@ def read_table_file(path: Path) -> tuple["pyarrow.Table", list[str]]:
         UserError: For a table that is too large.
     """
     if path.suffix.lower() == ".parquet":
-        return prepared(_parquet(path), path.name), []
+        return prepare_table(_parquet(path), path.name), []
     table, notes = read_csv_file(path, MAX_COLUMNS)
-    return prepared(table, path.name), notes
+    return prepare_table(table, path.name), notes
 
 
-def prepared(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
+def prepare_table(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
     """Return a table with its classes as names and its vectors as lists, where they are written otherwise.
 
     Raises:
@@ -110,10 +110,10 @@ def find_columns(table: "pyarrow.Table", name: str, choice: Choice | None = None
     vector = choice.vector or _vector(table, by_lower_name, free, pictures=image is not None)
     if not choice.label and label is None:
         label = _recurring_text(table, [column for column in free if column not in vector])
-    hidden = {image, label, *(column for column in free if not column.strip() and is_row_number(table, column))}
+    used = {image, label, *(column for column in free if not column.strip() and is_row_number(table, column))}
     if choice.vector or len(vector) == 1 or counted(vector) == list(vector) or len(vector) > MAX_COLUMNS:
-        hidden |= set(vector)  # otherwise each has a name of its own, and is worth a look
-    others = tuple(column for column in table.column_names if column not in hidden)
+        used |= set(vector)  # otherwise each has a name of its own, and is worth a look
+    others = tuple(column for column in table.column_names if column not in used)
     return FoundColumns(vector, label, image, others, chosen=bool(choice.vector))
 
 
@@ -197,13 +197,13 @@ def is_binary_picture(column: "pyarrow.ChunkedArray") -> bool:
 
 def _pictures(table: "pyarrow.Table", by_lower_name: dict[str, str]) -> list[str]:
     """Return the columns of pictures, those first whose name says so."""
-    found = [
+    pictures = [
         column
         for column in table.column_names
         if is_binary_picture(table.column(column)) or _holds_paths(table.column(column))
     ]
-    named = [by_lower_name[key] for key in PICTURE_KEYS if by_lower_name.get(key) in found]
-    return [*named, *(column for column in found if column not in named)]
+    first = [by_lower_name[key] for key in PICTURE_KEYS if by_lower_name.get(key) in pictures]
+    return [*first, *(column for column in pictures if column not in first)]
 
 
 def _holds_paths(column: "pyarrow.ChunkedArray") -> bool:

@@ -26,8 +26,8 @@ def numeric_vector(table: "pyarrow.Table", numeric: Sequence[str]) -> tuple[str,
     They are the longest of: coordinates (x, y; umap_x, umap_y; longitude, latitude) and series that count from 0 or 1
     (d0, d1, …; pca_1, pca_2). Without any, they are all columns that do not merely number the rows.
     """
-    given, series = coordinates(numeric), counted(numeric)
-    longest = series if len(series) > len(given) else given
+    axes, series = coordinates(numeric), counted(numeric)
+    longest = series if len(series) > len(axes) else axes
     if len(longest) > 1:
         return tuple(longest)
     return tuple(column for column in numeric if not is_row_number(table, column))
@@ -40,9 +40,9 @@ def coordinates(columns: Sequence[str]) -> list[str]:
         match = _AXIS.fullmatch(column)
         if match:
             axes[match[1].lower()].setdefault(match[2].lower(), column)
-    for found in (axes.get("", {}), *axes.values()):
-        if {"x", "y"} <= found.keys():
-            return [found[axis] for axis in "xyz" if axis in found]
+    for group in (axes.get("", {}), *axes.values()):
+        if {"x", "y"} <= group.keys():
+            return [group[axis] for axis in "xyz" if axis in group]
     by_lower_name = {column.lower(): column for column in reversed(columns)}
     place = [next((by_lower_name[key] for key in keys if key in by_lower_name), "") for keys in (_LONGITUDE, _LATITUDE)]
     return place if all(place) else []
@@ -88,12 +88,12 @@ def parse_text_vectors(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
         samples = [text for text in values.slice(0, SEEN).to_pylist() if text]
         if not samples or not all(_LIST.fullmatch(text) for text in samples):
             continue
-        vectors = [_parsed(text, row, column, name) for row, text in enumerate(values.to_pylist(), start=1)]
+        vectors = [_parse(text, row, column, name) for row, text in enumerate(values.to_pylist(), start=1)]
         table = table.set_column(number, column, pyarrow.array(vectors, pyarrow.list_(pyarrow.float32())))
     return table
 
 
-def _parsed(text: str | None, row: int, column: str, name: str) -> np.ndarray | None:
+def _parse(text: str | None, row: int, column: str, name: str) -> np.ndarray | None:
     if not text:
         return None
     try:

@@ -82,13 +82,13 @@ def check_runs(folder: Path, limit: int) -> Check:
         limit: Bytes that the runs may take.
     """
     store = Runs(folder)
-    readable, damaged = store.look()
+    readable, damaged_runs = store.look()
     own = [run for run in readable if not store.is_bundled(run)]
     finding = (
         f"{len(own)} of your own, {len(readable) - len(own)} ready-made; "
         f"{format_bytes(total_size(store))} of {format_bytes(limit)}"
     )
-    if damaged:
-        names = ", ".join(run.id for run in damaged[:5])
-        return Check("runs", "warning", f"{finding}; {len(damaged)} damaged: {names}", "See `dmlviz runs`.")
+    if damaged_runs:
+        names = ", ".join(run.id for run in damaged_runs[:5])
+        return Check("runs", "warning", f"{finding}; {len(damaged_runs)} damaged: {names}", "See `dmlviz runs`.")
     return Check("runs", "ok", finding)

@@ -22,18 +22,18 @@ def check_program() -> Check:
 def check_packages() -> Check:
     """Return whether every package that dmlviz needs is installed in a version that it can use."""
     try:
-        needed = [Requirement(line) for line in requires("dmlviz") or ()]
+        requirements = [Requirement(line) for line in requires("dmlviz") or ()]
     except PackageNotFoundError:
         return Check("packages", "warning", "dmlviz is not installed, only imported.", "Run: pip install .")
-    needed = [each for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
-    wrong = [each for each in needed if not _is_met(each)]
+    requirements = [each for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""})]
+    wrong = [each for each in requirements if not _is_met(each)]
     if wrong:
         finding = "; ".join(f"{each} is needed, {_version(each.name) or 'none'} is installed" for each in wrong)
         return Check(
             "packages", "broken", finding, "Run: pip install " + " ".join(f"'{_plain(each)}'" for each in wrong)
         )
     versions = ", ".join(f"{name} {_version(name)}" for name in SHOWN)
-    return Check("packages", "ok", f"all {len(needed)} that are needed; {versions}")
+    return Check("packages", "ok", f"all {len(requirements)} that are needed; {versions}")
 
 
 def check_extras() -> Check:
@@ -45,28 +45,28 @@ def check_extras() -> Check:
         names, lines = [], []
     parts = []
     for name in sorted(set(names) - set(DEVELOPMENT_EXTRAS)):
-        needed = [each for each in lines if each.marker and _is_for_extra(each, name)]
-        parts.append(f"{name} " + ("installed" if all(map(_is_met, needed)) else f"not installed (dmlviz[{name}])"))
+        of_extra = [each for each in lines if each.marker and _is_for_extra(each, name)]
+        parts.append(f"{name} " + ("installed" if all(map(_is_met, of_extra)) else f"not installed (dmlviz[{name}])"))
     return Check("optional parts", "ok", ", ".join(parts) or "none")
 
 
 def check_page() -> Check:
     """Return whether the page's built files are there."""
-    built = [file.name for file in (files("dmlviz") / "_frontend").iterdir() if file.name.endswith(".js")]
-    if not any(name.startswith("page-") for name in built):
+    scripts = [file.name for file in (files("dmlviz") / "_frontend").iterdir() if file.name.endswith(".js")]
+    if not any(name.startswith("page-") for name in scripts):
         remedy = "Install dmlviz again; in a checkout: cd frontend && npm ci && npm run build"
         return Check("page", "broken", "The page's built files are missing.", remedy)
-    return Check("page", "ok", f"{len(built)} built files")
+    return Check("page", "ok", f"{len(scripts)} built files")
 
 
-def _is_for_extra(needed: Requirement, extra: str) -> bool:
-    assert needed.marker is not None
-    return needed.marker.evaluate({"extra": extra}) and not needed.marker.evaluate({"extra": ""})
+def _is_for_extra(requirement: Requirement, extra: str) -> bool:
+    assert requirement.marker is not None
+    return requirement.marker.evaluate({"extra": extra}) and not requirement.marker.evaluate({"extra": ""})
 
 
-def _is_met(needed: Requirement) -> bool:
-    installed = _version(needed.name)
-    return installed is not None and needed.specifier.contains(installed, prereleases=True)
+def _is_met(requirement: Requirement) -> bool:
+    current = _version(requirement.name)
+    return current is not None and requirement.specifier.contains(current, prereleases=True)
 
 
 def _version(name: str) -> str | None:
@@ -76,5 +76,5 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _plain(needed: Requirement) -> str:
-    return f"{needed.name}{needed.specifier}"
+def _plain(requirement: Requirement) -> str:
+    return f"{requirement.name}{requirement.specifier}"

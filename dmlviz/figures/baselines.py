@@ -56,16 +56,16 @@ def measure(name: str, run: Run, tracked: bool, data_root: Path | None = None) -
     images = load(run.config.dataset, data_root).test.images
     if tracked:
         images, labels = images[items], labels[items]
-    embeddings = _flat(images) if name == "raw pixels" else _untrained(run, images)
+    embeddings = _flat(images) if name == "raw pixels" else _embed_untrained(run, images)
     return Baseline(name, {figure: measure(embeddings, labels) for figure, (measure, _) in MEASURES.items()})
 
 
 def save(baseline: Baseline, path: Path) -> None:
     """Write the curves as an npz file."""
     arrays = {
-        f"{figure}.{field.name}": np.asarray(getattr(measured, field.name))
-        for figure, measured in baseline.curves.items()
-        for field in fields(measured)
+        f"{figure}.{field.name}": np.asarray(getattr(curve, field.name))
+        for figure, curve in baseline.curves.items()
+        for field in fields(curve)
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
@@ -96,7 +96,7 @@ def _flat(images: np.ndarray) -> np.ndarray:
     return flat
 
 
-def _untrained(run: Run, images: np.ndarray) -> np.ndarray:
+def _embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
     from dmlviz.process_setup import limit_to_one_thread
     from dmlviz.runs.embed import embed_untrained
 

@@ -77,10 +77,10 @@ def _of_run(run: Run, step: int | None) -> Images:
         step = steps[-1]
     embeddings, labels = run.embeddings_at(step)
     items = None if is_final else run.tracked_indices
-    named = has_label(labels, dataset.classes)
-    if not named.all() and len(dataset.classes) > 1:  # what has no label is of no class
-        items = np.flatnonzero(named) if items is None else np.asarray(items)[named]
-        embeddings, labels = embeddings[named], labels[named]
+    mask = has_label(labels, dataset.classes)
+    if not mask.all() and len(dataset.classes) > 1:  # what has no label is of no class
+        items = np.flatnonzero(mask) if items is None else np.asarray(items)[mask]
+        embeddings, labels = embeddings[mask], labels[mask]
     if not dataset.trainable and not run.recorded:
         return Images(embeddings, labels, dataset.classes, f"{len(labels):,} vectors of {dataset.title}", items)
     last = run.end_step
@@ -122,8 +122,8 @@ def measure(name: str, run: Run, step: int | None = None) -> Measured:
     if name == "training_curves":
         curves_of_run = history(run)
         return Measured(curves_of_run, (), curves_of_run.about)
-    selected = images(run, step=step)
-    return Measured(MEASURES[name](selected.embeddings, selected.labels), selected.classes, selected.about)
+    source = images(run, step=step)
+    return Measured(MEASURES[name](source.embeddings, source.labels), source.classes, source.about)
 
 
 def columns(measured: Measured) -> _Columns:
@@ -133,12 +133,12 @@ def columns(measured: Measured) -> _Columns:
         return {"k": data.ks, "recall": data.recall}
     if isinstance(data, curves.Roc):
         points = curves.outline(data.false_positives, data.recall)
-        named = {"distance": data.thresholds, "false_positive_rate": data.false_positives, "recall": data.recall}
-        return {name: values[points] for name, values in named.items()}
+        series = {"distance": data.thresholds, "false_positive_rate": data.false_positives, "recall": data.recall}
+        return {name: values[points] for name, values in series.items()}
     if isinstance(data, curves.PrecisionRecall):
         points = curves.outline(data.recall, data.precision)
-        named = {"distance": data.thresholds, "recall": data.recall, "precision": data.precision}
-        return {name: values[points] for name, values in named.items()}
+        series = {"distance": data.thresholds, "recall": data.recall, "precision": data.precision}
+        return {name: values[points] for name, values in series.items()}
     if isinstance(data, distance_histograms.DistanceHistogram):
         return {"from": data.edges[:-1], "to": data.edges[1:], "one_class": data.same, "two_classes": data.different}
     if isinstance(data, History):

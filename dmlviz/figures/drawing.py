@@ -34,10 +34,10 @@ _DRAWERS = {
 def draw_run(name: str, run: Run, options: Mapping[str, Any]) -> go.Figure:
     """Call the function `name` of `dmlviz.figures`; raise UserError for an option that it does not have."""
     function = getattr(figures, name)
-    known = [each.name for each in signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    names = [each.name for each in signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
     for option in options:
-        if option not in known:
-            raise UserError(f"{name} takes {', '.join(known)}; got {one_line(option, 40)}: leave it out.")
+        if option not in names:
+            raise UserError(f"{name} takes {', '.join(names)}; got {one_line(option, 40)}: leave it out.")
     figure: go.Figure = function(run, **options)
     return figure
 

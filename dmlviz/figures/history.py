@@ -36,9 +36,9 @@ class History:
     def columns(self) -> dict[str, np.ndarray]:
         """Return one table of losses and scores by step; NaN if missing."""
         steps = np.union1d(self.steps, self.looks)
-        named = {"loss": (self.steps, self.losses)} | {name: (self.looks, line) for name, line in self.scores.items()}
+        lines = {"loss": (self.steps, self.losses)} | {name: (self.looks, line) for name, line in self.scores.items()}
         table: dict[str, np.ndarray] = {"step": steps}
-        for name, (at, values) in named.items():
+        for name, (at, values) in lines.items():
             column = np.full(len(steps), np.nan)
             column[np.searchsorted(steps, at)] = values
             table[name] = column
@@ -48,12 +48,12 @@ class History:
 def history(run: Run) -> History:
     """Read a run's curves; raise UserError before its first step."""
     events = run.events()
-    logged = [event for event in events if event["event"] == "step"]
+    log = [event for event in events if event["event"] == "step"]
     snapshots = [event for event in events if event["event"] == "snapshot"]
-    if not logged and len(snapshots) < 2:
+    if not log and len(snapshots) < 2:
         raise UserError(f"{run.title} has no training curves yet: wait for its first steps.")
-    losses = np.array([np.nan if event["loss"] is None else event["loss"] for event in logged], float)
-    steps = np.array([event["step"] for event in logged], np.int64)
+    losses = np.array([np.nan if event["loss"] is None else event["loss"] for event in log], float)
+    steps = np.array([event["step"] for event in log], np.int64)
     every = max(1, -(-len(steps) // MAX_POINTS))
     starts = np.arange(0, len(steps), every)
     ends = np.minimum(starts + every, len(steps))
@@ -69,19 +69,19 @@ def history(run: Run) -> History:
 
 def _titles(snapshots: list[SnapshotEvent]) -> dict[str, str]:
     """Return the titles of the drawn scores by key."""
-    named = {key: METRICS[key].title for key in SCORES}
-    known = snapshots[-1]["metrics"] if snapshots else {}
-    apart = {f"{group}/precision_at_1": f"{named['precision_at_1']}, {group} classes" for group in ("seen", "unseen")}
-    return named | {key: title for key, title in apart.items() if key in known}
+    titles = {key: METRICS[key].title for key in SCORES}
+    scores = snapshots[-1]["metrics"] if snapshots else {}
+    apart = {f"{group}/precision_at_1": f"{titles['precision_at_1']}, {group} classes" for group in ("seen", "unseen")}
+    return titles | {key: title for key, title in apart.items() if key in scores}
 
 
 def _about(run: Run, steps: np.ndarray) -> str:
-    tracked, validation = run.tracked_indices, run.scored_indices
-    scored = "" if tracked is None else f"; scores of the {len(tracked):,} tracked test images"
+    indices, validation = run.tracked_indices, run.scored_indices
+    about = "" if indices is None else f"; scores of the {len(indices):,} tracked test images"
     if validation is not None:
-        scored = f"; scores of {len(validation):,} validation images"
+        about = f"; scores of {len(validation):,} validation images"
     of = "" if run.end is not None else f" of {run.config.steps:,}"
-    return f"{int(steps[-1]) if len(steps) else 0:,}{of} steps{scored}"
+    return f"{int(steps[-1]) if len(steps) else 0:,}{of} steps{about}"
 
 
 def _number(value: float | None) -> float:

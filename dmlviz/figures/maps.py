@@ -30,18 +30,18 @@ def map(
     Raises:
         UserError: If the run has not finished, or has no embeddings of that step.
     """
-    selected = images(coordinates, labels, step)
+    points = images(coordinates, labels, step)
     if not isinstance(coordinates, Run):
-        return draw_map(np.asarray(coordinates), selected.labels, items, (), "Map", selected.about, dark)
+        return draw_map(np.asarray(coordinates), points.labels, items, (), "Map", points.about, dark)
     run = coordinates
     if run.linear_projection is None:
         raise UserError(f"{run.title} has no map yet: wait until training has finished, or pass coordinates.")
     places, title = (
-        run.linear_projection.project(np.asarray(selected.embeddings)),
+        run.linear_projection.project(np.asarray(points.embeddings)),
         PROJECTIONS[run.linear_projection.kind].title,
     )
-    items = selected.items if items is None else items
-    return draw_map(places, selected.labels, items, selected.classes, title, selected.about, dark)
+    items = points.items if items is None else items
+    return draw_map(places, points.labels, items, points.classes, title, points.about, dark)
 
 
 def draw_map(

@@ -30,8 +30,8 @@ def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: b
         >>> roc(np.eye(6), [0, 0, 0, 1, 1, 1]).layout.title.text
         'ROC of the distance: area 0.5000'
     """
-    selected = images(embeddings, labels, step)
-    return draw_roc(Measured(curves.roc(selected.embeddings, selected.labels), selected.classes, selected.about), dark)
+    points = images(embeddings, labels, step)
+    return draw_roc(Measured(curves.roc(points.embeddings, points.labels), points.classes, points.about), dark)
 
 
 def draw_roc(measured: Measured, dark: bool = False, beside: Sequence[Measured] = (), log_x: bool = False) -> go.Figure:
@@ -99,16 +99,16 @@ def _roc_curve(roc: curves.Roc, log_x: bool) -> dict[str, np.ndarray]:
     x, y, distance = roc.false_positives, roc.recall, _readable_thresholds(roc.thresholds)
     if log_x:
         x, y, distance = (values[roc.false_positives > 0] for values in (x, y, distance))
-    scaled = 1 + np.log10(x) / np.log10(roc.pairs) if log_x and len(x) and roc.pairs > 1 else x
-    points = curves.outline(scaled, y) if len(x) else np.zeros(0, np.int64)
+    across = 1 + np.log10(x) / np.log10(roc.pairs) if log_x and len(x) and roc.pairs > 1 else x
+    points = curves.outline(across, y) if len(x) else np.zeros(0, np.int64)
     return {"x": x[points], "y": y[points], "distance": distance[points]}
 
 
 def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
     """Draw precision over recall of the pairs in `roc`, with the same arguments and errors."""
-    selected = images(embeddings, labels, step)
-    measured = curves.precision_recall(selected.embeddings, selected.labels)
-    return draw_precision_recall(Measured(measured, selected.classes, selected.about), dark)
+    points = images(embeddings, labels, step)
+    result = curves.precision_recall(points.embeddings, points.labels)
+    return draw_precision_recall(Measured(result, points.classes, points.about), dark)
 
 
 def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
@@ -166,27 +166,27 @@ def distance_histogram(
         bins: Maximum number of bins.
         dark: Use the dark theme.
     """
-    selected = images(embeddings, labels, step)
-    counted = distance_histograms.distance_histogram(selected.embeddings, selected.labels, bins)
-    return draw_distance_histogram(Measured(counted, selected.classes, selected.about), dark)
+    points = images(embeddings, labels, step)
+    histogram = distance_histograms.distance_histogram(points.embeddings, points.labels, bins)
+    return draw_distance_histogram(Measured(histogram, points.classes, points.about), dark)
 
 
 def draw_distance_histogram(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
     """Draw counted pairs as fractions of each kind, since most pairs are between classes; others beside as lines."""
-    counted, theme = measured.data, theme_of(dark)
-    middles, width = (counted.edges[1:] + counted.edges[:-1]) / 2, float(counted.edges[1])
+    histogram, theme = measured.data, theme_of(dark)
+    middles, width = (histogram.edges[1:] + histogram.edges[:-1]) / 2, float(histogram.edges[1])
     kinds = [("two classes", "different", DIFFERENT), ("one class", "same", SAME)]
     of = f"{measured.name}, " if beside else ""
     traces: list[Any] = []
     for name, kind, color in kinds:
-        counts = getattr(counted, kind)
+        counts = getattr(histogram, kind)
         traces.append(
             go.Bar(
                 x=middles,
                 y=counts / max(int(counts.sum()), 1),
                 width=width,
                 name=f"{of}pairs of {name}: {int(counts.sum()):,}",
-                customdata=np.stack([counted.edges[:-1], counted.edges[1:], counts], axis=1),
+                customdata=np.stack([histogram.edges[:-1], histogram.edges[1:], counts], axis=1),
                 marker={"color": color[theme], "opacity": 0.55, "line": {"width": 0}},
                 hovertemplate=f"distance %{{customdata[0]:.3f}} to %{{customdata[1]:.3f}}:<br>%{{y:.2%}} of the pairs "
                 f"of {name},<br>%{{customdata[2]:,.0f}} of them<extra></extra>",
@@ -209,7 +209,7 @@ def draw_distance_histogram(measured: Measured, dark: bool = False, beside: Sequ
                     hovertemplate=f"{other.name}: %{{y:.2%}} of the pairs of {name}<extra></extra>",
                 )
             )
-    total = int(counted.same.sum() + counted.different.sum())
+    total = int(histogram.same.sum() + histogram.different.sum())
     return figure(
         traces,
         "Distances within and between classes",

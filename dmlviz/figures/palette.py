@@ -22,8 +22,8 @@ BASELINES = {"raw pixels": "dot", "untrained net": "dash"}
 
 def class_colors(count: int, theme: Theme) -> list[str]:
     """Return one color per class: ten fixed ones, then hues at the golden angle in three lightnesses."""
-    tuned = PALETTE[theme]
-    return [tuned[i] if i < len(tuned) else _generated_color(i, theme) for i in range(count)]
+    colors = PALETTE[theme]
+    return [colors[i] if i < len(colors) else _generated_color(i, theme) for i in range(count)]
 
 
 def named_colors(classes: Sequence[str], count: int, theme: Theme) -> list[str]:

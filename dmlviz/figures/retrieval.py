@@ -32,16 +32,16 @@ def recall_at_k(
     Raises:
         UserError: As `dmlviz.metrics.curves.recall_at_k`.
     """
-    selected = images(embeddings, labels, step)
-    recall = curves.recall_at_k(selected.embeddings, selected.labels, most)
-    return draw_recall_at_k(Measured(recall, selected.classes, selected.about), dark)
+    points = images(embeddings, labels, step)
+    recall = curves.recall_at_k(points.embeddings, points.labels, most)
+    return draw_recall_at_k(Measured(recall, points.classes, points.about), dark)
 
 
 def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
     """Draw a measured curve, and others beside it."""
     recall, theme = measured.data, theme_of(dark)
     alone = f"; {recall.left_out:,} more are alone in their class" if recall.left_out else ""
-    marked = [k for k in MARKED if k <= len(recall.recall)]
+    ks = [k for k in MARKED if k <= len(recall.recall)]
     ticks = [k for k in TICKS if k <= len(recall.recall)]
     line = curve(
         recall.ks,
@@ -51,10 +51,10 @@ def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Me
         hovertemplate="%{y:.2%} have an image of their class<br>among their %{x} nearest<extra></extra>",
     )
     dots = go.Scatter(
-        x=marked,
-        y=recall.recall[np.array(marked) - 1],
+        x=ks,
+        y=recall.recall[np.array(ks) - 1],
         mode="markers+text",
-        text=[f"R@{k} {recall.recall[k - 1]:.4f}" for k in marked],
+        text=[f"R@{k} {recall.recall[k - 1]:.4f}" for k in ks],
         textposition="bottom right",
         marker={"color": ACCENT[theme], "size": 8},
         unselected={"marker": {"opacity": 1}, "textfont": {"color": MUTED[theme]}},  # as before a click
@@ -96,22 +96,22 @@ def confusion_matrix(embeddings: Any, labels: Any = None, *, step: int | None = 
     Raises:
         UserError: For a wrong shape, or embeddings that are not finite.
     """
-    selected = images(embeddings, labels, step)
-    counted = confusion(selected.embeddings, selected.labels)
-    return draw_confusion_matrix(Measured(counted, selected.classes, selected.about), dark)
+    points = images(embeddings, labels, step)
+    matrix = confusion(points.embeddings, points.labels)
+    return draw_confusion_matrix(Measured(matrix, points.classes, points.about), dark)
 
 
 def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
     """Draw a confusion matrix; only errors are colored, by their fraction of the row."""
     names, counts = measured.data
     theme = theme_of(dark)
-    called = [class_name(measured.classes, name) for name in names]
+    titles = [class_name(measured.classes, name) for name in names]
     total, right = int(counts.sum()), int(np.trace(counts))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     own = np.eye(len(names), dtype=bool)
-    written = {"texttemplate": "%{text}", "textfont": {"size": 12}} if len(names) <= MAX_NUMBERED else {}
+    numbers = {"texttemplate": "%{text}", "textfont": {"size": 12}} if len(names) <= MAX_NUMBERED else {}
     text = np.where(counts > 0, np.char.mod("%d", counts), "")
-    rest = {"x": called, "y": called, "text": text, "xgap": 1, "ygap": 1, **written}
+    rest = {"x": titles, "y": titles, "text": text, "xgap": 1, "ygap": 1, **numbers}
     errors = go.Heatmap(
         z=np.where(own, np.nan, shares),
         colorscale=[[0, GROUND[theme]], [1, ERROR[theme]]],
@@ -130,7 +130,7 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
     )
     traces: list[Any] = [errors, hits]
     if len(names) <= MAX_CLICKABLE:
-        traces.append(_cells_to_click(called, counts, shares))
+        traces.append(_cells_to_click(titles, counts, shares))
     title = "Class of the nearest neighbor" + (f": {right / total:.2%} its own" if total else "")
     return figure(
         traces,
@@ -150,19 +150,19 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
     )
 
 
-def _cells_to_click(called: list[str], counts: np.ndarray, shares: np.ndarray) -> go.Scatter:
+def _cells_to_click(titles: list[str], counts: np.ndarray, shares: np.ndarray) -> go.Scatter:
     """Return a point without ink on each cell that is not empty: Plotly selects points, and no cells of a heat map."""
     rows, columns = np.nonzero(counts)
     return go.Scatter(
-        x=[called[column] for column in columns],
-        y=[called[row] for row in rows],
-        customdata=(rows * len(called) + columns).tolist(),
+        x=[titles[column] for column in columns],
+        y=[titles[row] for row in rows],
+        customdata=(rows * len(titles) + columns).tolist(),
         text=[
             f"{counts[row, column]:,} images, {shares[row, column]:.2%}"
             for row, column in zip(rows, columns, strict=True)
         ],
         mode="markers",
-        marker={"symbol": "square", "size": max(6, 260 // len(called)), "opacity": 0},
+        marker={"symbol": "square", "size": max(6, 260 // len(titles)), "opacity": 0},
         selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
         hovertemplate="%{y}, nearest to %{x}:<br>%{text} of %{y}<extra></extra>",

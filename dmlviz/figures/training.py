@@ -57,14 +57,14 @@ def draw_training_curves(measured: Measured, dark: bool = False) -> go.Figure:
                 hovertemplate=f"{title}: %{{y:.4f}}<extra></extra>",
             )
         )
-    known = np.concatenate([read.steps, read.looks])
+    steps = np.concatenate([read.steps, read.looks])
     return figure(
         lines,
         "Training",
         measured.about,
         theme,
         hovermode="x unified",
-        xaxis={"title": "step", "anchor": "y2", "range": [0, int(known.max(initial=1))], "tickformat": ",d"},
+        xaxis={"title": "step", "anchor": "y2", "range": [0, int(steps.max(initial=1))], "tickformat": ",d"},
         yaxis={"title": "loss", "domain": [0.5 + GAP / 2, 1]},
         yaxis2={"title": "score", "domain": [0, 0.5 - GAP / 2], "range": [0, 1.02]},
     )

@@ -21,8 +21,8 @@ AUTHORITY = "dmlviz fleet authority"
 
 def certificates_folder(folder: Path | None = None) -> Path:
     """Return the folder of the certificates: `folder`, else $DMLVIZ_CERTIFICATES, else one in the user's settings."""
-    chosen = folder or os.environ.get("DMLVIZ_CERTIFICATES")
-    return Path(chosen).expanduser() if chosen else user_config_path("dmlviz", appauthor=False) / "fleet"
+    name = folder or os.environ.get("DMLVIZ_CERTIFICATES")
+    return Path(name).expanduser() if name else user_config_path("dmlviz", appauthor=False) / "fleet"
 
 
 def make_certificates(folder: Path) -> list[Path]:

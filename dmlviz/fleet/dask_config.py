@@ -77,11 +77,11 @@ def scheduler_address(address: str) -> str:
     if not address.startswith(FILE):
         return address
     try:
-        written = json.loads(Path(address.removeprefix(FILE)).read_bytes())["address"]
-        host_and_port(check_address(written))
+        text = json.loads(Path(address.removeprefix(FILE)).read_bytes())["address"]
+        host_and_port(check_address(text))
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, FleetError):
         raise ValueError("not a scheduler file") from None
-    return str(written)
+    return str(text)
 
 
 def host_and_port(address: str) -> tuple[str, int]:

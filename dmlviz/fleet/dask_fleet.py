@@ -61,7 +61,7 @@ class DaskFleet:
         self._scheduler: subprocess.Popen[bytes] | None = None
         self._client: Client | None = None
         self._machines: dict[str, MachineInfo] = {}
-        self._lost: set[str] = set()  # addresses of those that were lost since the last look began
+        self._losses: set[str] = set()  # addresses of those that were lost since the last look began
         self._jobs: dict[RemoteJob, str] = {}  # the address of each one's machine
         self._orders: dict[str, RemoteJob] = {}
         self._change = threading.Lock()
@@ -134,7 +134,7 @@ class DaskFleet:
             del self._orders[order]
             if lost:  # until the next look the job must not go there again
                 self._machines.pop(address, None)
-                self._lost.add(address)
+                self._losses.add(address)
 
     def _watch(self) -> None:
         """Connect, and connect again; look which machines there are."""
@@ -172,7 +172,7 @@ class DaskFleet:
 
     def _refresh(self) -> None:
         assert self._client is not None
-        self._lost.clear()
+        self._losses.clear()
         try:
             client = self._client
             answer = answer_within(LOOK_TIMEOUT_S, lambda: list_machines(client))
@@ -184,7 +184,7 @@ class DaskFleet:
                 log.warning("%s has left the fleet.", self._machines[address].name)
                 self._lose([address], f"{self._machines[address].name} was lost.")
         with self._change:
-            for address in self._lost:  # may be in an answer that was on its way
+            for address in self._losses:  # may be in an answer that was on its way
                 machines.pop(address, None)
             new = machines.keys() - self._machines.keys()
             self._machines = machines

@@ -76,11 +76,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("address")
     parser.add_argument("--certificates", type=Path)
     parser.add_argument("--with-parent", action="store_true", help="end when standard input is closed")
-    chosen = parser.parse_args(arguments)
-    if chosen.with_parent:
+    options = parser.parse_args(arguments)
+    if options.with_parent:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        asyncio.run(run_scheduler(chosen.address, chosen.certificates))
+        asyncio.run(run_scheduler(options.address, options.certificates))
     except FleetError as error:
         sys.exit(str(error))
 

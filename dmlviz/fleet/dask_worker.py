@@ -88,16 +88,16 @@ async def run_worker(
     security = load_security(certificates)
     name = name or socket.gethostname()
     _machine = machine = await asyncio.to_thread(Machine, slots, data)
-    ended = asyncio.Event()
+    end = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        asyncio.get_running_loop().add_signal_handler(number, end.set)
     last_sentence = ""
     try:
-        while not ended.is_set():
+        while not end.is_set():
             try:
                 scheduler = scheduler_address(address)
                 await _check_versions(scheduler, security)
-                await _join(scheduler, security, machine, slots, name, data, ended, say)
+                await _join(scheduler, security, machine, slots, name, data, end, say)
                 last_sentence = ""
             except FleetError:
                 raise
@@ -107,7 +107,7 @@ async def run_worker(
                     say(f"{sentence} Trying again …")
                 last_sentence = sentence
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), RETRY_S)
+                await asyncio.wait_for(end.wait(), RETRY_S)
     finally:
         await asyncio.to_thread(machine.close)
 
@@ -119,7 +119,7 @@ async def _join(
     slots: int,
     name: str,
     data: Path | None,
-    ended: asyncio.Event,
+    end: asyncio.Event,
     say: Callable[[str], object],
 ) -> None:
     """Be a worker of the scheduler until the connection is lost or this process should end."""
@@ -147,11 +147,11 @@ async def _join(
     async with worker:
         worker.http_server.stop()
         say(f"{name} has joined the fleet at {address} with {slots} slot{'s' if slots > 1 else ''}.")
-        waiting = [asyncio.ensure_future(ended.wait()), asyncio.ensure_future(worker.finished())]
+        waiting = [asyncio.ensure_future(end.wait()), asyncio.ensure_future(worker.finished())]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
-        if not ended.is_set():
+        if not end.is_set():
             say(f"{name} has lost the fleet at {address}.")
 
 

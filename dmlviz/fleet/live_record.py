@@ -62,7 +62,7 @@ class LiveRecord(Generic[R]):
         self.lines += len(lines)
         return True
 
-    def finish(self, packed: bytes) -> None:
+    def finish(self, archive: bytes) -> None:
         """Replace the progress by the packed result, its final event last.
 
         Raises:
@@ -98,10 +98,10 @@ class LiveRun(LiveRecord[Run]):
         self.record.info = (read_json(self.record.path / "run.json") or self.record.info) | fields
         write_json(self.record.path / "run.json", self.record.info)
 
-    def finish(self, packed: bytes) -> None:
+    def finish(self, archive: bytes) -> None:
         """See `LiveRecord`."""
         run = self.record
-        with unpacked_run(BytesIO(packed), run.path.parent) as whole:
+        with unpacked_run(BytesIO(archive), run.path.parent) as whole:
             if whole.id != run.id:
                 raise UserError(f"It is run {whole.id}, not {run.id}.")
             if whole.end is None:
@@ -110,8 +110,8 @@ class LiveRun(LiveRecord[Run]):
                 name = path.relative_to(whole.path)
                 if path.is_file() and str(name) not in ("run.json", EVENTS_FILE):
                     os.replace(path, ensure_dir((run.path / name).parent) / name.name)
-            kept = ("device", "threads", "timings")
-            self.update_info(**{name: whole.info[name] for name in kept if name in whole.info})
+            names = ("device", "threads", "timings")
+            self.update_info(**{name: whole.info[name] for name in names if name in whole.info})
             self._finish_log(whole.log.lines())
 
     def _write_file(self, name: str, content: bytes) -> None:
@@ -125,9 +125,9 @@ class LiveRun(LiveRecord[Run]):
 class LiveTrial(LiveRecord[TrialRecord]):
     """A trial of a study, whose files come with the packed trial."""
 
-    def finish(self, packed: bytes) -> None:
+    def finish(self, archive: bytes) -> None:
         """See `LiveRecord`."""
-        files = unpack_trial(packed)
+        files = unpack_trial(archive)
         lines = files.pop(EVENTS_FILE, b"").splitlines()
         events = [self.record.log.event(line, number) for number, line in enumerate(lines)]
         if not events or events[-1]["event"] not in FINAL_STATES:

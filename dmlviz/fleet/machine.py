@@ -78,8 +78,8 @@ class Machine:
         self._change = threading.Lock()
         self._folders: dict[str, Path] = {}  # the folder of each order
         self._records: dict[Path, EventLogDir] = {}  # of the folders that were begun
-        self._abandoned: set[str] = set()  # orders whose server cannot be reached
-        self._kept: dict[Path, threading.Timer] = {}  # folders that are not awaited now, and their timers of deletion
+        self._orphans: set[str] = set()  # orders whose server cannot be reached
+        self._timers: dict[Path, threading.Timer] = {}  # folders that are not awaited now, and their timers of deletion
 
     def work(
         self,
@@ -103,7 +103,7 @@ class Machine:
         order = self._order(name, content)
         with self._change:
             self._folders[name] = order.folder
-            if (timer := self._kept.pop(order.folder, None)) is not None:
+            if (timer := self._timers.pop(order.folder, None)) is not None:
                 timer.cancel()
         keep_s = 0.0
         try:
@@ -124,7 +124,7 @@ class Machine:
                 self._end(self._records[order.folder])
             with self._change:
                 del self._folders[name]
-                self._abandoned.discard(name)
+                self._orphans.discard(name)
                 self._keep(order.folder, keep_s)
 
     def _order(self, name: str, content: OrderContent) -> Order[Any]:
@@ -157,21 +157,21 @@ class Machine:
     def abandon_all(self) -> None:
         """Note that no server can be reached: each training goes on for a while, in case its server comes back."""
         with self._change:
-            self._abandoned.update(self._folders)
+            self._orphans.update(self._folders)
 
     def close(self) -> None:
         """End every worker, and delete their folders."""
         with self._change:
-            for timer in self._kept.values():
+            for timer in self._timers.values():
                 timer.cancel()
-            self._kept.clear()
+            self._timers.clear()
         self.jobs.close()
         self._lock.release()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _keep(self, folder: Path, seconds: float) -> None:
         """Keep a folder for some seconds if no order waits for it; then end and delete it. Called with the lock."""
-        if folder in self._folders.values() or folder in self._kept:
+        if folder in self._folders.values() or folder in self._timers:
             return
         if seconds == 0:
             self._records.pop(folder, None)
@@ -179,13 +179,13 @@ class Machine:
             return
         timer = threading.Timer(seconds, self._drop, [folder])
         timer.daemon = True
-        self._kept[folder] = timer
+        self._timers[folder] = timer
         timer.start()
 
     def _drop(self, folder: Path) -> None:
         """End and delete a kept folder, unless an order waits for it by now."""
         with self._change:
-            if self._kept.pop(folder, None) is None:
+            if self._timers.pop(folder, None) is None:
                 return
         self._end(self._records[folder])
         with self._change:
@@ -194,9 +194,9 @@ class Machine:
     def _make_room(self, folder: Path) -> None:
         """End trainings whose result is not awaited any more, as many as keep this job from starting at once."""
         under_way = [job.order.folder for job, _ in self.jobs.running_for() if job.order.folder != folder]
-        for kept in [*self._kept][: max(0, len(under_way) + 1 - self.jobs.slots)]:
-            if kept in under_way:
-                self._drop(kept)
+        for place in [*self._timers][: max(0, len(under_way) + 1 - self.jobs.slots)]:
+            if place in under_way:
+                self._drop(place)
 
     def _end(self, record: EventLogDir) -> None:
         """End a job, if it is under way, and wait until its process has gone."""
@@ -216,7 +216,7 @@ class Machine:
             _send_new(record, follower, send)
             if is_over:
                 return
-            if name in self._abandoned or not is_awaited():
+            if name in self._orphans or not is_awaited():
                 raise MachineLostError("No server waits for this job any more.")
             time.sleep(POLL_INTERVAL_S)
 

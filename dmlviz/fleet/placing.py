@@ -6,18 +6,18 @@ from dmlviz.jobs.placement import MachineInfo
 
 
 def best_machine(
-    machines: Iterable[MachineInfo], taken: Mapping[str, int], dataset: str, only: str = ""
+    machines: Iterable[MachineInfo], jobs: Mapping[str, int], dataset: str, only: str = ""
 ) -> MachineInfo | None:
     """Return a machine with a free slot, at best one with the data and a GPU; None if there is none.
 
     Args:
         machines: The machines that are connected.
-        taken: How many jobs each has, by its address.
+        jobs: How many jobs each has, by its address.
         dataset: Name of the data set.
         only: Name of the one machine that may get it; empty for any.
     """
     free = [
-        (machine.slots - taken.get(machine.address, 0), machine)
+        (machine.slots - jobs.get(machine.address, 0), machine)
         for machine in machines
         if machine.can_train(dataset) and only in ("", machine.name)
     ]

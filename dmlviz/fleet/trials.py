@@ -28,10 +28,10 @@ def pack_trial(record: EventLogDir[Any, Any]) -> bytes:
     return file.getvalue()
 
 
-def unpack_trial(packed: bytes) -> dict[str, bytes]:
+def unpack_trial(content: bytes) -> dict[str, bytes]:
     """Return the files of a zip file by name; raise UserError if it is none, or too large."""
     try:
-        with zipfile.ZipFile(BytesIO(packed)) as archive:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
             files = archive.infolist()
             if len(files) <= MAX_FILES and sum(file.file_size for file in files) <= MAX_BYTES:
                 return {file.filename: archive.read(file) for file in files}

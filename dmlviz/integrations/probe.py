@@ -36,12 +36,12 @@ def to_probe(images: Any, labels: Any) -> tuple[Tensor, Any]:
     try:
         items = [_item(images[i]) for i in _indices(images)]
     except (TypeError, NotImplementedError):  # no length, or no items by number
-        raise _refused(type(images).__name__) from None
+        raise _refusal(type(images).__name__) from None
     if not items or not isinstance(items[0][0], (Tensor, np.ndarray)):
-        raise _refused(f"{type(images).__name__} of {type(items[0][0]).__name__}" if items else "none")
+        raise _refusal(f"{type(images).__name__} of {type(items[0][0]).__name__}" if items else "none")
     shapes = {tuple(image.shape) for image, _ in items}
     if len(shapes) > 1:
-        raise _refused(f"shapes {' and '.join(map(str, sorted(shapes)[:2]))}")
+        raise _refusal(f"shapes {' and '.join(map(str, sorted(shapes)[:2]))}")
     own = [label for _, label in items]
     if labels is None and all(label is not None for label in own):
         labels = [label.item() if isinstance(label, (Tensor, np.generic)) else label for label in own]
@@ -72,7 +72,7 @@ def _item(item: Any) -> tuple[Any, Any]:
     return item, None
 
 
-def _refused(got: str) -> UserError:
+def _refusal(got: str) -> UserError:
     return UserError(
         "images are what the net takes, as a tensor (n × …), a list of tensors of one shape, or a Dataset of them; got "
         f"{got}: apply the transform of the training first."
@@ -132,7 +132,7 @@ class Probe:
     def _reset(self) -> None:
         self.last_step = self.last_loss_step = -1
         self._cannot_begin = False
-        self._warned: set[str] = set()
+        self._warnings: set[str] = set()
 
     def start(self) -> None:
         """Begin a recording of its own for a training, unless the one before has not taken a step."""
@@ -207,8 +207,8 @@ class Probe:
         try:
             yield
         except Exception as error:
-            if type(error).__name__ not in self._warned:
-                self._warned.add(type(error).__name__)
+            if type(error).__name__ not in self._warnings:
+                self._warnings.add(type(error).__name__)
                 text = one_line(str(error), 300)
                 message = text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
                 text = f"Something is not recorded, and the training goes on. {message}"

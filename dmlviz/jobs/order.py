@@ -118,7 +118,7 @@ def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool =
     def create() -> ProjectionRun:
         with contextlib.suppress(RunNotFoundError):
             if resume and (state := source.projection(config.id).resume_state) is not None:
-                return _resumed(source.projection(config.id), state[0])
+                return _resume(source.projection(config.id), state[0])
         return runs.create_projection(source, config)
 
     return Order(
@@ -132,7 +132,7 @@ def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool =
     )
 
 
-def _resumed(record: ProjectionRun, iteration: int) -> ProjectionRun:
+def _resume(record: ProjectionRun, iteration: int) -> ProjectionRun:
     (record.path / "projection.json").touch()  # readers follow its events from the start again
     iterations = record.config.params.get("iterations")
     record.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})

@@ -85,7 +85,7 @@ class RpcWorker:
         self._lock = threading.Lock()
         self._events: EventQueue = queue.SimpleQueue()
         self._worker: WorkerProcess | None = None
-        self._closed = False
+        self._is_closed = False
 
     def start(self) -> None:
         """Start it, so that the first question need not wait for its imports; nothing when it is at work."""
@@ -112,13 +112,13 @@ class RpcWorker:
 
     def close(self) -> None:
         """Kill the worker."""
-        self._closed = True
+        self._is_closed = True
         if self._worker is not None:
             self._worker.kill()
             self._worker.join(5)
 
     def _ensure_started(self) -> WorkerProcess:
-        if self._closed:
+        if self._is_closed:
             raise UserError("The server is shutting down: try again when it is back.")
         if self._worker is None or not self._worker.alive:
             self._events = queue.SimpleQueue()  # what the one before said answers nothing

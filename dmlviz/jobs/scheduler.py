@@ -65,7 +65,7 @@ class JobScheduler:
         self._inference = inference and warm
         self._change = threading.Condition(threading.RLock())
         self.turns = Turns()
-        self._closed = False
+        self._is_closed = False
         self._events: EventQueue = queue.SimpleQueue()
         self.pool = WorkerPool(data_root, warm, likely, self._events)
         self.inference_worker = RpcWorker(worker_arguments("--serve", data_root))
@@ -91,7 +91,7 @@ class JobScheduler:
             if job is not None:
                 job.owners += [owner] if owner not in job.owners else []
                 return cast(R, job.record)
-            if self._closed:
+            if self._is_closed:
                 raise UserError("The server is shutting down: try again when it is back.")
             self.turns.check_limit(owner)
             record = order.existing()
@@ -112,23 +112,23 @@ class JobScheduler:
         Returns:
             The ids of their runs.
         """
-        resumed: list[str] = []
+        ids: list[str] = []
         if self.fleet is None:
-            return resumed
-        lost = "The server was ended."
+            return ids
+        reason = "The server was ended."
         for run in self.runs.list():
             machine = str(run.info.get("machine", ""))
             if not machine or _age(run) > RESUME_WITHIN_S or run.state != "interrupted":
                 continue
             with self._change:
                 order = training(self.runs, run.config)
-                job = Job(order, order.begin(lost), owners_of(run.id) or [""])
-                job.lost, job.machine, job.patience = lost, machine, time.monotonic() + PATIENCE_S
+                job = Job(order, order.begin(reason), owners_of(run.id) or [""])
+                job.lost, job.machine, job.patience = reason, machine, time.monotonic() + PATIENCE_S
                 self.turns.waiting.append(job)
                 job.schedule(PATIENCE_S, self._on_room)
-            resumed.append(run.id)
+            ids.append(run.id)
         self._on_room()
-        return resumed
+        return ids
 
     def stop(self, record: EventLogDir, owner: str | None = None) -> bool:
         """Stop a job: between two batches, or at once when asked a second time.
@@ -183,7 +183,7 @@ class JobScheduler:
     def close(self) -> None:
         """End every worker; runs under way are cut off."""
         with self._change:
-            self._closed = True
+            self._is_closed = True
             self.turns.waiting.clear()
             active = list(self.turns.active)
             self.pool.close()
@@ -201,7 +201,7 @@ class JobScheduler:
     def ready(self) -> bool:
         """Return whether a new job would start at once or wait behind others; a warm worker that died is replaced."""
         with self._change:
-            if self._closed:
+            if self._is_closed:
                 return False
             if self.turns.active or not self.pool.warm:
                 return True
@@ -223,17 +223,17 @@ class JobScheduler:
     def _wait_until_stopped(self, folder: Path) -> None:
         """Wait for the process of a job that is stopping or finished to exit: such a job is not shared."""
 
-        def blocked() -> bool:
+        def is_blocked() -> bool:
             job = self.turns.find(folder)
             return job is not None and (job.stopping or job.is_over)
 
-        if blocked() and not self._change.wait_for(lambda: not blocked(), timeout=10):
+        if is_blocked() and not self._change.wait_for(lambda: not is_blocked(), timeout=10):
             raise UserError("The same run is being stopped: try again in a few seconds.")
 
     def _dispatch(self) -> None:
         """Start jobs, in the order of their turns."""
         for job in self.turns.in_order():
-            if self._closed:
+            if self._is_closed:
                 return
             if not self.turns.is_next(job):
                 continue
@@ -299,7 +299,7 @@ class JobScheduler:
             job = self.turns.active.pop(event.worker, None)
             if job is not None:
                 job.cancel_timers()
-                if not job.is_over and not self._closed:
+                if not job.is_over and not self._is_closed:
                     self._end(job, event)
                 if job.worker is None:
                     job = None  # it begins again elsewhere

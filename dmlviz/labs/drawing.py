@@ -118,14 +118,14 @@ def _cells(spec: FigureSpec, series: dict[str, list[FigureRow]], theme: Theme) -
     columns = list(dict.fromkeys(row.x for rows in series.values() for row in rows))
     table = {(row.series, row.x): row for rows in series.values() for row in rows}
     cells = [[table.get((name, x)) for x in columns] for name in series]
-    labeled = len(series) * len(columns) <= MAX_LABELED_CELLS
+    has_labels = len(series) * len(columns) <= MAX_LABELED_CELLS
     return go.Heatmap(
         x=[str(x) for x in columns],
         y=list(series),
         z=[[None if cell is None else cell.y for cell in line] for line in cells],
         customdata=[[["" if cell is None else _hover(cell)] for cell in line] for line in cells],
         text=[["" if cell is None else _label(spec, cell) for cell in line] for line in cells],
-        texttemplate="%{text}" if labeled else None,
+        texttemplate="%{text}" if has_labels else None,
         colorscale=[[0, GROUND[theme]], [1, ACCENT[theme]]],
         colorbar={"title": {"text": spec.y_title, "side": "right"}, "thickness": 12},
         hoverongaps=False,

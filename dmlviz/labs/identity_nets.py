@@ -59,10 +59,10 @@ def fields_of(net: str, **changes: Any) -> dict[str, Any]:
     fields = NETS[net][1]
     if not fields:
         return {}
-    merged = {**COMMON, **fields, **changes}
+    config = {**COMMON, **fields, **changes}
     if "loss_params" in changes:
-        merged["loss_params"] = {**fields.get("loss_params", {}), **changes["loss_params"]}
-    return merged
+        config["loss_params"] = {**fields.get("loss_params", {}), **changes["loss_params"]}
+    return config
 
 
 def compared_trials(

@@ -11,10 +11,9 @@ from dmlviz.studies.trial import TrialResult
 
 def by_net(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
     """Return the results that have values by the title of their net, in the order of `NETS`."""
-    measured = [result for result in results if result.values and "net" in result.trial.settings]
+    trials = [result for result in results if result.values and "net" in result.trial.settings]
     groups = {
-        title: [result for result in measured if result.trial.settings["net"] == net]
-        for net, (title, _) in NETS.items()
+        title: [result for result in trials if result.trial.settings["net"] == net] for net, (title, _) in NETS.items()
     }
     return {title: group for title, group in groups.items() if group}
 

@@ -218,13 +218,13 @@ class Lab(Spec):
     playground: str = ""
 
     def __post_init__(self) -> None:
-        given = self.rows
+        rows = self.rows
         bounds = {spec.name: spec.bounds for spec in self.figures if spec.bounds is not None}
 
-        def bounded(results: Sequence[TrialResult]) -> list[FigureRow]:
-            return [row.within(bounds[row.figure]) if row.figure in bounds else row for row in given(results)]
+        def bounded_rows(results: Sequence[TrialResult]) -> list[FigureRow]:
+            return [row.within(bounds[row.figure]) if row.figure in bounds else row for row in rows(results)]
 
-        object.__setattr__(self, "rows", bounded)
+        object.__setattr__(self, "rows", bounded_rows)
 
     @property
     def all_figures(self) -> tuple[FigureSpec, ...]:

@@ -44,5 +44,5 @@ def both_parts(data: Dataset, count: int) -> tuple[Split, int]:
 def some_test_images(data: Dataset, classes: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
     """Return the indices of so many test images of some classes, in random order; the same ones at every call."""
     indices = np.flatnonzero(np.isin(data.test.labels, classes))
-    chosen: np.ndarray = indices[np.random.default_rng(0).permutation(len(indices))[:count]]
-    return chosen
+    rows: np.ndarray = indices[np.random.default_rng(0).permutation(len(indices))[:count]]
+    return rows

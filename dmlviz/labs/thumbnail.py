@@ -46,15 +46,15 @@ def _lines(
     colors: dict[str, str],
 ) -> str:
     is_category = any(isinstance(x, str) for x in columns)
-    place = {x: float(i) if is_category else _scaled(float(x), spec.log_x) for i, x in enumerate(columns)}
-    heights = [_scaled(row.y, spec.log_y) for row in rows]
+    place = {x: float(i) if is_category else _scale(float(x), spec.log_x) for i, x in enumerate(columns)}
+    heights = [_scale(row.y, spec.log_y) for row in rows]
     low_x, high_x, low_y, high_y = min(place.values()), max(place.values()), min(heights), max(heights)
     parts = []
     for name in series:
         points = [
             (
                 _fit(place[row.x], low_x, high_x, BORDER, WIDTH - BORDER),
-                _fit(_scaled(row.y, spec.log_y), low_y, high_y, HEIGHT - BORDER, BORDER),
+                _fit(_scale(row.y, spec.log_y), low_y, high_y, HEIGHT - BORDER, BORDER),
             )
             for row in rows
             if row.series == name
@@ -97,7 +97,7 @@ def _cells(rows: list[FigureRow], series: list[str], columns: list[float | str],
     return "".join(parts)
 
 
-def _scaled(value: float, log: bool) -> float:
+def _scale(value: float, log: bool) -> float:
     return math.log10(max(value, 1e-12)) if log else value
 
 

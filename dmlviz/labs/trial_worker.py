@@ -35,9 +35,9 @@ def run_trial(folder: Path, *, data_root: Path | None = None, stop: Callable[[],
     with record.writing() as writer:
         start = time.perf_counter()
         context = TrialContext(folder=folder, data_root=data_root, report=report, stop=stop)
-        measured = measurement(order["lab"])(Trial(**order["trial"]), context)
+        measures = measurement(order["lab"])(Trial(**order["trial"]), context)
         seconds = time.perf_counter() - start
-        writer.finished(TrialFinished(event="finished", values=dict(measured), seconds=seconds))
+        writer.finished(TrialFinished(event="finished", values=dict(measures), seconds=seconds))
 
 
 def measurement(lab: str) -> Measurement:

@@ -45,6 +45,6 @@ def measured_ranges(lesson: Lesson) -> Mapping[int, list[MeasuredRange]]:
             values.setdefault(key, []).append(float(row["value"]))
     ranges: dict[int, list[MeasuredRange]] = {}
     for (task, dataset, name), some in values.items():
-        found = MeasuredRange(dataset, measurement_label(name), min(some), max(some), len(some))
-        ranges.setdefault(task, []).append(found)
+        measurement = MeasuredRange(dataset, measurement_label(name), min(some), max(some), len(some))
+        ranges.setdefault(task, []).append(measurement)
     return ranges

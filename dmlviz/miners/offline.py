@@ -35,8 +35,8 @@ class OfflineHard(Miner):
         self._points = torch.empty(0, 0)
         self._labels = torch.empty(0, dtype=torch.int64)
         self._hardest = torch.empty(0, 0, dtype=torch.int64)
-        self._searched = torch.empty(0, dtype=torch.bool)
-        self._added = _NO_ADDITIONS
+        self._has_negatives = torch.empty(0, dtype=torch.bool)
+        self._additions = _NO_ADDITIONS
 
     def refresh(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"]) -> None:
         """Store the embeddings (n × d) and labels (n) of all training images, and discard earlier results."""
@@ -44,7 +44,7 @@ class OfflineHard(Miner):
         self._points = torch.nan_to_num(self._points - self._points.mean(0))
         self._labels = labels.to(self._points.device, torch.int64)
         self._hardest = torch.full((len(labels), self.negatives), -1, device=self._points.device)
-        self._searched = torch.zeros(len(labels), dtype=torch.bool, device=self._points.device)
+        self._has_negatives = torch.zeros(len(labels), dtype=torch.bool, device=self._points.device)
 
     def extend_batch(self, batch: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
         """Append one of the hardest negatives of each image, chosen at random.
@@ -58,16 +58,16 @@ class OfflineHard(Miner):
         if not len(self._points):
             return batch
         index = torch.from_numpy(batch).to(self._hardest.device)
-        self._search(index[~self._searched[index]].unique())
+        self._search(index[~self._has_negatives[index]].unique())
         hardest = self._hardest[index].cpu()
         count = (hardest >= 0).sum(1)
         nth = (torch.rand(len(batch), generator=self._generator, dtype=torch.float64) * count).long()
         negatives = hardest.gather(1, nth[:, None]).squeeze(1).tolist()  # -1 where there is no negative
         new = sorted(set(negatives) - set(batch.tolist()) - {-1})
-        extended = np.concatenate([batch, np.array(new, dtype=np.int64)])
-        row = {image: row for row, image in enumerate(extended.tolist())}
-        self._added = torch.tensor([row.get(image, -1) for image in negatives]), len(extended)
-        return extended
+        rows = np.concatenate([batch, np.array(new, dtype=np.int64)])
+        row = {image: row for row, image in enumerate(rows.tolist())}
+        self._additions = torch.tensor([row.get(image, -1) for image in negatives]), len(rows)
+        return rows
 
     def _search(self, anchors: Int[Tensor, " n"]) -> None:
         # Each image is searched for at its first use after a refresh, which spreads the work over the epoch.
@@ -77,15 +77,15 @@ class OfflineHard(Miner):
             distances.masked_fill_(self._labels[rows, None] == self._labels, torch.inf)
             nearest = distances.topk(min(self.negatives, len(squares)), largest=False)
             self._hardest[rows, : nearest.indices.shape[1]] = nearest.indices.masked_fill(nearest.values.isinf(), -1)
-        self._searched[anchors] = True
+        self._has_negatives[anchors] = True
 
     def _mine(self, batch: MinerBatch) -> Triplets:
-        added, size = self._added
-        self._added = _NO_ADDITIONS
+        negatives, size = self._additions
+        self._additions = _NO_ADDITIONS
         if size != len(batch.labels):
             return hardest_negative(batch, distance="euclidean")
         a, p = batch.positive_pairs
-        original = (a < len(added)) & (p < len(added))
+        original = (a < len(negatives)) & (p < len(negatives))
         a, p = a[original], p[original]
-        n = added.to(a.device)[a]
+        n = negatives.to(a.device)[a]
         return Triplets(a[n >= 0], p[n >= 0], n[n >= 0])

@@ -29,7 +29,7 @@ def hardest_negative(batch: MinerBatch, *, distance: str) -> Triplets:
 @implements("random_hard_negative")
 def random_hard_negative(batch: MinerBatch, *, margin: float, distance: str) -> Triplets:
     """Select, for each positive pair that has one, a random negative closer than the positive plus the margin."""
-    pairs, positive, ranking = _ranked(batch, distance)
+    pairs, positive, ranking = _rank(batch, distance)
     end = pairs.flat(ranking.count_closer(positive + margin))
     return _draw(batch, pairs, ranking, torch.zeros_like(end), end)
 
@@ -37,7 +37,7 @@ def random_hard_negative(batch: MinerBatch, *, margin: float, distance: str) -> 
 @implements("semihard_random")
 def semihard_random(batch: MinerBatch, *, margin: float, distance: str) -> Triplets:
     """Select, for each positive pair that has one, a random negative farther by less than the margin."""
-    pairs, positive, ranking = _ranked(batch, distance)
+    pairs, positive, ranking = _rank(batch, distance)
     start, end = ranking.count_at_most(positive), ranking.count_closer(positive + margin)
     return _draw(batch, pairs, ranking, pairs.flat(start), pairs.flat(end))
 
@@ -45,7 +45,7 @@ def semihard_random(batch: MinerBatch, *, margin: float, distance: str) -> Tripl
 @implements("semihard_nearest")
 def semihard_nearest(batch: MinerBatch, *, distance: str) -> Triplets:
     """Select the closest negative that is farther than the positive; where there is none, the farthest."""
-    pairs, positive, ranking = _ranked(batch, distance)
+    pairs, positive, ranking = _rank(batch, distance)
     nearest = pairs.flat(ranking.count_at_most(positive))
     has_negative = ranking.count[pairs.a] > 0
     a, p = pairs.a[has_negative], pairs.p[has_negative]
@@ -93,7 +93,7 @@ def _log_density(distances: Float[Tensor, "n n"], dimensions: int) -> Float[Tens
     return (dimensions - 2) * distances.log() + (dimensions - 3) / 2 * opposite.log()
 
 
-def _ranked(batch: MinerBatch, distance: str) -> tuple[PairTable, Float[Tensor, "n width"], SortedNegatives]:
+def _rank(batch: MinerBatch, distance: str) -> tuple[PairTable, Float[Tensor, "n width"], SortedNegatives]:
     distances = batch.distances(distance)
     pairs = pair_table(batch.positive)
     return pairs, pairs.table(distances[pairs.a, pairs.p], torch.inf), sort_negatives(distances, batch.negative)

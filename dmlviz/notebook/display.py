@@ -52,7 +52,7 @@ def _show_run(run: Run, height: int, data: Path | None) -> MapWidget:
     if labels is None:
         raise UserError(f"{run.title} has no embeddings yet: wait until its training has started.")
     widget = MapWidget(live_contents(export, labels), run, height)
-    widget.follow(lambda ended: page_contents(RunExport(ended, None, export.sheets)))
+    widget.follow(lambda final_run: page_contents(RunExport(final_run, None, export.sheets)))
     return widget
 
 
@@ -68,7 +68,7 @@ def _show_training(training: Training, height: int, runs: Path, data: Path | Non
         for _ in train_and_record(run, data=dataset, stop=lambda: widget.stopping):
             pass
 
-    widget.follow(lambda ended: page_contents(RunExport(ended, None, export.sheets)), work)
+    widget.follow(lambda final_run: page_contents(RunExport(final_run, None, export.sheets)), work)
     end = time.monotonic() + START_S
     while run.tracked_indices is None and widget.error is None and time.monotonic() < end:
         time.sleep(0.02)

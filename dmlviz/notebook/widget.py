@@ -49,7 +49,7 @@ class MapWidget(anywidget.AnyWidget):
         self.run = run
         self.error: Exception | None = None
         self._pages: list[DisplayHandle] = []
-        self._sent: list[dict[str, Any]] = []
+        self._messages: list[dict[str, Any]] = []
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._work: threading.Thread | None = None
@@ -90,17 +90,17 @@ class MapWidget(anywidget.AnyWidget):
         is_over = self.contents["near"] is not None
         return {"text/html": page_in_frame(self.contents, self.height, self.page_id) if is_over else ""}
 
-    def follow(self, finished: Callable[[Run], RunContents], work: Callable[[], object] | None = None) -> None:
+    def follow(self, contents_of: Callable[[Run], RunContents], work: Callable[[], object] | None = None) -> None:
         """Send what a run that is on writes, until it ends; then keep all of it in the state.
 
         Args:
-            finished: Makes the contents of the finished run.
+            contents_of: Makes the contents of the finished run.
             work: Trains the run, if this process trains it.
         """
         if work is not None:
             self._work = threading.Thread(target=self._guard, args=(work,), name="training", daemon=True)
             self._work.start()
-        self._thread = threading.Thread(target=self._guard, args=(lambda: self._follow(finished),), daemon=True)
+        self._thread = threading.Thread(target=self._guard, args=(lambda: self._follow(contents_of),), daemon=True)
         self._thread.start()
 
     def wait(self, timeout: float | None = None) -> "MapWidget":
@@ -124,7 +124,7 @@ class MapWidget(anywidget.AnyWidget):
         except Exception as error:  # in a thread, no caller can catch it
             self.error = error
 
-    def _follow(self, finished: Callable[[Run], RunContents]) -> None:
+    def _follow(self, contents_of: Callable[[Run], RunContents]) -> None:
         assert self.run is not None
         run, follower, count = self.run, LogFollower(self.run.log.path), 0
         while True:
@@ -139,17 +139,17 @@ class MapWidget(anywidget.AnyWidget):
         self._send_events(run, count, [EndEvent(event="end", state=run.state)])
         self.run = Run(run.path)
         if self.run.embedded:
-            self.contents = finished(self.run)
+            self.contents = contents_of(self.run)
             for page in self._pages:
                 page.update(self._page(), raw=True)
 
     def _send_events(self, run: Run, first: int, events: Sequence[RunEvent]) -> None:
         frames = [frame for event in events for frame in frames_of(event)]
-        packed = {frame["id"]: b64encode(run.frame(frame["id"])).decode() for frame in frames}
-        self._sent.append({"run": run.id, "from": first, "events": [*events], "frames": packed})
-        self.send(self._sent[-1])
+        frames_by_id = {frame["id"]: b64encode(run.frame(frame["id"])).decode() for frame in frames}
+        self._messages.append({"run": run.id, "from": first, "events": [*events], "frames": frames_by_id})
+        self.send(self._messages[-1])
 
     def _on_ready(self, widget: Any, content: Any, buffers: Any) -> None:
         """Send a new page all messages that were sent before it opened."""
-        for message in list(self._sent):
+        for message in list(self._messages):
             self.send(message)

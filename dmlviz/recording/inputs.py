@@ -63,7 +63,7 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
         UserError: For anything else, or labels of fewer than 2 classes.
     """
     if labels is None:
-        return _unlabeled(classes, count)
+        return _without_labels(classes, count)
     array = to_numpy(labels)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -101,7 +101,7 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
     return ids.astype(np.int64), tuple(one_line(text, MAX_CLASS_NAME) or "unnamed" for text in texts)
 
 
-def _unlabeled(classes: Sequence[Any] | None, count: int) -> tuple[np.ndarray, tuple[str, ...]]:
+def _without_labels(classes: Sequence[Any] | None, count: int) -> tuple[np.ndarray, tuple[str, ...]]:
     if classes is not None:
         raise UserError(
             f"Classes are the names of labels; got {len(classes):,} names and no labels: pass both or none."

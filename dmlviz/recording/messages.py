@@ -69,10 +69,10 @@ def receive(file: IO[bytes]) -> Item | None:
     if not _fill(file, header):
         return None
     message = json.loads(header)
-    described = message.pop("array")
-    if described is None:
+    layout = message.pop("array")
+    if layout is None:
         return message, None
-    array = np.empty(described["shape"], described["dtype"])
+    array = np.empty(layout["shape"], layout["dtype"])
     return (message, array) if array.size == 0 or _fill(file, array.reshape(-1).view(np.uint8).data) else None
 
 

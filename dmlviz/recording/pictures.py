@@ -120,6 +120,6 @@ def _squares(images: np.ndarray, side: int) -> np.ndarray:
     """Return uint8 images (n × h × w × c) as squares, without the axis of the only channel of gray ones."""
     height, width, channels = images.shape[1:]
     if not height == width == side:
-        colored = np.broadcast_to(images, (*images.shape[:3], 3))
-        images = np.stack([letterbox(np.ascontiguousarray(image), side) for image in colored])
+        in_color = np.broadcast_to(images, (*images.shape[:3], 3))
+        images = np.stack([letterbox(np.ascontiguousarray(image), side) for image in in_color])
     return images[..., 0] if channels == 1 else images

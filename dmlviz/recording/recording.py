@@ -71,8 +71,8 @@ class Recording:
         self._dimensions: int | None = None
         self._snapshot_step: int | None = None
         self._loss_step: int | None = None
-        self._warned: set[str] = set()
-        self._closed = False
+        self._warnings: set[str] = set()
+        self._is_closed = False
         self._process_id = os.getpid()
         self._cpu_start = time.process_time()
         self._writer: WriterHandle | None = None
@@ -151,23 +151,23 @@ class Recording:
         Args:
             reason: Reason for an early end; empty when it is finished.
         """
-        if self._closed or self._writer is None or os.getpid() != self._process_id:  # a forked child does not train
+        if self._is_closed or self._writer is None or os.getpid() != self._process_id:  # a forked child does not train
             return
-        self._closed = True
+        self._is_closed = True
         self._writer.close({"event": "end", "reason": reason, "cpu_seconds": self._cpu_seconds()})
         self._report()
 
     @property
     def closed(self) -> bool:
         """Return whether the recording has ended."""
-        return self._closed
+        return self._is_closed
 
     @property
     def run(self) -> Run:
         """The run so far, or whole after `close`; raises RunNotFoundError before the first snapshot is on disk."""
         if self.rank:
             raise RunNotFoundError(f"The process of rank 0 records, and has the run; this one is of rank {self.rank}.")
-        if self._closed:
+        if self._is_closed:
             self._finish()
         for run in self._runs.list():
             if run.info.get("recording") == self.recording_id:
@@ -186,7 +186,7 @@ class Recording:
         self._finish()
 
     def _send(self, message: Message, array: np.ndarray | None = None) -> None:
-        if self._closed or self._writer is None:
+        if self._is_closed or self._writer is None:
             raise UserError("This recording is closed; begin another one with dmlviz.record.")
         self._writer.send(message, array)
         self._report()
@@ -200,8 +200,8 @@ class Recording:
 
     def _warn(self, text: str, about: str) -> None:
         """Warn once in a recording of each kind of trouble."""
-        if about not in self._warned:
-            self._warned.add(about)
+        if about not in self._warnings:
+            self._warnings.add(about)
             warnings.warn(text, RecordingWarning, stacklevel=4)
 
 

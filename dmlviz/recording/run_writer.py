@@ -56,22 +56,22 @@ class RunWriter:
     def __init__(self, plan: RunPlan, labels: np.ndarray, first: np.ndarray) -> None:
         DATASETS.register(plan.dataset)
         self.labels = labels
-        self.labeled = len(plan.dataset["classes"]) > 1
-        self.tracked = stratified_subset(labels, MAX_TRACKED)
+        self.has_labels = len(plan.dataset["classes"]) > 1
+        self.indices = stratified_subset(labels, MAX_TRACKED)
         self.last: tuple[int, np.ndarray] | None = None  # the newest snapshot, of all images
-        self.run = Runs(plan.runs).create(_config(plan, first, len(self.tracked)), plan.title, plan.recording)
+        self.run = Runs(plan.runs).create(_config(plan, first, len(self.indices)), plan.title, plan.recording)
         self.writer = RecordWriter(self.run).__enter__()
         self.recorder = RunRecorder(self.writer, self.run, labels, means=GrowingAverager())
-        started = Started(
+        event = Started(
             steps=plan.steps,
-            tracked_indices=self.tracked,
+            tracked_indices=self.indices,
             train_images=0,
             test_images=len(labels),
             device="",
             threads=1,
         )
         try:
-            self.recorder.write(started)
+            self.recorder.write(event)
         except BaseException:
             self.writer.__exit__()
             raise
@@ -85,13 +85,13 @@ class RunWriter:
     def snapshot(self, step: int, embeddings: np.ndarray, scored: bool = True) -> None:
         """Write a snapshot (n × d); without `scored` its scores are left out, to catch up with the training."""
         self.last = step, embeddings
-        tracked = embeddings[self.tracked]
+        points = embeddings[self.indices]
         scores = {}
-        if scored and self.labeled:  # without the slow metrics
+        if scored and self.has_labels:  # without the slow metrics
             scores = metrics.evaluate(
-                tracked, self.labels[self.tracked], clustering=False, full_ranking=False, verification=False
+                points, self.labels[self.indices], clustering=False, full_ranking=False, verification=False
             )
-        self.recorder.write(Snapshot(step=step, embeddings=tracked, metrics=scores))
+        self.recorder.write(Snapshot(step=step, embeddings=points, metrics=scores))
 
     def step(self, step: int, loss: float | None, active: float | None, cpu_seconds: float) -> None:
         """Write the loss of a batch, and the fraction of its terms that are active, as far as known."""
@@ -122,7 +122,7 @@ class RunWriter:
             kind(
                 step=step,
                 embeddings=embeddings,
-                metrics=self._scores(embeddings) if scored and self.labeled else {},
+                metrics=self._scores(embeddings) if scored and self.has_labels else {},
                 net_weights={},
                 cpu_seconds=cpu_seconds,
                 seconds=seconds,
@@ -155,7 +155,7 @@ class GrowingAverager(StepAverager):
         return True
 
 
-def _config(plan: RunPlan, first: np.ndarray, tracked: int) -> TrainConfig:
+def _config(plan: RunPlan, first: np.ndarray, subset_size: int) -> TrainConfig:
     """Return a config that describes the space; nothing else in it holds for a training of another program."""
     d = first.shape[1]
     norms = np.linalg.norm(first.astype(np.float64), axis=1)
@@ -166,5 +166,5 @@ def _config(plan: RunPlan, first: np.ndarray, tracked: int) -> TrainConfig:
         embedding_dim=d,
         normalize=d > 1 and bool((np.abs(norms - 1) < NORM_TOLERANCE).all()),
         steps=0,
-        eval_subset_size=tracked,
+        eval_subset_size=subset_size,
     )

@@ -35,7 +35,7 @@ class WriterHandle:
         self._queue: queue.Queue[Item | None] = queue.Queue()
         self._waiting: list[int] = []  # bytes of the snapshots in the queue
         self._change = threading.Condition()
-        self._stored = threading.Event()  # all embeddings are on disk, or the process has ended
+        self._on_disk = threading.Event()  # all embeddings are on disk, or the process has ended
         self._process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM.format(path=sys.path)],
             stdin=subprocess.PIPE,
@@ -46,7 +46,7 @@ class WriterHandle:
             pipesize=PIPE_BYTES,
             start_new_session=True,  # Ctrl-C is for the training, which then closes the recording
         )
-        described = PlanMessage(
+        message = PlanMessage(
             event="plan",
             runs=str(plan.runs),
             title=plan.title,
@@ -54,7 +54,7 @@ class WriterHandle:
             dataset=plan.dataset,
             steps=plan.steps,
         )
-        self._queue.put((described, labels))
+        self._queue.put((message, labels))
         self._threads = [
             threading.Thread(target=target, name="recording", daemon=True) for target in (self._feed, self._listen)
         ]
@@ -74,7 +74,7 @@ class WriterHandle:
         """Send the last message, and wait until all embeddings are on disk; the process goes on with their scores."""
         self._queue.put((message, None))
         self._queue.put(None)
-        self._stored.wait()
+        self._on_disk.wait()
 
     def wait(self) -> None:
         """Wait until the process has ended, after `close`."""
@@ -82,7 +82,7 @@ class WriterHandle:
             thread.join()
         status = self._process.wait()
         if status and not self.trouble:
-            self.trouble = self._ended(status)
+            self.trouble = self._trouble(status)
 
     def _feed(self) -> None:
         """Write the messages to the process; after it has ended, drop them."""
@@ -98,7 +98,7 @@ class WriterHandle:
                     send(file, message, array)
             except OSError:
                 is_open = False
-                self.trouble = self.trouble or self._ended(self._process.wait())
+                self.trouble = self.trouble or self._trouble(self._process.wait())
             finally:
                 if is_snapshot:
                     with self._change:
@@ -118,11 +118,11 @@ class WriterHandle:
                 except ValueError:
                     continue
                 if answer.get("stored"):
-                    self._stored.set()
+                    self._on_disk.set()
                 self.trouble = self.trouble or str(answer.get("trouble", ""))
-        self._stored.set()
+        self._on_disk.set()
 
     @staticmethod
-    def _ended(status: int) -> str:
+    def _trouble(status: int) -> str:
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         return f"the process that writes the run has ended ({how})."

@@ -112,8 +112,8 @@ def write_recording(stream: Iterator[Item]) -> None:
     plan, labels = first
     assert labels is not None
     assert plan["event"] == "plan"
-    described = RunPlan(Path(plan["runs"]), plan["title"], plan["recording"], plan["dataset"], plan["steps"])
-    session = Session(described, labels)
+    run_plan = RunPlan(Path(plan["runs"]), plan["title"], plan["recording"], plan["dataset"], plan["steps"])
+    session = Session(run_plan, labels)
     reason = LOST
     for message, array in stream:
         if message["event"] == "end":

@@ -9,10 +9,10 @@ from PIL.Image import Image
 
 from dmlviz.data import data_root
 from dmlviz.data.embedding_file import LabeledEmbeddings
-from dmlviz.data.hugging_face import joined, named
+from dmlviz.data.hugging_face import join_splits, name_values
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path, import_table
-from dmlviz.data.table_file import Choice, prepared
+from dmlviz.data.table_file import Choice, prepare_table
 from dmlviz.errors import UserError
 from dmlviz.runs.import_embeddings import import_embeddings, import_notes
 from dmlviz.runs.run import Run
@@ -69,22 +69,20 @@ def add_data(
     choice = Choice(tuple(name.strip() for name in vector if name.strip()), label, image)
     if isinstance(source, str | Path):
         path = Path(source)
-        imported = import_path(path, title=title, choice=choice, side=side, color=color)
+        result = import_path(path, title=title, choice=choice, side=side, color=color)
         title = title or path.stem
     else:
         title = title or "My table"
-        imported = import_table(
-            to_arrow(source), Path(), "the table", title=title, choice=choice, side=side, color=color
-        )
+        result = import_table(to_arrow(source), Path(), "the table", title=title, choice=choice, side=side, color=color)
     root = data_root(data)
-    if isinstance(imported, LabeledEmbeddings):
-        run = import_embeddings(Runs(runs_folder(runs)), imported, title, root)
-        lines = import_notes(imported)
+    if isinstance(result, LabeledEmbeddings):
+        run = import_embeddings(Runs(runs_folder(runs)), result, title, root)
+        lines = import_notes(result)
     else:
-        lines = imported.report_lines
+        lines = result.report_lines
     for line in lines:
         report(line)
-    return run if isinstance(imported, LabeledEmbeddings) else imported.save(root)
+    return run if isinstance(result, LabeledEmbeddings) else result.save(root)
 
 
 def to_arrow(table: Any) -> "pyarrow.Table":
@@ -92,13 +90,13 @@ def to_arrow(table: Any) -> "pyarrow.Table":
     import pyarrow
 
     if isinstance(table, pyarrow.Table):
-        return prepared(table, "the table")
+        return prepare_table(table, "the table")
     if isinstance(table, Mapping) and table and all(_is_hugging_face(split) for split in table.values()):
-        return joined({str(name): to_arrow(split) for name, split in table.items()})
+        return join_splits({str(name): to_arrow(split) for name, split in table.items()})
     if _is_hugging_face(table):
         return _of_hugging_face(table)
     if hasattr(table, "columns") and hasattr(table, "dtypes"):
-        return prepared(_of_pandas(table), "the table")
+        return prepare_table(_of_pandas(table), "the table")
     what = f"Data are a path, or a table of Arrow, pandas or Hugging Face; got {type(table).__name__}"
     if hasattr(table, "shape") and hasattr(table, "dtype"):
         raise UserError(f"{what}: see arrays with dmlviz.show, or save them as npy or npz and pass the path.")
@@ -118,8 +116,8 @@ def _of_hugging_face(dataset: Any) -> "pyarrow.Table":
     arrow = dataset.with_format("arrow")[:]  # as it is selected
     names = {name: feature.names for name, feature in dataset.features.items() if hasattr(feature, "names")}
     for name, classes in names.items():  # a class is a number there
-        arrow = arrow.set_column(arrow.column_names.index(name), name, named(arrow.column(name), classes))
-    return prepared(arrow.replace_schema_metadata(None), "the data set")
+        arrow = arrow.set_column(arrow.column_names.index(name), name, name_values(arrow.column(name), classes))
+    return prepare_table(arrow.replace_schema_metadata(None), "the data set")
 
 
 def _of_pandas(frame: Any) -> "pyarrow.Table":

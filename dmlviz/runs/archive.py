@@ -58,8 +58,8 @@ def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
                 with archive.open(name, "w") as part:  # not writestr: equal runs make equal archives, without a date
                     part.write(json.dumps(run.info, indent=1).encode())  # with the title that its exporter gave it
             elif is_run_file(name) and not path.is_dir():
-                with open_regular(path) as stored, archive.open(name, "w") as part:
-                    shutil.copyfileobj(stored, part, CHUNK)
+                with open_regular(path) as source, archive.open(name, "w") as part:
+                    shutil.copyfileobj(source, part, CHUNK)
 
 
 def is_run_file(name: str) -> bool:
@@ -139,14 +139,14 @@ def unpack_run(file: IO[bytes], folder: Path, holder: str = "", room: int = MAX_
         UserError: If the archive is not a valid run.
         DiskFullError: If there is no room for it.
     """
-    staged = folder / "run"
+    run_folder = folder / "run"
     try:
-        staged.mkdir()
+        run_folder.mkdir()
         if entries_in(file, 2 * MAX_FILES) > 2 * MAX_FILES:  # folders have entries, too
             raise invalid_export(f"a run has at most {MAX_FILES:,} files; got more than {2 * MAX_FILES:,}")
         packed = file.seek(0, os.SEEK_END)
         with zipfile.ZipFile(file) as archive:
-            _extract(archive, staged, min(room, MAX_BYTES, FREE_BYTES + MAX_RATIO * packed))
+            _extract(archive, run_folder, min(room, MAX_BYTES, FREE_BYTES + MAX_RATIO * packed))
     except UserError:  # a ValueError too
         raise
     except _NO_ZIP as error:
@@ -155,7 +155,7 @@ def unpack_run(file: IO[bytes], folder: Path, holder: str = "", room: int = MAX_
         reason = one_line(str(error), 80) or type(error).__name__
         raise invalid_export(f"it is no readable zip file ({reason})") from None
     try:
-        return check_unpacked(staged, holder).name
+        return check_unpacked(run_folder, holder).name
     except DamagedFileError as error:
         raise invalid_export(f"{error.file}: {error.reason}") from None
 
@@ -178,19 +178,19 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most: int) -> None:
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_FILES:
         raise invalid_export(f"a run has at most {MAX_FILES:,} files; got {len(entries):,}")
-    seen, left = set(), {"": most, "events.jsonl": MAX_LOGS_BYTES}  # bytes, of all files and of all logs
-    declared = sum(entry.file_size for entry in entries)
-    if declared > most:
-        raise _too_large(most, declared)
-    if declared > shutil.disk_usage(folder).free:
-        raise disk_full(folder, declared)
+    names, left = set(), {"": most, "events.jsonl": MAX_LOGS_BYTES}  # bytes, of all files and of all logs
+    total = sum(entry.file_size for entry in entries)
+    if total > most:
+        raise _too_large(most, total)
+    if total > shutil.disk_usage(folder).free:
+        raise disk_full(folder, total)
     for entry in entries:
         name = entry.filename
         if not is_run_file(name) or stat.S_ISLNK(entry.external_attr >> 16):
             raise invalid_export(f"unexpected file {name[:60]!r}")
-        if name in seen:
+        if name in names:
             raise invalid_export(f"duplicate file {name}")
-        seen.add(name)
+        names.add(name)
         kind = name.rpartition("/")[2]
         limit = min(_max_size(name), left.get(kind, most))
         size = unpack_entry(archive, entry, folder / name, min(limit, left[""]))
@@ -211,6 +211,6 @@ def _max_size(name: str) -> int:
     return MAX_JSON_BYTES if name.endswith(".json") else MAX_FILE_BYTES
 
 
-def _too_large(most: int, declared: int = 0) -> UserError:
-    got = f"; got {declared / 1e6:,.1f} MB" if declared else ""
+def _too_large(most: int, size: int = 0) -> UserError:
+    got = f"; got {size / 1e6:,.1f} MB" if size else ""
     return invalid_export(f"it is too large: unpacked, it may take {most / 1e6:,.1f} MB here{got}")

@@ -50,22 +50,22 @@ def check_unpacked(folder: Path, holder: str) -> Path:
         "tags": [*filter(None, tags)],
     }
     write_json(folder / "run.json", info | overrides | {"config": config.model_dump(mode="json")})
-    renamed = folder.with_name(new_id)
-    folder.rename(renamed)
-    run = Run(renamed)
-    for described in sorted(renamed.glob("projections/*")):
-        _check_projection(described)
+    target = folder.with_name(new_id)
+    folder.rename(target)
+    run = Run(target)
+    for path in sorted(target.glob("projections/*")):
+        _check_projection(path)
     for record in run.records():
         _rewrite(record)
-    if (renamed / "metrics.json").is_file():
-        write_json(renamed / "metrics.json", read(METRICS, renamed / "metrics.json"))
+    if (target / "metrics.json").is_file():
+        write_json(target / "metrics.json", read(METRICS, target / "metrics.json"))
     if run.embeddings is not None and (run.labels is None or run.tracked_indices is None):
         raise invalid_export("embeddings without labels")
     for damage in check(run, thorough=True):
         raise damage
     _check_columns(run)
     _check_frames(run)
-    return renamed
+    return target
 
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -130,9 +130,9 @@ def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
     if dataset["name"] != info["config"].get("dataset"):
         raise DamagedFileError(path, "it describes a different data set than the config names")
     DATASETS.register(dataset)
-    known = DATASETS[dataset["name"]]
-    if [*known.classes] != dataset["classes"] or (known.size, known.channels) != (dataset["size"], dataset["channels"]):
-        raise invalid_export(f"its description of {known.title} differs from the data set on this machine")
+    spec = DATASETS[dataset["name"]]
+    if [*spec.classes] != dataset["classes"] or (spec.size, spec.channels) != (dataset["size"], dataset["channels"]):
+        raise invalid_export(f"its description of {spec.title} differs from the data set on this machine")
     return info
 
 
@@ -152,10 +152,10 @@ def _rewrite(record: EventLogDir) -> None:
     if not path.is_file():
         raise invalid_export("events.jsonl is missing")
     lines: list[bytes] = []
-    stored = record.log.lines()
-    if len(stored) > MAX_LINES:
-        raise DamagedFileError(path, f"it has {len(stored):,} lines, and may have {MAX_LINES:,}")
-    for line in stored:
+    log_lines = record.log.lines()
+    if len(log_lines) > MAX_LINES:
+        raise DamagedFileError(path, f"it has {len(log_lines):,} lines, and may have {MAX_LINES:,}")
+    for line in log_lines:
         event = record.log.event(line, len(lines))
         content = json.loads(line)
         if _ESCAPED.search(line):
@@ -167,8 +167,8 @@ def _rewrite(record: EventLogDir) -> None:
 
 def _check_frames(run: Run) -> None:
     """Check that every frame has the number of items and the hash that it claims."""
-    labels, tracked = run.labels, run.tracked_indices
-    counts = {"all": 0 if labels is None else len(labels), "tracked": 0 if tracked is None else len(tracked)}
+    labels, indices = run.labels, run.tracked_indices
+    counts = {"all": 0 if labels is None else len(labels), "tracked": 0 if indices is None else len(indices)}
     for record in run.records():
         for event in record.events():
             for frame in frames_of(event):

@@ -73,7 +73,7 @@ def embed_crops(run: Run, images: np.ndarray, count: int) -> np.ndarray:
     return np.stack([np.concatenate([embed(run, part) for part in crop]) for crop in crops], axis=1)
 
 
-def combine(crops: np.ndarray, combination: Combination, config: TrainConfig, fitted: np.ndarray) -> np.ndarray:
+def combine(crops: np.ndarray, combination: Combination, config: TrainConfig, reference: np.ndarray) -> np.ndarray:
     """Put the embeddings of each image's crops together.
 
     Args:
@@ -81,7 +81,7 @@ def combine(crops: np.ndarray, combination: Combination, config: TrainConfig, fi
         combination: "mean", on the sphere again if the config's embeddings are; or "concatenation", reduced to d
             dimensions by PCA.
         config: The run's.
-        fitted: Embeddings of other images (m × count × d) that the PCA is fitted to: training images, so that it
+        reference: Embeddings of other images (m × count × d) that the PCA is fitted to: training images, so that it
             knows nothing of the test.
 
     Returns:
@@ -94,5 +94,5 @@ def combine(crops: np.ndarray, combination: Combination, config: TrainConfig, fi
         mean = crops.mean(axis=1)
         lengths = np.linalg.norm(mean, axis=1, keepdims=True) if config.normalize else np.ones((1, 1))
         return np.asarray(mean / np.maximum(lengths, 1e-12), np.float32)
-    projection = LinearProjection.pca(fitted.reshape(len(fitted), -1), crops.shape[2])
+    projection = LinearProjection.pca(reference.reshape(len(reference), -1), crops.shape[2])
     return projection.project(crops.reshape(len(crops), -1))

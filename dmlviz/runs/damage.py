@@ -59,12 +59,12 @@ def damage_summary(run: Run, damage: Damage) -> str:
         for part in parts
         if fnmatch(error.file, _HOLDERS.get(part, "*")) or _has(run, part)
     }
-    affected = [part for part in PARTS if part in lost]
+    damaged = [part for part in PARTS if part in lost]
     usable = [part for part in PARTS if part not in lost and _has(run, part)]
     if not usable:
         consequence = "Nothing of the run can be shown."
-    elif affected:
-        consequence = f"Unavailable or incomplete: {', '.join(affected)}. Still available: {', '.join(usable)}."
+    elif damaged:
+        consequence = f"Unavailable or incomplete: {', '.join(damaged)}. Still available: {', '.join(usable)}."
     else:
         consequence = f"Still available: {', '.join(usable)}."
     return f"{damage[0].description}{more}. {consequence}"
@@ -112,15 +112,15 @@ def check(run: Run, thorough: bool = False) -> Iterator[DamagedFileError]:
 def _missing(run: Run, events: list[TrainingEvent], parts: dict[str, Any]) -> Iterator[DamagedFileError]:
     """Yield the files that the log mentions and that are missing."""
     kinds = {event["event"] for event in events}
-    expected = ["labels", "tracked"] if "started" in kinds else []
+    names = ["labels", "tracked"] if "started" in kinds else []
     if any(event["event"] == "started" and event["validation_images"] for event in events):
-        expected.append("scored")
+        names.append("scored")
     complete = events and events[-1]["event"] in ("finished", "stopped") and "test_images" in events[-1]
     if complete:
-        expected += ["embeddings", "basis"]
+        names += ["embeddings", "basis"]
         if not (run.path / "metrics.json").exists():  # it holds no scores if there are no two classes
             yield DamagedFileError(run.path / "metrics.json", MISSING)
-    for name in expected:
+    for name in names:
         if parts[name] is None:
             yield DamagedFileError(run.path / ("basis.npz" if name == "basis" else f"{name}.npy"), MISSING)
     if (run.path / LOSS_WEIGHTS).exists():

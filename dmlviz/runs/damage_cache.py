@@ -41,14 +41,14 @@ def run_damage(run: Run, cache: Path | None = None) -> Damage:
 def _damage(path: Path, _stamps: tuple[object, ...], cache: Path | None) -> Damage:
     if cache is None:
         return _check(path)
-    fingerprint, stored = _fingerprint(path), cache / f"{path.name}.json"
-    known = read_json(stored)
-    if isinstance(known, dict) and known.get("fingerprint") == fingerprint:
-        return tuple(DamagedFileError(path / file, reason) for file, reason in known["damage"])
+    fingerprint, cache_file = _fingerprint(path), cache / f"{path.name}.json"
+    record = read_json(cache_file)
+    if isinstance(record, dict) and record.get("fingerprint") == fingerprint:
+        return tuple(DamagedFileError(path / file, reason) for file, reason in record["damage"])
     damage = _check(path)
     with contextlib.suppress(OSError):  # a folder that cannot be written keeps nothing
         cache.mkdir(exist_ok=True)
-        write_json(stored, {"fingerprint": fingerprint, "damage": [(error.file, error.reason) for error in damage]})
+        write_json(cache_file, {"fingerprint": fingerprint, "damage": [(error.file, error.reason) for error in damage]})
     return damage
 
 

@@ -85,16 +85,16 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     Raises:
         UserError: If the image size is wrong, or the run has no such weights yet.
     """
-    declared = DATASETS[run.config.dataset]
-    size = f"{declared.size} × {declared.size}"
-    if images.shape[1:3] != (declared.size, declared.size):
+    spec = DATASETS[run.config.dataset]
+    size = f"{spec.size} × {spec.size}"
+    if images.shape[1:3] != (spec.size, spec.size):
         got = " × ".join(map(str, images.shape[1:3]))
         raise UserError(f"Expected images of {size} pixels; got {got}.")
     net = trained_net(run, step)
     if isinstance(net, FineTunedNet):
         return net.embed(images)
     with torch.inference_mode():
-        embeddings: np.ndarray = net(net_input(declared, images)).numpy()
+        embeddings: np.ndarray = net(net_input(spec, images)).numpy()
     return embeddings
 
 
@@ -108,13 +108,13 @@ def load_for_pictures(run: Run) -> None:
     check_weights(run.config.dataset, "A new picture")
 
 
-def net_input(declared: DatasetSpec, images: np.ndarray) -> Tensor:
+def net_input(spec: DatasetSpec, images: np.ndarray) -> Tensor:
     """Return images (uint8, n × h × w or n × h × w × 3) as a net takes them; n × d × 1 × 1 for features."""
-    if declared.features is not None:
-        features = (features_of(declared.name, images) - declared.features.mean) / declared.features.std
+    if spec.features is not None:
+        features = (features_of(spec.name, images) - spec.features.mean) / spec.features.std
         return torch.from_numpy(features.astype(np.float32))[:, :, None, None]
     x = torch.from_numpy(images.astype(np.float32)).reshape(len(images), *images.shape[1:3], -1).permute(0, 3, 1, 2)
-    return (x / 255 - declared.mean) / declared.std
+    return (x / 255 - spec.mean) / spec.std
 
 
 def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedNet":
@@ -125,8 +125,8 @@ def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedN
     """
     path = run.path / ("weights.safetensors" if step is None else f"nets/{step}.safetensors")
     if not path.exists() and step is not None:
-        kept = ", ".join(map(str, run.checkpoint_steps))
-        has = f"it keeps those of the steps {kept} and of the end" if kept else "of a large net only the last are kept"
+        text = ", ".join(map(str, run.checkpoint_steps))
+        has = f"it keeps those of the steps {text} and of the end" if text else "of a large net only the last are kept"
         raise UserError(f"{run.title} keeps no weights of step {step}: {has}.")
     if not path.exists():
         raise UserError(f"{run.title} has no model yet: wait until training has finished.")
@@ -142,12 +142,12 @@ def embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
     Returns:
         Embeddings (n × d, float32).
     """
-    declared = DATASETS[run.config.dataset]
+    spec = DATASETS[run.config.dataset]
     net = _new_net(run.config, seed=run.config.seed).eval()
     parts = []
     with torch.inference_mode():
         for at in range(0, len(images), CHUNK):
-            parts.append(net(net_input(declared, images[at : at + CHUNK])).float())
+            parts.append(net(net_input(spec, images[at : at + CHUNK])).float())
     embeddings: np.ndarray = torch.cat(parts).numpy()
     return embeddings
 
@@ -157,14 +157,14 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
 
     Without projections of earlier steps: the embeddings are by the final net.
     """
-    positions, basis, known = {}, run.linear_projection, run.embeddings
+    positions, basis, vectors = {}, run.linear_projection, run.embeddings
     if basis is not None:
         positions["live"] = basis.project(embeddings).tolist()
     for projection in run.projections():
         if projection.config.whole and projection.state == "finished" and (views is None or projection.id in views):
-            assert known is not None  # it has been projected
-            mapped = known[projected_items(run, projection.config)]
-            positions[projection.id] = place_on(projection.config, mapped, projection.coordinates, embeddings).tolist()
+            assert vectors is not None  # it has been projected
+            inputs = vectors[projected_items(run, projection.config)]
+            positions[projection.id] = place_on(projection.config, inputs, projection.coordinates, embeddings).tolist()
     return positions
 
 
@@ -196,13 +196,13 @@ def _reading_weights(path: Path) -> Iterator[str]:
 
 
 def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":
-    declared = DATASETS[config.dataset]
+    spec = DATASETS[config.dataset]
     return build(
         config.net,
         embedding_dim=config.embedding_dim,
         normalize=config.normalize,
-        channels=declared.channels,
-        size=declared.size,
-        features=None if declared.features is None else declared.features.dimensions,
+        channels=spec.channels,
+        size=spec.size,
+        features=None if spec.features is None else spec.features.dimensions,
         seed=seed,
     )

@@ -101,14 +101,14 @@ class EventLogDir(Generic[Event, End]):
 
     def check_frame(self, frame: FrameMeta) -> None:
         """Raise DamagedFileError if the file of a frame is missing, or of a size other than in its event."""
-        path, expected = self.path / "frames" / f"{frame['id']}.i16", 2 * frame["n"] * frame["dims"]
+        path, length = self.path / "frames" / f"{frame['id']}.i16", 2 * frame["n"] * frame["dims"]
         try:
             with reading(path), open_regular(path) as file:
                 size = os.fstat(file.fileno()).st_size
         except FileNotFoundError:
             raise DamagedFileError(path, MISSING) from None
-        if size != expected:
-            raise DamagedFileError(path, f"it should have {expected:,} bytes; it has {size:,}")
+        if size != length:
+            raise DamagedFileError(path, f"it should have {length:,} bytes; it has {size:,}")
 
     def _steps(self, folder: str, suffix: str) -> list[int]:
         """Return the steps in the file names of a folder, ascending."""

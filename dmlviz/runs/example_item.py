@@ -12,11 +12,11 @@ def example_item(run: Run) -> int | None:
 
     Where there is none among the first 200, the image that comes nearest to it; None before the end of the run.
     """
-    labels, tracked = run.labels, run.tracked_indices
-    if labels is None or tracked is None or run.embeddings is None:
+    labels, indices = run.labels, run.tracked_indices
+    if labels is None or indices is None or run.embeddings is None:
         return None
     best: tuple[int, int] | None = None
-    for item in map(int, tracked[:_SEARCHED]):
+    for item in map(int, indices[:_SEARCHED]):
         wrong = [neighbor.label != labels[item] for neighbor in run.neighbors(item, NEIGHBORS)]
         if not wrong or wrong[0]:
             continue

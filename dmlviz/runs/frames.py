@@ -72,17 +72,17 @@ def quantize(coordinates: np.ndarray, box: Box) -> bytes:
     inside = (coordinates.astype(np.float64) - np.asarray(box.center)) * (INT16_MAX / box.scale)
     missing = ~np.isfinite(inside).all(axis=1)
     inside[missing] = 0
-    packed = np.clip(np.rint(inside), -INT16_MAX, INT16_MAX).astype("<i2")
-    packed[missing] = MISSING
-    data: bytes = packed.tobytes()
+    integers = np.clip(np.rint(inside), -INT16_MAX, INT16_MAX).astype("<i2")
+    integers[missing] = MISSING
+    data: bytes = integers.tobytes()
     return data
 
 
 def dequantize(data: bytes, dims: int, box: Box) -> np.ndarray:
     """Invert `quantize`: positions (n × dims, float32), NaN for missing points."""
-    packed = np.frombuffer(data, "<i2").reshape(-1, dims)
-    positions = np.asarray(box.center) + packed / INT16_MAX * box.scale
-    positions[(packed == MISSING).any(axis=1)] = np.nan
+    integers = np.frombuffer(data, "<i2").reshape(-1, dims)
+    positions = np.asarray(box.center) + integers / INT16_MAX * box.scale
+    positions[(integers == MISSING).any(axis=1)] = np.nan
     return positions.astype(np.float32)
 
 
@@ -136,7 +136,7 @@ def render_replay(
     Returns:
         (step, frame) of each.
     """
-    projected: list[tuple[int, np.ndarray, Items]] = [(step, basis.project(x), "tracked") for step, x in snapshots]
-    projected.append((last[0], basis.project(last[1]), "all"))
-    box = Box.around(np.concatenate([positions for _, positions, _ in projected]), room=1.02)
-    return [(step, Frame.quantized(positions, items, box)) for step, positions, items in projected]
+    maps: list[tuple[int, np.ndarray, Items]] = [(step, basis.project(x), "tracked") for step, x in snapshots]
+    maps.append((last[0], basis.project(last[1]), "all"))
+    box = Box.around(np.concatenate([positions for _, positions, _ in maps]), room=1.02)
+    return [(step, Frame.quantized(positions, items, box)) for step, positions, items in maps]

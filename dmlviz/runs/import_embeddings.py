@@ -53,12 +53,12 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
         eval_subset_size=max(2, n),
     )
     run = runs.create(config, title)
-    named = vectors.labeled_rows
-    scores = metrics.evaluate(vectors.embeddings[named], vectors.labels[named]) if is_scored(vectors) else {}
+    rows = vectors.labeled_rows
+    scores = metrics.evaluate(vectors.embeddings[rows], vectors.labels[rows]) if is_scored(vectors) else {}
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, vectors.labels)
-        tracked = stratified_subset(vectors.labels, n)
-        recorder.write(Started(steps=0, tracked_indices=tracked, train_images=0, test_images=n, device="", threads=1))
+        indices = stratified_subset(vectors.labels, n)
+        recorder.write(Started(steps=0, tracked_indices=indices, train_images=0, test_images=n, device="", threads=1))
         recorder.write(
             Finished(
                 step=0, embeddings=vectors.embeddings, metrics=scores, net_weights={}, cpu_seconds=0.0, seconds=0.0

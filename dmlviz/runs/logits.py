@@ -56,8 +56,8 @@ def _class_weights(run: Run) -> ClassWeights:
     path = run.path / LOSS_WEIGHTS
     try:
         with regular_path(path) as name:
-            stored = load_file(name)
-        loss.load_state_dict({key.removeprefix(side): value for key, value in stored.items() if key.startswith(side)})
+            tensors = load_file(name)
+        loss.load_state_dict({key.removeprefix(side): value for key, value in tensors.items() if key.startswith(side)})
     except (SafetensorError, RuntimeError, OSError):
         raise DamagedFileError(path, "it does not hold the weights of this run's loss") from None
     for part in loss.modules():

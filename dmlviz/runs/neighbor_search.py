@@ -85,14 +85,14 @@ class NeighborSearch(EventLogDir[TrainingEvent, TrainingEnd]):
         return self._to_neighbors(distances, items, rows)
 
     def _search(self, step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:
-        path, labels, tracked = self.path / "embeddings.npy", self.labels, self.tracked_indices
+        path, labels, indices = self.path / "embeddings.npy", self.labels, self.tracked_indices
         if step is None and not path.exists():
             step = (self.snapshot_steps or [0])[-1]
         if step is not None:
             path = self.path / "snapshots" / f"{int(step)}.npy"
-        if labels is None or tracked is None or not path.exists():
+        if labels is None or indices is None or not path.exists():
             raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
-        items = np.arange(len(labels)) if step is None else np.asarray(tracked)
+        items = np.arange(len(labels)) if step is None else np.asarray(indices)
         limit_faiss_to_one_thread()
         return _index(_Gallery(path, path.stat().st_mtime_ns, step, self), metric), items
 

@@ -30,10 +30,10 @@ def stored_table(run: "Run") -> "NeighborTable | None":
     """Return the neighbors that the run keeps; None where they are to be computed (again)."""
     from dmlviz.ops.neighbor_index import NeighborTable
 
-    stored = _stored(run, _KINDS)
-    if stored is None:
+    arrays = _read_arrays(run, _KINDS)
+    if arrays is None:
         return None
-    indices, distances, recall, measured = stored
+    indices, distances, recall, queries = arrays
     n = len(indices)
     if (
         indices.shape != (n, NEIGHBORS)
@@ -41,23 +41,23 @@ def stored_table(run: "Run") -> "NeighborTable | None":
         or not 0 <= indices.min() <= indices.max() < n
     ):
         return None
-    return NeighborTable(indices, distances, float(recall), int(measured))
+    return NeighborTable(indices, distances, float(recall), int(queries))
 
 
 def stored_map_recall(run: "Run") -> np.ndarray | None:
     """Return the share of each image's neighbors that are neighbors on the run's own map, too (n); None as above."""
-    stored = _stored(run, {_KEPT: "f"})
-    return None if stored is None else stored[0]
+    arrays = _read_arrays(run, {_KEPT: "f"})
+    return None if arrays is None else arrays[0]
 
 
-def _stored(run: "Run", kinds: dict[str, str]) -> list[np.ndarray] | None:
+def _read_arrays(run: "Run", kinds: dict[str, str]) -> list[np.ndarray] | None:
     """Read arrays of the file, of which the first has a row for each test image; None as above."""
     path, labels = run.path / FILE, run.labels
     try:
         if labels is None or path.stat().st_mtime_ns < (run.path / "embeddings.npy").stat().st_mtime_ns:
             return None
-        stored = read_arrays(path, names=tuple(kinds))
-        arrays = [take(path, stored, name, kind) for name, kind in kinds.items()]
+        file = read_arrays(path, names=tuple(kinds))
+        arrays = [take(path, file, name, kind) for name, kind in kinds.items()]
     except (OSError, DamagedFileError):
         return None
     return arrays if arrays[0].shape[:1] == (len(labels),) else None

@@ -49,8 +49,8 @@ def _replace_run_folder(path: Path, name: str, info: dict[str, Any]) -> Path:
 
 
 def _remove(path: Path, replacement: Path | None = None) -> None:
-    doomed = Path(tempfile.mkdtemp(prefix=OLD_PREFIX, dir=path.parent))
-    path.rename(doomed / path.name)
+    old = Path(tempfile.mkdtemp(prefix=OLD_PREFIX, dir=path.parent))
+    path.rename(old / path.name)
     if replacement is not None:
         replacement.rename(path)
-    shutil.rmtree(doomed, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)

@@ -141,11 +141,11 @@ class Ownership:
 
     def open_link(self, item: str, key: str, reader: str) -> bool:
         """Let a person who has the link see it from now on; return whether the link is valid."""
-        opened = next((e for e in self.entries(item) if e.key and compare_digest(e.key.encode(), key.encode())), None)
-        if opened is None or opened.visibility != "link":
+        entry = next((e for e in self.entries(item) if e.key and compare_digest(e.key.encode(), key.encode())), None)
+        if entry is None or entry.visibility != "link":
             return False
-        if opened.holder != reader and reader not in opened.readers:
-            self.change(item, opened.holder, readers=(*opened.readers, reader)[-MAX_READERS:])
+        if entry.holder != reader and reader not in entry.readers:
+            self.change(item, entry.holder, readers=(*entry.readers, reader)[-MAX_READERS:])
         return True
 
     def admit(self, item: str, holder: str, readers: Iterable[str]) -> None:
@@ -222,7 +222,7 @@ class Ownership:
             status = path.stat()
         except OSError:
             return ()
-        return _parsed(path, (status.st_ino, status.st_mtime_ns, status.st_size))
+        return _parse(path, (status.st_ino, status.st_mtime_ns, status.st_size))
 
     def _change(self, item: str, change: Callable[[list[Entry]], list[Entry]]) -> None:
         with self._locked():
@@ -250,7 +250,7 @@ def _sees(entry: Entry, person: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(path: Path, stamp: tuple[int, int, int]) -> tuple[Entry, ...]:
+def _parse(path: Path, stamp: tuple[int, int, int]) -> tuple[Entry, ...]:
     try:
         return read(_ENTRIES, path)
     except FileNotFoundError:

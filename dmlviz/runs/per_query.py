@@ -26,14 +26,14 @@ def per_query_bytes(run: Run, step: int | None) -> bytes:
 def _per_query(path: str, created: str, step: int | None) -> bytes:
     """Return the scores; `created` distinguishes a run that was trained again from the one before."""
     run = Run(Path(path))
-    labels, tracked = run.labels, run.tracked_indices
+    labels, indices = run.labels, run.tracked_indices
     embeddings = run.embeddings if step is None else run.snapshot(step)
-    if embeddings is None or labels is None or tracked is None:
+    if embeddings is None or labels is None or indices is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
-    items = np.arange(len(labels)) if step is None else np.asarray(tracked)
-    named = has_label(labels[items], DATASETS[run.config.dataset].classes)
-    if named.any():
-        items, embeddings = items[named], embeddings[named]
+    items = np.arange(len(labels)) if step is None else np.asarray(indices)
+    rows = has_label(labels[items], DATASETS[run.config.dataset].classes)
+    if rows.any():
+        items, embeddings = items[rows], embeddings[rows]
     scores = evaluate_per_query(embeddings, labels[items])
     columns = (
         items[scores.queries],

@@ -53,9 +53,9 @@ def _values(run_path: str, projection_path: str | None, measure: str, stamp: obj
         values = _knn_recall(run, embeddings) if projection is None else _map_quality(projection)
     if projection is None:
         return values
-    padded = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
-    padded[projected_items(run, projection.config)] = values
-    return padded
+    all_values = np.full(len(run.labels if run.labels is not None else ()), np.nan, np.float32)
+    all_values[projected_items(run, projection.config)] = values
+    return all_values
 
 
 def _map_quality(projection: ProjectionRun) -> np.ndarray:

@@ -41,8 +41,8 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
         if config.items is not None and config.whole:
             return len(config.items)
         if config.items is not None:
-            tracked = read_array(run / "tracked.npy", WHOLE, (None,))
-            return None if tracked is None else len(np.intersect1d(tracked, config.items))
+            indices = read_array(run / "tracked.npy", WHOLE, (None,))
+            return None if indices is None else len(np.intersect1d(indices, config.items))
         shape = read_shape(run / ("labels.npy" if config.whole else "tracked.npy"))
         return None if shape is None else shape[0]
 
@@ -68,10 +68,10 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
     ) -> tuple[int, np.ndarray, np.ndarray | None] | None:
         path = self.path / STOPPED_STATE
         with contextlib.suppress(OSError, DamagedFileError):
-            stored = read_arrays(path)
-            positions = take(path, stored, "positions", "f")
-            momentum = take(path, stored, "momentum", "f") if "momentum" in stored else None
-            if int(take(path, stored, "iteration", "i")) == iteration and positions.shape == shape:
+            arrays = read_arrays(path)
+            positions = take(path, arrays, "positions", "f")
+            momentum = take(path, arrays, "momentum", "f") if "momentum" in arrays else None
+            if int(take(path, arrays, "iteration", "i")) == iteration and positions.shape == shape:
                 return (
                     iteration,
                     positions,
@@ -85,8 +85,8 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
         path, coordinates = self.path / "faithfulness.npz", self.coordinates
         if not path.exists() or coordinates is None:
             return {}
-        stored = read_arrays(path)
-        quality = {name: take(path, stored, name, "f") for name in MEASURES}
+        arrays = read_arrays(path)
+        quality = {name: take(path, arrays, name, "f") for name in MEASURES}
         for values in quality.values():
             check_array(path, values.shape, values.dtype, "f", (len(coordinates),))
         return quality

@@ -86,7 +86,7 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
     if projection.stopped:
         if projection.iterations:
             _keep_state(record, projection)
-        _stopped(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
+        _write_end(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
         return
     (record.path / STOPPED_STATE).unlink(missing_ok=True)
     quality = projection.quality
@@ -99,7 +99,7 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
             frame=frame_writer.write(projection.coordinates),
             iteration=projection.iterations,
             seconds=time.perf_counter() - began,
-            explained=_explained(projection),
+            explained=_explained_variance(projection),
             error=projection.error,
             faithfulness={**quality.summary},
         )
@@ -122,12 +122,12 @@ def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: S
     frame_writer = _FrameWriter(writer, "tracked")
     layout = "iterations" in config.params
     before = np.cumsum([0, *(num_iterations(config, number) for number in range(len(steps)))]) if layout else [0] * 2
-    reached = 0
+    end = 0
 
     def show(epoch: int, iteration: int, _of: int, error: float | None, coordinates: np.ndarray) -> None:
-        nonlocal reached
-        reached = int(before[epoch]) + iteration
-        frame_writer.show(reached, int(before[-1]), error, coordinates)
+        nonlocal end
+        end = int(before[epoch]) + iteration
+        frame_writer.show(end, int(before[-1]), error, coordinates)
 
     def tell(phase: str, epoch: int, iteration: int) -> None:
         frame_writer.tell(phase, int(before[epoch]) + iteration, int(before[-1]))
@@ -137,7 +137,7 @@ def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: S
     final = steps.index(config.step) if config.step in steps else -1
     projections = project_sequence(epochs, config, show, labels=labels, chosen=final, stop=stop, on_phase=tell)
     if len(projections) < len(steps):
-        _stopped(writer, frame_writer.latest, reached, began)
+        _write_end(writer, frame_writer.latest, end, began)
         return
     positions = np.stack([projection.coordinates for projection in projections])
     write_array(record.path / "coordinates.npy", positions)
@@ -145,7 +145,7 @@ def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: S
     frames = [
         ReplayFrame(
             step=step,
-            explained=_explained(projection),
+            explained=_explained_variance(projection),
             faithfulness={**projection.quality.summary},
             **writer.frame(Frame.quantized(projection.coordinates, "tracked", box)),
         )
@@ -153,7 +153,7 @@ def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: S
     ]
     writer.event(ReplayEvent(event="replay", view=config.method, epochs=len(run.embedded_steps), frames=frames))
     seconds, faithfulness = time.perf_counter() - began, frames[-1]["faithfulness"]
-    writer.event(ProjectionEndedEvent(event="finished", iteration=reached, seconds=seconds, faithfulness=faithfulness))
+    writer.event(ProjectionEndedEvent(event="finished", iteration=end, seconds=seconds, faithfulness=faithfulness))
 
 
 def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
@@ -165,14 +165,14 @@ def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
     return [steps[number] for number in subset]
 
 
-def _stopped(writer: Writer, frame: FrameMeta | None, iteration: int, began: float) -> None:
+def _write_end(writer: Writer, frame: FrameMeta | None, iteration: int, began: float) -> None:
     seconds = time.perf_counter() - began
     writer.event(
         ProjectionEndedEvent(event="stopped", frame=frame, iteration=iteration, seconds=seconds, reason="paused")
     )
 
 
-def _explained(projection: "Projection") -> list[float] | None:
+def _explained_variance(projection: "Projection") -> list[float] | None:
     return None if projection.explained is None else list(projection.explained)
 
 
@@ -215,8 +215,8 @@ def projected_items(run: Run, config: ProjectionConfig) -> np.ndarray:
     Raises:
         UserError: If none of the subset is among them.
     """
-    labels, tracked = run.labels, run.tracked_indices
-    whole = np.arange(0 if labels is None else len(labels)) if config.whole or tracked is None else tracked
+    labels, indices = run.labels, run.tracked_indices
+    whole = np.arange(0 if labels is None else len(labels)) if config.whole or indices is None else indices
     if config.items is None:
         return np.asarray(whole)
     items = np.intersect1d(whole, config.items)
@@ -242,7 +242,7 @@ def projected_embeddings(run: Run, config: ProjectionConfig, step: int | None) -
     embeddings, labels = run.embeddings_at(step)
     if config.items is None:
         return embeddings, labels
-    tracked = run.tracked_indices
-    items = np.arange(len(labels)) if step is None or tracked is None else tracked
+    indices = run.tracked_indices
+    items = np.arange(len(labels)) if step is None or indices is None else indices
     rows = np.isin(items, projected_items(run, config.replace(step=step, all_epochs=False)))
     return embeddings[rows], labels[rows]

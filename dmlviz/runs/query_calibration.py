@@ -49,25 +49,25 @@ class Judge:
         self,
         run: Run,
         root: Path | None = None,
-        searched: np.ndarray | None = None,
+        items: np.ndarray | None = None,
         compare_features: bool = True,
     ) -> None:
         embeddings, labels = run.embeddings, run.labels
         assert embeddings is not None  # the run is finished
         assert labels is not None
-        searched = np.arange(len(labels)) if searched is None else searched
-        embeddings, labels = embeddings[searched], labels[searched]
+        items = np.arange(len(labels)) if items is None else items
+        embeddings, labels = embeddings[items], labels[items]
         self._dataset, self._labels = run.config.dataset, labels
         self._search = NearestNeighbors(embeddings)
         self._net: _FeatureNet | None = None
-        self._compared: NearestNeighbors | None = None
+        self._references: NearestNeighbors | None = None
         held_out = _held_out(run, root)
         if held_out is not None:
             self._net, data, rows = held_out
             features, points = self._net.forward(data.train.images[rows])
             if compare_features:
-                compared, _ = self._net.forward(data.test.images[searched[_evenly(len(labels), MAX_COMPARED)]])
-                self._compared = NearestNeighbors(compared, "cosine")
+                vectors, _ = self._net.forward(data.test.images[items[_evenly(len(labels), MAX_COMPARED)]])
+                self._references = NearestNeighbors(vectors, "cosine")
             signals, true = self._signals(*self._search.search(points, NEIGHBORS), features), data.train.labels[rows]
             short, basis = "validation images", f"{len(rows):,} validation images"
         else:
@@ -83,7 +83,7 @@ class Judge:
             images: n × h × w or n × h × w × 3, uint8.
             embeddings: Their embeddings (n × d).
         """
-        features = None if self._net is None or self._compared is None else self._net.forward(images)[0]
+        features = None if self._net is None or self._references is None else self._net.forward(images)[0]
         return self._signals(*self._search.search(embeddings, NEIGHBORS), features)
 
     def judge(self, images: np.ndarray, embeddings: np.ndarray) -> list[Confidence]:
@@ -95,8 +95,8 @@ class Judge:
     ) -> NeighborSignals:
         label, agreeing = vote(self._labels[neighbors])
         near = None
-        if features is not None and self._compared is not None:
-            near = self._compared.search(features, NEIGHBORS)[0].mean(axis=1)
+        if features is not None and self._references is not None:
+            near = self._references.search(features, NEIGHBORS)[0].mean(axis=1)
         return NeighborSignals(distances.mean(axis=1), near, label, agreeing, neighbors.shape[1])
 
 
@@ -126,21 +126,19 @@ class _FeatureNet:
 
     def __init__(self, net: "EmbeddingNet", dataset: str) -> None:
         self._net = deepcopy(net)
-        self._declared = DATASETS[dataset]
+        self._spec = DATASETS[dataset]
         self._lock = Lock()
-        self._seen: list[Tensor] = []
+        self._inputs: list[Tensor] = []
         first = next(part for part in self._net.modules() if isinstance(part, nn.Linear))
-        first.register_forward_pre_hook(lambda _, inputs: self._seen.append(inputs[0]))
+        first.register_forward_pre_hook(lambda _, inputs: self._inputs.append(inputs[0]))
 
     def forward(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return features (n × f) and embeddings (n × d) of images (uint8)."""
         with self._lock, torch.inference_mode():
-            self._seen.clear()
-            parts = [
-                self._net(net_input(self._declared, images[at : at + CHUNK])) for at in range(0, len(images), CHUNK)
-            ]
-            features, embeddings = torch.cat(self._seen), torch.cat(parts)
-            self._seen.clear()
+            self._inputs.clear()
+            parts = [self._net(net_input(self._spec, images[at : at + CHUNK])) for at in range(0, len(images), CHUNK)]
+            features, embeddings = torch.cat(self._inputs), torch.cat(parts)
+            self._inputs.clear()
         return features.numpy(), embeddings.numpy()
 
 
@@ -158,9 +156,9 @@ def _held_out(run: Run, root: Path | None) -> tuple[_FeatureNet, Dataset, np.nda
         return None
     feature_net = _FeatureNet(net, run.config.dataset)
     feature_net.forward(data.test.images[:2])  # what is slow the first time
-    started = time.thread_time()
+    start = time.thread_time()
     feature_net.forward(data.test.images[:PROBE])
-    is_slow = time.thread_time() - started > PROBE * SLOW_S
+    is_slow = time.thread_time() - start > PROBE * SLOW_S
     return None if is_slow else (feature_net, data, rows[_evenly(len(rows), MAX_CALIBRATED)])
 
 

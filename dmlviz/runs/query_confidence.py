@@ -104,10 +104,10 @@ class Calibration:
         enough = [a for a in range(1, self.signals.neighbors + 1) if self._is_right(usual & (agreeing >= a))]
         needed = enough[0] if enough else self.signals.neighbors + 1
         object.__setattr__(self, "needed", needed)
-        agreed = np.sort(strangeness[agreeing >= needed])
+        values = np.sort(strangeness[agreeing >= needed])
         spare = int(NOT_SURE * len(strangeness)) - int((agreeing < needed).sum())
         spare = max(spare, int(UNLIKE * len(strangeness)))
-        object.__setattr__(self, "limit", float(agreed[-spare - 1]) if spare < len(agreed) else -1.0)
+        object.__setattr__(self, "limit", float(values[-spare - 1]) if spare < len(values) else -1.0)
 
     needed: int = field(init=False)
     limit: float = field(init=False)
@@ -181,8 +181,8 @@ class Calibration:
             f"{words}of the {self.short} with as few or fewer, {_percent(float(self.right[like].mean()))} were right."
         )
 
-    def _is_right(self, chosen: np.ndarray) -> bool:
-        return bool(chosen.any()) and float(self.right[chosen].mean()) >= RIGHT
+    def _is_right(self, mask: np.ndarray) -> bool:
+        return bool(mask.any()) and float(self.right[mask].mean()) >= RIGHT
 
     def _p_values(self, strangeness: np.ndarray) -> np.ndarray:
         """Return the chance that an image like those of the calibration is as strange (n)."""
@@ -191,8 +191,8 @@ class Calibration:
         return np.asarray((as_strange + 1) / (n + 1))
 
 
-def _share_below(known: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return np.searchsorted(np.sort(known), values, side="left") / len(known)
+def _share_below(reference: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.searchsorted(np.sort(reference), values, side="left") / len(reference)
 
 
 def _percent(share: float) -> str:

@@ -133,10 +133,10 @@ class Run(NeighborSearch):
         images = self._count("labels.npy")
         if images is None:
             raise DamagedFileError(self.path / "labels.npy", MISSING)
-        tracked = self._indices("tracked.npy", images)
-        if tracked is not None and (np.diff(tracked.astype(np.int64)) <= 0).any():
+        indices = self._indices("tracked.npy", images)
+        if indices is not None and (np.diff(indices.astype(np.int64)) <= 0).any():
             raise DamagedFileError(self.path / "tracked.npy", "its indices do not rise")
-        return tracked
+        return indices
 
     @property
     def scored_indices(self) -> np.ndarray | None:
@@ -154,8 +154,8 @@ class Run(NeighborSearch):
     @property
     def validation_metrics(self) -> dict[str, float]:
         """Scores on all validation images, to choose by; empty before the end, and without such images."""
-        stored = self._metrics.items()
-        return {name.removeprefix(VALIDATION): value for name, value in stored if name.startswith(VALIDATION)}
+        scores = self._metrics.items()
+        return {name.removeprefix(VALIDATION): value for name, value in scores if name.startswith(VALIDATION)}
 
     @property
     def columns(self) -> "pyarrow.Table | None":
@@ -207,10 +207,10 @@ class Run(NeighborSearch):
     def snapshot(self, step: int) -> np.ndarray:
         """Return embeddings of the tracked images after `step` batches (n × d, float32)."""
         shape = (self._count("tracked.npy"), self.config.embedding_dim)
-        stored = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
-        if stored is None:
+        array = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
+        if array is None:
             raise RunNotFoundError(f"Run {self.id} has no snapshot at step {step}.")
-        return stored.astype(np.float32)
+        return array.astype(np.float32)
 
     @property
     def recorded_batch_steps(self) -> list[int]:
@@ -305,8 +305,8 @@ class Run(NeighborSearch):
         Raises:
             RunNotFoundError: If there are none.
         """
-        embeddings, labels, tracked, steps = self.embeddings, self.labels, self.tracked_indices, self.embedded_steps
-        if labels is None or tracked is None or (step is None and embeddings is None):
+        embeddings, labels, indices, steps = self.embeddings, self.labels, self.tracked_indices, self.embedded_steps
+        if labels is None or indices is None or (step is None and embeddings is None):
             raise RunNotFoundError(
                 f"{self.title} has no embeddings of all test images yet: wait until training has finished."
             )
@@ -317,8 +317,8 @@ class Run(NeighborSearch):
             nearest = min(steps, key=lambda other: abs(other - step), default=0)
             raise RunNotFoundError(f"{self.title} has no snapshot at step {step}; the nearest is at step {nearest}.")
         if embeddings is not None and step == self.end_step:
-            return embeddings[tracked], labels[tracked]
-        return self.snapshot(step), labels[tracked]
+            return embeddings[indices], labels[indices]
+        return self.snapshot(step), labels[indices]
 
     def projections(self) -> list[ProjectionRun]:
         """Return every projection with readable settings, finished or not."""

@@ -19,7 +19,7 @@ C = TypeVar("C", bound=Config)
 
 def read_info(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
     """Return a copy of the parsed file, cached until the file changes."""
-    parse = _parsed.__wrapped__ if DATASETS.is_apart else _parsed
+    parse = _parse.__wrapped__ if DATASETS.is_apart else _parse
     return dict(parse(path, schema, _stamp(path)))
 
 
@@ -33,7 +33,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> dict[str, Any]:
+def _parse(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> dict[str, Any]:
     try:
         info: dict[str, Any] = read(schema, path)
     except FileNotFoundError:
@@ -47,13 +47,13 @@ def _parsed(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -
 
 def read_config(path: Path, kind: type[C], schema: TypeAdapter[Any]) -> C:
     """Return the config in run.json or projection.json, cached until the file changes."""
-    validate = _validated.__wrapped__ if DATASETS.is_apart else _validated  # nothing is kept of a run that is refused
+    validate = _validate.__wrapped__ if DATASETS.is_apart else _validate  # nothing is kept of a run that is refused
     config: C = validate(path, kind, schema, _stamp(path))
     return config
 
 
 @lru_cache(maxsize=4096)
-def _validated(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> C:
+def _validate(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> C:
     info = read_info(path, schema)
     if "dataset" in info:
         DATASETS.register(info["dataset"])

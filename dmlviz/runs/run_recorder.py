@@ -70,7 +70,7 @@ class RunRecorder:
         self._alarm(event)
         match event:
             case Started():
-                self._started(event)
+                self._write_start(event)
             case Step():
                 mean = self.means.add(event)
                 if mean is not None:
@@ -82,23 +82,23 @@ class RunRecorder:
             case Stopping():
                 self.writer.event(StoppingEvent(event="stopping", step=event.step))
             case Finished():  # Stopped too
-                self._ended(event)
+                self._write_end(event)
             case Embedded():
-                self._embedded(event)
+                self._write_embeddings(event)
             case Failed():
                 self.writer.event(FailedEvent(event="failed", step=event.step, reason=event.reason))
 
     def _alarm(self, event: Event) -> None:
-        raised, cleared = self.monitor.update(event)
+        alarms, names = self.monitor.update(event)
         step = getattr(event, "step", 0)
-        for alarm in raised:
+        for alarm in alarms:
             remedies = [suggestion.label for suggestion in suggestions(alarm.name, self.run.config)]
             name, sentence = alarm.name, alarm.message
             self.writer.event(AlarmEvent(event="alarm", step=step, alarm=name, sentence=sentence, remedies=remedies))
-        for name in cleared:
+        for name in names:
             self.writer.event(AlarmOverEvent(event="alarm_over", step=step, alarm=name))
 
-    def _started(self, event: Started) -> None:
+    def _write_start(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
         self.view = LiveProjector(self.labels[event.tracked_indices])
         write_array(path / "labels.npy", self.labels.astype(np.int32))
@@ -110,7 +110,7 @@ class RunRecorder:
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
         self._update_info(device=event.device, threads=event.threads, precision=event.precision)
-        started = StartedEvent(
+        record = StartedEvent(
             event="started",
             steps=event.steps,
             train_images=event.train_images,
@@ -125,9 +125,9 @@ class RunRecorder:
             unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
         )
         if event.validation_tuples:
-            started["validation_tuples"] = event.validation_tuples
-            started["tuple_kind"] = event.tuple_kind
-        self.writer.event(started)
+            record["validation_tuples"] = event.validation_tuples
+            record["tuple_kind"] = event.tuple_kind
+        self.writer.event(record)
 
     def _write_batch(self, event: BatchRecord) -> None:
         with atomic_write(self.run.path / "batches" / f"{event.step}.npz") as file:
@@ -158,10 +158,10 @@ class RunRecorder:
             snapshot["validation_loss"] = _mean([event.validation_loss])
         self.writer.event(snapshot)
 
-    def _ended(self, event: Finished) -> None:
+    def _write_end(self, event: Finished) -> None:
         path = self.run.path
         if not self.is_embedded:
-            self._embedded(event)
+            self._write_embeddings(event)
         metrics = {name: float(value) for name, value in event.metrics.items()}
         validation = {name: float(value) for name, value in event.validation_metrics.items()}
         scores = metrics | {VALIDATION + name: value for name, value in validation.items()}
@@ -193,7 +193,7 @@ class RunRecorder:
             return _projection_quality(event.embeddings, basis, QUALITY_SAMPLE)
         return None
 
-    def _embedded(self, event: Embedded) -> None:
+    def _write_embeddings(self, event: Embedded) -> None:
         path = self.run.path
         write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
         if event.net_weights:

@@ -134,11 +134,11 @@ class Runs:
     ) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
         """Return `list` and `damaged` from one reading of the folder, of those runs only whose IDs are wanted."""
         runs = [*self._read(self.folder, is_wanted)]
-        stored = sorted((run for run in runs if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
+        own = sorted((run for run in runs if isinstance(run, Run)), key=lambda run: run.created, reverse=True)
         ids = {run.id for run in runs}
         runs += [run for run in self._read(self.bundled, is_wanted) if run.id not in ids]
-        bundled = [run for run in runs if isinstance(run, Run) and run.path.parent != self.folder]
-        return (*stored, *bundled), tuple(run for run in runs if isinstance(run, DamagedRun))
+        ready_made = [run for run in runs if isinstance(run, Run) and run.path.parent != self.folder]
+        return (*own, *ready_made), tuple(run for run in runs if isinstance(run, DamagedRun))
 
     def get(self, run: str) -> Run:
         """Return the run with this ID; raise RunNotFoundError if it does not exist or its settings cannot be read."""
@@ -158,15 +158,15 @@ class Runs:
             RunNotFoundError: If there is none.
             UserError: If several runs have this title.
         """
-        named = [] if is_run_id(name) else [run for run in self.list() if run.title == name]
-        if len(named) > 1:
-            ids = ", ".join(run.id for run in named)
-            raise UserError(f"{len(named)} runs are called {one_line(name, 40)!r}: give the ID of one: {ids}.")
-        if not named and not is_run_id(name):
+        runs = [] if is_run_id(name) else [run for run in self.list() if run.title == name]
+        if len(runs) > 1:
+            ids = ", ".join(run.id for run in runs)
+            raise UserError(f"{len(runs)} runs are called {one_line(name, 40)!r}: give the ID of one: {ids}.")
+        if not runs and not is_run_id(name):
             raise RunNotFoundError(
                 f"There is no run {str(name)[:40]!r}: give the ID or the title of one, `dmlviz runs` lists them."
             )
-        return named[0] if named else self.get(name)
+        return runs[0] if runs else self.get(name)
 
     def _find(self, run: str) -> Run | None:
         for folder in (self.folder, self.bundled):

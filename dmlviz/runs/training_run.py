@@ -55,15 +55,15 @@ def train_and_record(
                 recorder.write(event)
                 yield event
         except CancelledError:
-            writer.event(_stopped(0, "stopped before the data set was downloaded"))
+            writer.event(_stop_event(0, "stopped before the data set was downloaded"))
         except Exception as error:
             yield Failed(step=step, reason=writer.failed(error), diverged=False)
         except (KeyboardInterrupt, GeneratorExit):
-            writer.event(_stopped(step, "interrupted"))
+            writer.event(_stop_event(step, "interrupted"))
             raise
 
 
-def _stopped(step: int, reason: str) -> EndedEvent:
+def _stop_event(step: int, reason: str) -> EndedEvent:
     return EndedEvent(event="stopped", step=step, metrics={}, reason=reason)
 
 

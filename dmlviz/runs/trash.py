@@ -41,12 +41,12 @@ class Trash:
 
     def restore(self, run: str) -> Path:
         """Move a run back and return its folder; raise UserError if it was purged, or trained again."""
-        trashed, target = self.folder / run, self.folder.parent / run
-        if not is_run_id(run) or not trashed.is_dir():
+        source, target = self.folder / run, self.folder.parent / run
+        if not is_run_id(run) or not source.is_dir():
             raise UserError("This run can no longer be restored; train it again.")
         if target.exists():
             raise UserError("This run has been trained again since it was deleted; delete the new one first.")
-        trashed.rename(target)
+        source.rename(target)
         return target
 
     def runs(self) -> list[Path]:
@@ -58,9 +58,9 @@ class Trash:
         """Remove a run permanently, if it is in the trash."""
         if is_run_id(run) and (self.folder / run).is_dir():
             # Rename it first, so that a half-deleted run cannot be restored.
-            doomed = Path(tempfile.mkdtemp(prefix=".old-", dir=self.folder))
-            (self.folder / run).rename(doomed / run)
-            shutil.rmtree(doomed, ignore_errors=True)
+            old = Path(tempfile.mkdtemp(prefix=".old-", dir=self.folder))
+            (self.folder / run).rename(old / run)
+            shutil.rmtree(old, ignore_errors=True)
 
     def empty(self, retention_s: float = TRASH_RETENTION_S, now: float | None = None) -> None:
         """Permanently remove runs deleted more than `retention_s` seconds ago."""

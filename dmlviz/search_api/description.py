@@ -66,7 +66,7 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
     file = {"type": "string", "format": "binary"}
     picture = {kind: {"schema": file} for kind in ("image/png", "image/jpeg", "image/webp")}
     picture["multipart/form-data"] = {"schema": _object(image=file)}
-    refused = {"401": _refusal("The token is missing or another one.")} if needs_token else {}
+    refusals = {"401": _refusal("The token is missing or another one.")} if needs_token else {}
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
@@ -89,7 +89,7 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
                     "responses": {
                         "200": _answer("The neighbors.", answer),
                         "400": _refusal("The picture or k is refused."),
-                        **refused,
+                        **refusals,
                         "413": _refusal("The picture has more than 30 MB."),
                     },
                 }
@@ -101,7 +101,7 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
                     "parameters": [item],
                     "responses": {
                         "200": {"description": "The image.", "content": {"image/png": {}}},
-                        **refused,
+                        **refusals,
                         "404": _refusal("There is no such test image."),
                     },
                 }

@@ -80,7 +80,7 @@ class SearchService:
                 Route("/neighbors", self.neighbors, methods=["POST"]),
                 Route("/images/{item}.png", self.image),
             ],
-            exception_handlers={HTTPException: self._not_served, Exception: _failed},
+            exception_handlers={HTTPException: self._not_served, Exception: _failure},
         )
 
     async def page(self, request: Request) -> Response:
@@ -153,8 +153,8 @@ class SearchService:
     def _refusal(self, request: Request) -> Response | None:
         if self.token is None:
             return None
-        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and compare_digest(sent.strip().encode(), self.token.encode()):
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and compare_digest(token.strip().encode(), self.token.encode()):
             return None
         words = "Send the service's token in the header Authorization: Bearer TOKEN."
         return JSONResponse({"error": words}, HTTPStatus.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
@@ -162,8 +162,8 @@ class SearchService:
     def _not_served(self, request: Request, exception: Exception) -> Response:
         assert isinstance(exception, HTTPException)
         if exception.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            allowed = (exception.headers or {}).get("Allow", "")
-            words = f"{request.url.path} takes {allowed}; got {request.method}."
+            methods = (exception.headers or {}).get("Allow", "")
+            words = f"{request.url.path} takes {methods}; got {request.method}."
         else:
             words = "There is nothing at this address: /docs says what there is."
         return JSONResponse({"error": words}, exception.status_code, headers=exception.headers)
@@ -188,7 +188,7 @@ def _error(status: HTTPStatus, words: str) -> Response:
     return JSONResponse({"error": words}, status)
 
 
-def _failed(request: Request, exception: Exception) -> Response:
+def _failure(request: Request, exception: Exception) -> Response:
     return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "The service failed here; its terminal says why.")
 
 

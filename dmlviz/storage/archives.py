@@ -53,11 +53,11 @@ def unpacked(*archives: Path) -> Path:
 
 def _content_id(archives: tuple[Path, ...]) -> str:
     """Return a hash of names and checksums, which a zip lists: no need to read its files each time."""
-    listed: list[tuple[str, str, int]] = []
+    entries: list[tuple[str, str, int]] = []
     for path in archives:
         with ZipFile(path) as archive:
-            listed += [(path.stem, entry.filename, entry.CRC) for entry in archive.infolist()]
-    return sha256(repr(listed).encode()).hexdigest()[:16]
+            entries += [(path.stem, entry.filename, entry.CRC) for entry in archive.infolist()]
+    return sha256(repr(entries).encode()).hexdigest()[:16]
 
 
 def _unpack(archives: tuple[Path, ...], parent: Path, name: str) -> Path:

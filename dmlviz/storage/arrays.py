@@ -148,7 +148,7 @@ def check_array(
     if shape is None:
         return
     if len(stored_shape) != len(shape) or any(
-        required not in (None, length) for required, length in zip(shape, stored_shape, strict=True)
+        count not in (None, length) for count, length in zip(shape, stored_shape, strict=True)
     ):
         expected = " × ".join("n" if length is None else str(length) for length in shape)
         received = " × ".join(map(str, stored_shape)) or "one number"

@@ -31,17 +31,17 @@ def kept_while_unchanged(*names: str) -> Callable[[Callable[[H], T]], Callable[[
     """
 
     def decorate(method: Callable[[H], T]) -> Callable[[H], T]:
-        kept: dict[Path, tuple[object, T]] = {}
+        cache: dict[Path, tuple[object, T]] = {}
 
         def call(self: H) -> T:
             stamps = tuple(stamp(self.path / name) for name in names)  # before the files are read
-            known = kept.get(self.path)
-            if known is None or known[0] != stamps:
-                known = stamps, method(self)
-                if len(kept) >= MAX_KEPT:
-                    kept.clear()
-                kept[self.path] = known
-            return known[1]
+            entry = cache.get(self.path)
+            if entry is None or entry[0] != stamps:
+                entry = stamps, method(self)
+                if len(cache) >= MAX_KEPT:
+                    cache.clear()
+                cache[self.path] = entry
+            return entry[1]
 
         call.__doc__ = method.__doc__
         return call

@@ -42,7 +42,7 @@ class StudyRunner:
         self.plan = plan
         self._change = threading.Lock()
         self._sittings: dict[Path, _Sitting] = {}
-        self._closed = False
+        self._is_closed = False
 
     def studies(self) -> list[Study]:
         """Return all studies, newest first."""
@@ -72,7 +72,7 @@ class StudyRunner:
         """
         path = (path or self.folder / study_id(lab, size, dataset)).resolve()
         with self._change:
-            if self._closed:
+            if self._is_closed:
                 raise UserError("The server is shutting down: try again when it is back.")
             study = create_study(path, lab, size, dataset, owner, self.scheduler.all_slots)
             if path in self._sittings and self._sittings[path].is_alive():
@@ -94,14 +94,14 @@ class StudyRunner:
 
     def resume_interrupted(self) -> list[Study]:
         """Go on with every study that ran when its server ended; return them."""
-        resumed = []
+        studies = []
         for study in self.studies():
             with contextlib.suppress(UserError):
                 if study.state == "interrupted":
                     info = study.info
                     self.start(info["lab"], info["size"], info["dataset"], info["owner"], path=study.path)
-                    resumed.append(study)
-        return resumed
+                    studies.append(study)
+        return studies
 
     def wait(self, study: Study, timeout: float | None = None) -> bool:
         """Wait until a study no longer runs in this process; return whether that is so."""
@@ -114,7 +114,7 @@ class StudyRunner:
     def close(self) -> None:
         """Leave the studies that run: the next runner of the folder can go on with them."""
         with self._change:
-            self._closed = True
+            self._is_closed = True
             sittings = [*self._sittings.values()]
         for sitting in sittings:
             sitting.leave()
@@ -165,19 +165,19 @@ class _Sitting(threading.Thread):
     def _work(self) -> str:
         """Return how the study ended; empty when the program ends before it."""
         results = self.study.results()
-        wanted = self._wanted(results)
+        trials = self._plan(results)
         while True:
             self._news.clear()
             if fresh := self._collect():
                 results += fresh
-                wanted = self._wanted(results)  # not more often: a search may think for a while
+                trials = self._plan(results)  # not more often: a search may think for a while
             if self._leaving:
                 return ""
             if self.study.is_stop_requested:
                 self._stop_trials()
                 self._collect()
                 return "stopped"
-            missing = [trial for trial in wanted if trial.name not in self._under_way]
+            missing = [trial for trial in trials if trial.name not in self._under_way]
             if not missing and not self._under_way:
                 return "finished"
             room = (1 if self._info["owner"] else self.scheduler.all_slots) - len(self._under_way)
@@ -186,19 +186,19 @@ class _Sitting(threading.Thread):
             else:  # the owner has enough under way
                 time.sleep(STOP_CHECK_S)
 
-    def _wanted(self, results: list[TrialResult]) -> list[Trial]:
+    def _plan(self, results: list[TrialResult]) -> list[Trial]:
         """Return the trials that have no result."""
         done = {result.trial.name: result.trial for result in results}
-        wanted = []
+        trials = []
         for trial in self.plan(self._info["lab"], self._info["size"], self._info["dataset"], results):
             if trial.name not in done:
-                wanted.append(trial)
+                trials.append(trial)
             elif dict(done[trial.name].settings) != dict(trial.settings):
                 raise UserError(
                     f"The study {self.study.id} was begun by another version of the program: its trial {trial.name} "
                     "had other settings. Start it anew."
                 )
-        return wanted
+        return trials
 
     def _hand_out(self, trial: Trial) -> bool:
         """Give a trial to the scheduler; False when the owner may not have more under way."""

@@ -31,13 +31,13 @@ class Augmentation:
 
     def __call__(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
         """Return the changed images; values lie from 0 to 1, before and after."""
-        changed = torch.empty_like(images)
+        result = torch.empty_like(images)
         with torch.random.fork_rng(devices=[]):
             torch.set_rng_state(self._state)
             for rows in torch.randperm(len(images)).tensor_split(min(len(images), MAX_DRAWS)):
-                changed[rows] = self._transform(images[rows])
+                result[rows] = self._transform(images[rows])
             self._state = torch.get_rng_state()
-        return changed
+        return result
 
 
 def _transform(strengths: Mapping[str, float], size: int, background: float, color: bool) -> nn.Module:

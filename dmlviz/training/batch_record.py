@@ -83,25 +83,25 @@ class BatchRecord:
 
         Wide embeddings are int16, movement and gradient int8, with one scale per row.
         """
-        stored: dict[str, Any] = {
+        arrays: dict[str, Any] = {
             "numbers": np.array([self.step, self.loss, self.active, self.is_anchored, self.num_mined], np.float64),
             "images": self.images.astype(np.int32),
             "labels": self.labels.astype(np.int32),
         }
-        stored |= _quantized("before", self.embeddings_before, np.int16)
-        stored |= _quantized("moved", self.embeddings_after - self.embeddings_before, np.int8)
-        stored |= _quantized("gradient", self.gradient, np.int8)
+        arrays |= _quantize("before", self.embeddings_before, np.int16)
+        arrays |= _quantize("moved", self.embeddings_after - self.embeddings_before, np.int8)
+        arrays |= _quantize("gradient", self.gradient, np.int8)
         if self.pairs is not None:
-            stored["pairs"] = np.packbits(self.pairs, axis=1)
+            arrays["pairs"] = np.packbits(self.pairs, axis=1)
         if self.triplets is not None:
-            stored["triplets"] = self.triplets.astype(np.uint8 if len(self.labels) <= 256 else np.int16)
+            arrays["triplets"] = self.triplets.astype(np.uint8 if len(self.labels) <= 256 else np.int16)
         if self.loss_per_image is not None:
-            stored["terms"] = self.loss_per_image.astype(np.float32)
+            arrays["terms"] = self.loss_per_image.astype(np.float32)
         if self.pixels is not None:
-            stored["pixels"] = self.pixels
+            arrays["pixels"] = self.pixels
         for name, values in self.loss_weights.items():
-            stored |= _quantized(f"learned.{name}", values, np.int16)
-        np.savez_compressed(file, **stored)
+            arrays |= _quantize(f"learned.{name}", values, np.int16)
+        np.savez_compressed(file, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -114,28 +114,28 @@ class BatchRecord:
 
     @classmethod
     def _read(cls, path: Path) -> Self:
-        stored = read_arrays(path, NUMBERS)
-        step, loss, active, anchored, mined = stored["numbers"].tolist()
-        labels = take(path, stored, "labels", WHOLE).astype(np.int64)
-        before = _dequantized("before", stored)
-        names = [name[8:] for name in stored if name.startswith("learned.") and not name.endswith(".scale")]
-        pairs = take(path, stored, "pairs", "u") if "pairs" in stored else None
+        arrays = read_arrays(path, NUMBERS)
+        step, loss, active, is_anchored, num_mined = arrays["numbers"].tolist()
+        labels = take(path, arrays, "labels", WHOLE).astype(np.int64)
+        before = _dequantize("before", arrays)
+        names = [name[8:] for name in arrays if name.startswith("learned.") and not name.endswith(".scale")]
+        pairs = take(path, arrays, "pairs", "u") if "pairs" in arrays else None
         return cls(
             step=int(step),
             loss=loss,
             active=active,
-            images=take(path, stored, "images", WHOLE).astype(np.int64),
+            images=take(path, arrays, "images", WHOLE).astype(np.int64),
             labels=labels,
             embeddings_before=before,
-            embeddings_after=before + _dequantized("moved", stored),
-            gradient=_dequantized("gradient", stored),
+            embeddings_after=before + _dequantize("moved", arrays),
+            gradient=_dequantize("gradient", arrays),
             pairs=None if pairs is None else np.unpackbits(pairs, axis=1, count=len(labels)).astype(bool),
-            is_anchored=bool(anchored),
-            triplets=take(path, stored, "triplets", WHOLE).astype(np.int64) if "triplets" in stored else None,
-            num_mined=int(mined),
-            loss_weights={name: _dequantized(f"learned.{name}", stored) for name in names},
-            loss_per_image=stored.get("terms"),
-            pixels=take(path, stored, "pixels", "u") if "pixels" in stored else None,
+            is_anchored=bool(is_anchored),
+            triplets=take(path, arrays, "triplets", WHOLE).astype(np.int64) if "triplets" in arrays else None,
+            num_mined=int(num_mined),
+            loss_weights={name: _dequantize(f"learned.{name}", arrays) for name in names},
+            loss_per_image=arrays.get("terms"),
+            pixels=take(path, arrays, "pixels", "u") if "pixels" in arrays else None,
         )
 
     @property
@@ -160,7 +160,7 @@ class BatchRecord:
         )
 
 
-def _quantized(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:
+def _quantize(name: str, values: np.ndarray, kind: type) -> dict[str, np.ndarray]:
     """Quantize wide rows to integers with one scale each; keep narrow matrices and vectors as float32."""
     if values.ndim != 2 or values.shape[1] <= MAX_DIMS_UNCOMPRESSED:
         return {name: values.astype(np.float32)}
@@ -180,7 +180,7 @@ def _all_below(indices: np.ndarray, end: int) -> bool:
     return indices.size == 0 or bool(0 <= indices.min() <= indices.max() < end)
 
 
-def _dequantized(name: str, stored: Mapping[str, np.ndarray]) -> np.ndarray:
-    values, scale = stored[name], f"{name}.scale"
+def _dequantize(name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    values, scale = arrays[name], f"{name}.scale"
     with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are refused later
-        return values.astype(np.float32) * stored[scale] if scale in stored else values.astype(np.float32)
+        return values.astype(np.float32) * arrays[scale] if scale in arrays else values.astype(np.float32)

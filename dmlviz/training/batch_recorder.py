@@ -59,16 +59,16 @@ class BatchRecorder:
         grad = np.zeros_like(before) if gradient is None else _array(gradient) / gradient_scale
         if not all(np.isfinite(part).all() for part in (before, after, grad)):
             return None
-        pairs, triplets, mined = None, None, 0
+        pairs, triplets, count = None, None, 0
         if isinstance(self.tuples, Triplets):
             rows = torch.stack(self.tuples, dim=1).cpu().numpy()
-            mined = len(rows)
-            subset = np.linspace(0, mined - 1, min(mined, MAX_TRIPLETS)).round().astype(int)
+            count = len(rows)
+            subset = np.linspace(0, count - 1, min(count, MAX_TRIPLETS)).round().astype(int)
             triplets = rows[subset]
         elif self.tuples is not None:
             positive, negative = pair_masks(self.tuples, len(self.labels))
             pairs = (positive | negative).cpu().numpy()
-            mined = len(self.tuples.a) + len(self.tuples.b)
+            count = len(self.tuples.a) + len(self.tuples.b)
         return BatchRecord(
             step=step,
             loss=loss,
@@ -81,7 +81,7 @@ class BatchRecorder:
             pairs=pairs,
             is_anchored=isinstance(self.tuples, AnchoredPairs),
             triplets=triplets,
-            num_mined=mined,
+            num_mined=count,
             loss_weights=self.loss_weights,
             loss_per_image=None if self.loss_per_image is None else _array(self.loss_per_image),
             pixels=None if self.pixels is None else self.pixels.cpu().numpy(),
@@ -92,10 +92,10 @@ class BatchRecorder:
 def _embed_without_side_effects(net: nn.Module, pixels: Tensor) -> np.ndarray:
     """Embed images with the net in training mode, then restore its buffers (batch-norm statistics)."""
     buffers = [(buffer, buffer.clone()) for buffer in net.buffers()]
-    embedded = _array(net(pixels))
+    embeddings = _array(net(pixels))
     for buffer, value in buffers:
         buffer.copy_(value)
-    return embedded
+    return embeddings
 
 
 def _array(values: Tensor) -> np.ndarray:

@@ -63,11 +63,11 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
     Returns:
         The terms: that of a comparison's triplet, or of its pairs, or of its first image, whichever the loss has.
     """
-    seen = classify_tuples(config, batch)
+    tuples = classify_tuples(config, batch)
     seer = ComparingLoss.from_config(config, batch)
     loss = _loss(config, batch, seer)
     if loss is None:
-        return BatchTerms(terms=[[] for _ in seen.indices], reason=NOT_RECORDED)
+        return BatchTerms(terms=[[] for _ in tuples.indices], reason=NOT_RECORDED)
     x = torch.tensor(batch.embeddings_before).double()  # e^100 is a usual number in a formula, and beyond float32
     labels = torch.tensor(_class_numbers(config, batch))
     with torch.no_grad(), without_autocast(x.device):
@@ -75,13 +75,13 @@ def batch_terms(config: TrainConfig, batch: BatchRecord) -> BatchTerms:
         parts = loss.parts(whole)
         count = "" if config.loss != seer.name or _is_thinned(batch) else _count(parts, whole, seer)
         if any(isinstance(part, SummedTerms) for part in parts):  # of all triplets, those that are listed
-            whole = loss.batch(x, labels, Triplets(*torch.tensor(seen.indices).T))
+            whole = loss.batch(x, labels, Triplets(*torch.tensor(tuples.indices).T))
             parts = loss.parts(whole)
-        terms = _terms([part for part in parts if isinstance(part, Terms)], whole, seer, seen)
+        terms = _terms([part for part in parts if isinstance(part, Terms)], whole, seer, tuples)
         arcs = class_arcs(loss, x)
         tree = _class_tree(loss, whole, config)
     if seer.spec.compares_dimensions:
-        return BatchTerms(terms=[[] for _ in seen.indices], reason=NO_TERMS)
+        return BatchTerms(terms=[[] for _ in tuples.indices], reason=NO_TERMS)
     return BatchTerms(
         **terms,
         formula=seer.spec.term_for(seer.params),
@@ -117,8 +117,8 @@ def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss 
 
 def _class_numbers(config: TrainConfig, batch: BatchRecord) -> np.ndarray:
     """Return the class indices of the images (n, from 0) as the loss saw them."""
-    compared = batch.compared_labels(config)
-    return np.searchsorted(config.train_classes if config.use_labels else np.unique(compared), compared)
+    labels = batch.compared_labels(config)
+    return np.searchsorted(config.train_classes if config.use_labels else np.unique(labels), labels)
 
 
 def _tuples(config: TrainConfig, batch: BatchRecord) -> Pairs | Triplets | None:
@@ -126,10 +126,10 @@ def _tuples(config: TrainConfig, batch: BatchRecord) -> Pairs | Triplets | None:
         return Triplets(*torch.tensor(batch.triplets).T)
     if batch.pairs is None:
         return None
-    chosen = batch.pairs if batch.is_anchored else np.triu(batch.pairs)
-    compared = batch.compared_labels(config)
-    same = compared[:, None] == compared
-    positive, negative = np.nonzero(chosen & same), np.nonzero(chosen & ~same)
+    mask = batch.pairs if batch.is_anchored else np.triu(batch.pairs)
+    labels = batch.compared_labels(config)
+    same = labels[:, None] == labels
+    positive, negative = np.nonzero(mask & same), np.nonzero(mask & ~same)
     kind = AnchoredPairs if batch.is_anchored else Pairs
     return kind(*(torch.tensor(part) for part in (*positive, *negative)))
 
@@ -151,9 +151,9 @@ def _count(parts: list[Terms | SummedTerms | Tensor], whole: LossBatch, seer: Co
     return f"{count:,} {noun if count != 1 else noun.removesuffix('s')}"
 
 
-def _terms(parts: list[Terms], whole: LossBatch, seer: ComparingLoss, seen: MinedTuples) -> dict[str, Any]:
+def _terms(parts: list[Terms], whole: LossBatch, seer: ComparingLoss, tuples: MinedTuples) -> dict[str, Any]:
     """Return the terms of each comparison, and their numbers."""
-    found: list[list[list[float]]] = [[] for _ in seen.indices]
+    terms: list[list[list[float]]] = [[] for _ in tuples.indices]
     symbols: list[str] = []
     constants: dict[str, float] = {}
     for part in parts:
@@ -163,13 +163,13 @@ def _terms(parts: list[Terms], whole: LossBatch, seer: ComparingLoss, seen: Mine
         }
         symbols = list(columns)
         constants = {symbol: _plain(value) for symbol, value in numbers.items() if symbol not in columns}
-        rows, places, negative = term_places(part, whole, seen, seer.spec.compares)
+        rows, places, negative = term_places(part, whole, tuples, seer.spec.compares)
         table = [part.values, *(column.expand_as(part.values) for column in columns.values())]
         values = torch.stack([column.reshape(-1)[places].double() for column in table], dim=1)
         values = torch.cat([values[:, :1], negative[:, None].double(), values[:, 1:]], dim=1)
         for row, term in zip(rows.tolist(), values.nan_to_num().tolist(), strict=True):
-            found[row].append([_plain(value) for value in term])
-    return {"terms": found, "symbols": symbols, "constants": constants}
+            terms[row].append([_plain(value) for value in term])
+    return {"terms": terms, "symbols": symbols, "constants": constants}
 
 
 def _plain(value: Tensor | float) -> float:

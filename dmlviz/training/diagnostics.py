@@ -67,14 +67,14 @@ class TrainingMonitor:
             self.norms.append(metrics.get("mean_norm", float("nan")))
             if event.step:
                 alarms = {
-                    "collapsed": self._collapsed(metrics),
+                    "collapsed": self._collapse(metrics),
                     "exploding": self._exploding(),
                     "overfitting": self._overfitting(metrics),
                 }
-        raised = [alarm for name, alarm in alarms.items() if alarm is not None and name not in self.active]
-        cleared = [name for name, alarm in alarms.items() if alarm is None and name in self.active]
-        self.active = self.active.union(alarm.name for alarm in raised).difference(cleared)
-        return raised, cleared
+        new = [alarm for name, alarm in alarms.items() if alarm is not None and name not in self.active]
+        over = [name for name, alarm in alarms.items() if alarm is None and name in self.active]
+        self.active = self.active.union(alarm.name for alarm in new).difference(over)
+        return new, over
 
     def _inactive(self) -> Alarm | None:
         # NaN, where the terms are not counted, is not 0.
@@ -100,7 +100,7 @@ class TrainingMonitor:
             f"Loss is diverging: mean {mean:.3g} over {WINDOW_STEPS} batches, {self.first_loss:.3g} in the first.",
         )
 
-    def _collapsed(self, metrics: Mapping[str, float]) -> Alarm | None:
+    def _collapse(self, metrics: Mapping[str, float]) -> Alarm | None:
         between = metrics.get("mean_negative_distance", float("nan"))
         before = self.initial_metrics.get("mean_negative_distance", float("nan"))
         if metrics.get("collapsed") == 1 or between <= COLLAPSE_RATIO * before:

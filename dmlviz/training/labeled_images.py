@@ -43,28 +43,28 @@ class LabeledImages:
 
     def select(self, rows: np.ndarray) -> Self:
         """Return the images at some rows; their pixels are shared."""
-        selected = copy(self)
-        selected.rows, selected.labels = self.rows[rows], self.labels[rows]
-        selected._rows = torch.from_numpy(selected.rows).to(self._pixels.device)
-        return selected
+        subset = copy(self)
+        subset.rows, subset.labels = self.rows[rows], self.labels[rows]
+        subset._rows = torch.from_numpy(subset.rows).to(self._pixels.device)
+        return subset
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, indices: Tensor | slice) -> Tensor:
-        return self._normalized(self._chosen(indices))
+        return self._normalize(self._take(indices))
 
     def augmented(self, indices: Tensor, augmentation: Augmentation) -> tuple[Tensor, Tensor]:
         """Return augmented images: as a net takes them, and as uint8 pixels, in the shape of the data set's."""
-        images = self._chosen(indices).permute(0, 3, 1, 2).float().div_(255)
+        images = self._take(indices).permute(0, 3, 1, 2).float().div_(255)
         pixels = augmentation(images).mul_(255).round_().byte().permute(0, 2, 3, 1).contiguous()
-        return self._normalized(pixels), pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels
+        return self._normalize(pixels), pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels
 
-    def _chosen(self, indices: Tensor | slice) -> Tensor:
+    def _take(self, indices: Tensor | slice) -> Tensor:
         where = indices.to(self._rows.device) if isinstance(indices, Tensor) else indices
         return self._pixels[self._rows[where]].to(self._device)
 
-    def _normalized(self, pixels: Tensor) -> Tensor:
+    def _normalize(self, pixels: Tensor) -> Tensor:
         if self._as_bytes:
             return pixels.permute(0, 3, 1, 2)
         # Stored as n × h × w × c, so the permuted view is channels_last without a second copy.

@@ -98,8 +98,8 @@ def balanced_epoch(
     members: list[np.ndarray], classes_per_batch: int, images_per_class: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return one epoch (batches × P·K); `members` are the image indices of each class, at least K."""
-    needed = np.array([-(-len(images) // images_per_class) for images in members])
-    schedule = _schedule(needed, classes_per_batch, rng)
+    counts = np.array([-(-len(images) // images_per_class) for images in members])
+    schedule = _schedule(counts, classes_per_batch, rng)
     epoch = np.empty((*schedule.shape, images_per_class), np.int64)
     for label, images in enumerate(members):
         turns = schedule == label
@@ -150,15 +150,15 @@ class AnchorNeighbor(Iterator[np.ndarray]):
 
     def __next__(self) -> np.ndarray:
         left = self.rng.permutation(len(self.members)).tolist()
-        chosen: list[int] = []
-        while len(chosen) < self.classes_per_batch:
+        labels: list[int] = []
+        while len(labels) < self.classes_per_batch:
             anchor = left[0]
             if self.distances is not None:
                 left.sort(key=lambda label: -1 if label == anchor else self.distances[anchor, label])
-            size = min(GROUP, self.classes_per_batch - len(chosen))
-            chosen += left[:size]
+            size = min(GROUP, self.classes_per_batch - len(labels))
+            labels += left[:size]
             left = self.rng.permutation(left[size:]).tolist()
-        images = [self.rng.choice(self.members[label], self.images_per_class, replace=False) for label in chosen]
+        images = [self.rng.choice(self.members[label], self.images_per_class, replace=False) for label in labels]
         return np.concatenate(images)
 
 
@@ -183,8 +183,8 @@ def random_triplets(labels: np.ndarray, triplets: int, rng: np.random.Generator)
 
     def epoch() -> np.ndarray:
         anchors = _shuffled_rows(len(labels), triplets, rng)
-        drawn = [anchors, sampler.positive(anchors, rng), sampler.negative(anchors, rng)]
-        return np.stack(drawn, axis=-1).reshape(len(anchors), -1)
+        rows = [anchors, sampler.positive(anchors, rng), sampler.negative(anchors, rng)]
+        return np.stack(rows, axis=-1).reshape(len(anchors), -1)
 
     return _repeat(epoch)
 
@@ -243,15 +243,15 @@ def _repeat(epoch: Callable[[], np.ndarray]) -> Iterator[np.ndarray]:
         yield from epoch()
 
 
-def _schedule(needed: np.ndarray, classes_per_batch: int, rng: np.random.Generator) -> np.ndarray:
+def _schedule(counts: np.ndarray, classes_per_batch: int, rng: np.random.Generator) -> np.ndarray:
     """Return the classes of each batch (batches × P), with the fewest batches possible.
 
-    All classes of a batch differ, and class c is in at least `needed[c]` batches.
+    All classes of a batch differ, and class c is in at least `counts[c]` batches.
     """
-    batches = max(needed.max(), -(-needed.sum() // classes_per_batch))
-    if classes_per_batch == len(needed):
-        return np.tile(np.arange(len(needed)), (batches, 1))
-    turns = _fill_remaining(needed, batches * classes_per_batch - needed.sum(), batches, rng)
+    batches = max(counts.max(), -(-counts.sum() // classes_per_batch))
+    if classes_per_batch == len(counts):
+        return np.tile(np.arange(len(counts)), (batches, 1))
+    turns = _fill_remaining(counts, batches * classes_per_batch - counts.sum(), batches, rng)
     schedule = np.empty((batches, classes_per_batch), np.int64)
     for batch in range(batches):
         # Draw without replacement in proportion to the remaining turns (Gumbel's trick), but first the classes that

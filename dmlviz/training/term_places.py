@@ -17,27 +17,27 @@ from dmlviz.training.tuple_difficulty import MinedTuples
 Layout = Literal["matrix", "triplets", "pairs", "images", "groups", "unknown"]
 
 
-def term_places(part: Terms, batch: LossBatch, seen: MinedTuples, compares: str) -> tuple[Tensor, Tensor, Tensor]:
+def term_places(part: Terms, batch: LossBatch, mined: MinedTuples, compares: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return where the terms of each comparison are.
 
     Args:
         part: The terms of the batch.
         batch: The batch as the loss saw it.
-        seen: The comparisons of the batch (k).
+        mined: The comparisons of the batch (k).
         compares: Kind of the loss's comparisons, see `LossSpec`.
 
     Returns:
         For each of t terms, comparison after comparison: the comparison (from 0 to k − 1), the place of the term in the
         flattened values, and whether it is of a pair of two classes.
     """
-    rows = torch.as_tensor(seen.indices, dtype=torch.int64)
+    rows = torch.as_tensor(mined.indices, dtype=torch.int64)
     every, first = torch.arange(len(rows)), rows[:, 0]
     counts = torch.ones_like(part.values, dtype=torch.bool) if part.mask is None else part.mask.expand_as(part.values)
     layout = _layout(part, batch, compares)
     none = torch.zeros(len(rows), dtype=torch.bool)
     if layout == "images":
         return _those_that_count(every, first, none, counts)
-    if seen.kind == "classes" or layout == "unknown":
+    if mined.kind == "classes" or layout == "unknown":
         return every[:0], every[:0], none[:0]
     if layout == "groups":
         assert part.term_of is not None
@@ -56,9 +56,9 @@ def term_places(part: Terms, batch: LossBatch, seen: MinedTuples, compares: str)
         return _those_that_count(row, torch.where(counts[i, j], i * n + j, j * n + i), negative, counts)
     assert isinstance(batch.tuples, Pairs)
     tuples = batch.tuples
-    listed = torch.cat([tuples.a, tuples.b]).tolist(), torch.cat([tuples.p, tuples.n]).tolist()
-    known = {pair: k for k, pair in enumerate(zip(*listed, strict=True))}
-    place = torch.tensor([known.get(pair, -1) for pair in zip(i.tolist(), j.tolist(), strict=True)], dtype=torch.int64)
+    columns = torch.cat([tuples.a, tuples.b]).tolist(), torch.cat([tuples.p, tuples.n]).tolist()
+    places = {pair: k for k, pair in enumerate(zip(*columns, strict=True))}
+    place = torch.tensor([places.get(pair, -1) for pair in zip(i.tolist(), j.tolist(), strict=True)], dtype=torch.int64)
     return _those_that_count(row[place >= 0], place[place >= 0], negative[place >= 0], counts)
 
 
@@ -90,8 +90,8 @@ def _layout(part: Terms, batch: LossBatch, compares: str) -> Layout:
 
 
 def _those_that_count(row: Tensor, place: Tensor, negative: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    chosen = counts.reshape(-1)[place]
-    return row[chosen], place[chosen], negative[chosen]
+    mask = counts.reshape(-1)[place]
+    return row[mask], place[mask], negative[mask]
 
 
 SAMPLES = 720  # directions

@@ -100,18 +100,18 @@ class _BatchDistances:
         same = labels[:, None] == labels
         self.negative, self.positive = ~same, same & ~np.eye(len(same), dtype=bool)
 
-    def pairs(self, chosen: np.ndarray, by: Literal["selection", "all"]) -> MinedTuples:
+    def pairs(self, mask: np.ndarray, by: Literal["selection", "all"]) -> MinedTuples:
         hardness = self._of_pairs()
-        rows = np.argwhere(chosen)
-        return self._counted("pairs", by, rows, hardness[rows[:, 0], rows[:, 1]])
+        rows = np.argwhere(mask)
+        return self._summary("pairs", by, rows, hardness[rows[:, 0], rows[:, 1]])
 
     def listed_triplets(self, rows: np.ndarray, by: Literal["selection", "nearest", "hardest"]) -> MinedTuples:
         a, p, n = rows.reshape(-1, 3).T
-        return self._counted("triplets", by, rows, self._hardness(self.d[a, p], self.d[a, n]))
+        return self._summary("triplets", by, rows, self._hardness(self.d[a, p], self.d[a, n]))
 
     def every_triplet(self) -> MinedTuples:
         """Count all triplets, and list a few of each kind for each anchor."""
-        counts, kept = np.zeros(3, np.int64), []
+        counts, rows = np.zeros(3, np.int64), []
         random = np.random.default_rng(0)
         for a in range(len(self.d)):
             p, n = np.flatnonzero(self.positive[a]), np.flatnonzero(self.negative[a])
@@ -120,14 +120,14 @@ class _BatchDistances:
                 i, j = np.nonzero(hardness == kind)
                 counts[kind] += len(i)
                 some = random.permutation(len(i))[:OF_AN_ANCHOR]
-                kept += [(a, p[row], n[column], kind) for row, column in zip(i[some], j[some], strict=True)]
-        listed = np.array(kept, np.int64).reshape(-1, 4)
+                rows += [(a, p[row], n[column], kind) for row, column in zip(i[some], j[some], strict=True)]
+        table = np.array(rows, np.int64).reshape(-1, 4)
         easy, semi_hard, hard = counts.tolist()
         return MinedTuples(
             kind="triplets",
             source="all",
-            indices=listed[:, :3],
-            difficulty=listed[:, 3].astype(np.uint8),
+            indices=table[:, :3],
+            difficulty=table[:, 3].astype(np.uint8),
             counts=(easy, semi_hard, hard),
             thresholds=self.reach,
         )
@@ -154,7 +154,7 @@ class _BatchDistances:
             largest = scores.max(axis=1)
             terms = np.log(np.exp(scores - largest[:, None]).sum(axis=1)) + largest - own
         hardness = np.where(others[images, other] >= own, HARD, np.where(terms > 0.01, SEMI_HARD, EASY))
-        return self._counted("classes", "classes", np.stack([images, self.labels, names[other]], axis=1), hardness)
+        return self._summary("classes", "classes", np.stack([images, self.labels, names[other]], axis=1), hardness)
 
     def _hardness(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
         """Return hard where the negative is no farther than the positive, semi-hard where by less than the gap."""
@@ -175,14 +175,14 @@ class _BatchDistances:
     def _nearest_negative(self) -> np.ndarray:
         return np.where(self.negative, self.d, np.inf).argmin(axis=1) if len(self.d) else np.zeros(0, np.int64)
 
-    def _counted(self, kind: Any, by: Any, rows: np.ndarray, hardness: np.ndarray) -> MinedTuples:
+    def _summary(self, kind: Any, by: Any, rows: np.ndarray, hardness: np.ndarray) -> MinedTuples:
         easy, semi_hard, hard = np.bincount(hardness.astype(np.int64), minlength=3).tolist()
-        kept = np.linspace(0, max(0, len(rows) - 1), min(len(rows), LISTED)).round().astype(int)
+        sample = np.linspace(0, max(0, len(rows) - 1), min(len(rows), LISTED)).round().astype(int)
         return MinedTuples(
             kind=kind,
             source=by,
-            indices=rows[kept],
-            difficulty=hardness[kept].astype(np.uint8),
+            indices=rows[sample],
+            difficulty=hardness[sample].astype(np.uint8),
             counts=(easy, semi_hard, hard),
             thresholds=self.reach,
         )

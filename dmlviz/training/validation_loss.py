@@ -50,14 +50,14 @@ def fixed_tuples(config: TrainConfig, labels: np.ndarray) -> FixedTuples | None:
     classes, counts = np.unique(labels[rows], return_counts=True)
     if kind is None or len(classes) < 2 or counts.min() < 2:
         return None
-    numbered = torch.from_numpy(np.searchsorted(config.train_classes, labels[rows]))
+    class_ids = torch.from_numpy(np.searchsorted(config.train_classes, labels[rows]))
     if kind == "images":
-        return FixedTuples(rows, numbered, None, kind, len(rows))
-    drawn = next(random_triplets(labels[rows], len(rows), np.random.default_rng(0))).reshape(-1, 3)
-    triplets = Triplets(*torch.from_numpy(np.ascontiguousarray(drawn.T)))
+        return FixedTuples(rows, class_ids, None, kind, len(rows))
+    draws = next(random_triplets(labels[rows], len(rows), np.random.default_rng(0))).reshape(-1, 3)
+    triplets = Triplets(*torch.from_numpy(np.ascontiguousarray(draws.T)))
     if kind == "triplets":
-        return FixedTuples(rows, numbered, triplets, kind, len(drawn))
-    return FixedTuples(rows, numbered, as_pairs(triplets), kind, 2 * len(drawn))
+        return FixedTuples(rows, class_ids, triplets, kind, len(draws))
+    return FixedTuples(rows, class_ids, as_pairs(triplets), kind, 2 * len(draws))
 
 
 def _kind(config: TrainConfig) -> TupleKind | None:

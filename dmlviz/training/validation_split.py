@@ -52,20 +52,20 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
     """
     labels = np.asarray(labels)
     usable = np.flatnonzero(np.isin(labels, config.train_classes))[: config.max_train_images]
-    seen = _held_out(config, labels, usable)
-    if len(np.unique(labels[seen])) < 2:
+    rows = _held_out(config, labels, usable)
+    if len(np.unique(labels[rows])) < 2:
         none = np.zeros(0, np.int64)
         return TrainingSplit(usable, none, none, none)
     of_unseen_classes = np.flatnonzero(np.isin(labels[: usable[-1] + 1], config.held_out_classes))
     unseen = _take(labels, of_unseen_classes, lambda label, count: _share(config, count))
-    validation = np.sort(np.concatenate([seen, unseen]))
-    train = np.setdiff1d(usable, seen, assume_unique=True)
-    scored = _scored(config, labels, validation)
-    classes, counts = np.unique(labels[scored], return_counts=True)
+    validation = np.sort(np.concatenate([rows, unseen]))
+    train = np.setdiff1d(usable, rows, assume_unique=True)
+    sample = _sample_for_scores(config, labels, validation)
+    classes, counts = np.unique(labels[sample], return_counts=True)
     like_scored = dict(zip(classes.tolist(), counts.tolist(), strict=True))
-    learned = train[np.isin(labels[train], classes)]
+    members = train[np.isin(labels[train], classes)]
     return TrainingSplit(
-        train, validation, scored, _take(labels, learned, lambda label, count: min(count, like_scored[label]))
+        train, validation, sample, _take(labels, members, lambda label, count: min(count, like_scored[label]))
     )
 
 
@@ -91,14 +91,14 @@ def _share(config: TrainConfig, count: int) -> int:
 
 def _take(labels: np.ndarray, rows: np.ndarray, share: Callable[[int, int], int]) -> np.ndarray:
     """Draw `share(label, count)` of the `count` rows of each class, independently of the other classes."""
-    drawn = [np.zeros(0, np.int64)]
+    draws = [np.zeros(0, np.int64)]
     for label in np.unique(labels[rows]):
         members = rows[labels[rows] == label]
-        drawn.append(np.random.default_rng(int(label)).permutation(members)[: share(int(label), len(members))])
-    return np.sort(np.concatenate(drawn))
+        draws.append(np.random.default_rng(int(label)).permutation(members)[: share(int(label), len(members))])
+    return np.sort(np.concatenate(draws))
 
 
-def _scored(config: TrainConfig, labels: np.ndarray, validation: np.ndarray) -> np.ndarray:
+def _sample_for_scores(config: TrainConfig, labels: np.ndarray, validation: np.ndarray) -> np.ndarray:
     """Return at most MAX_SCORED validation images, with at least two of each class that is among them."""
     most = min(MAX_SCORED, config.eval_subset_size)
     classes, counts = np.unique(labels[validation], return_counts=True)

@@ -64,11 +64,11 @@ class _Progress:
     def __init__(self, writer: JobWriter[FeaturesProgress, FeaturesFinished], stop: Callable[[], bool]) -> None:
         self._writer = writer
         self._stop = stop
-        self._begun: tuple[float, int] | None = None  # when the first image was computed, and how many were done before
+        self._start: tuple[float, int] | None = None  # when the first image was computed, and how many were done before
 
     def __call__(self, done: int, of: int) -> None:
         stopped, now = self._stop(), time.monotonic()
-        start, before = self._begun = self._begun or (now, done)
+        start, before = self._start = self._start or (now, done)
         left = None if done == before else (of - done) * (now - start) / (done - before)
         self._writer.progress(
             FeaturesProgress(event="progress", done=done, of=of, left=left), now=stopped or done == of

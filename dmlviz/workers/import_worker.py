@@ -107,7 +107,7 @@ def _import(folder: Path, request: ImportRequest) -> ImportPreview:
             last_write_s = time.monotonic()
             write_json(folder / "progress.json", {"done": done, "of": of})
 
-    imported = import_path(
+    result = import_path(
         Path(request["file"]),
         title=request["title"],
         labels=Path(request["labels"]) if request["labels"] else None,
@@ -116,9 +116,9 @@ def _import(folder: Path, request: ImportRequest) -> ImportPreview:
         progress=progress,
         follow_paths=False,
     )
-    if isinstance(imported, LabeledEmbeddings):
-        return _save_embeddings(folder, request, imported)
-    return _save_images(folder, imported)
+    if isinstance(result, LabeledEmbeddings):
+        return _save_embeddings(folder, request, result)
+    return _save_images(folder, result)
 
 
 def _save_images(folder: Path, dataset: "ImportedDataset") -> ImportPreview:

@@ -40,11 +40,11 @@ def pixel_scores(run: Run, data_root: Path | None = None) -> dict[str, float]:
     from dmlviz import metrics
     from dmlviz.data import load
 
-    tracked, scored = run.tracked_indices, run.scored_indices
-    if tracked is None:
+    indices, scored_rows = run.tracked_indices, run.scored_indices
+    if indices is None:
         raise UserError(f"{run.title} has not started.")
     data = load(run.config.dataset, data_root)
-    split, rows = (data.test, tracked) if scored is None else (data.train, scored)
+    split, rows = (data.test, indices) if scored_rows is None else (data.train, scored_rows)
     pixels = split.images[rows].reshape(len(rows), -1).astype(np.float32) / 255
     return metrics.evaluate(pixels, split.labels[rows], clustering=False, full_ranking=False, verification=False)
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 import pytest
-from dmlviz_app.run_views.columns import column_bytes, column_infos, described, has_columns, run_columns
+from dmlviz_app.run_views.columns import column_bytes, column_infos, columns_of, has_columns, run_columns
 from dmlviz_app.run_views.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
 from dmlviz_app.run_views.view_state import UIState
 from pyarrow import parquet
@@ -77,7 +77,7 @@ def test_the_map_is_told_of_numbers_and_categories(run, folder):
     ],
 )
 def test_a_filter_finds_rows(run, folder, wanted, rows):
-    found = matching_rows(with_classes(run, run.columns), described(run, folder), wanted)
+    found = matching_rows(with_classes(run, run.columns), columns_of(run, folder), wanted)
     assert found.tolist() == list(rows)
 
 
@@ -90,7 +90,7 @@ def test_dates_are_filtered_as_days_and_rows_without_a_label_are_not_scored(tmp_
     (info,) = column_infos(run, tmp_path)
     assert info == {"name": "when", "low": 0, "high": N - 1, "values": None, "start": 1_704_067_200_000}
     wanted = Filter(conditions=(Condition("when", low=3, high=5),))
-    assert matching_rows(run.columns, described(run, tmp_path), wanted).tolist() == [3, 4, 5]
+    assert matching_rows(run.columns, columns_of(run, tmp_path), wanted).tolist() == [3, 4, 5]
     items, classes = np.frombuffer(per_query_bytes(run, None), "<i4").reshape(7, -1)[:2]
     assert items.tolist() == list(range(4, N))
     assert set(classes) == {0, 1}
@@ -166,7 +166,7 @@ def test_roles_of_made_images_are_columns_in_the_order_of_the_spec(folder):
     codes = np.frombuffer(column_bytes(run, root, "camera"), "<f4")
     np.testing.assert_array_equal(codes, test.roles["camera"])
     rows = matching_rows(
-        run_columns(run, root), described(run, root), Filter("", (Condition("query", values=("query",)),))
+        run_columns(run, root), columns_of(run, root), Filter("", (Condition("query", values=("query",)),))
     )
     np.testing.assert_array_equal(rows, np.flatnonzero(test.roles["query"]))
     np.save(run.path / "labels.npy", test.labels[:-1])  # of other images

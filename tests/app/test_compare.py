@@ -80,7 +80,7 @@ def test_a_running_run_has_no_agreement_table(here, write, two):
 
 def test_missing_sides_are_filled_with_runs_of_the_same_data_set(here, two):
     ui = CompareState()
-    pair = resolve_pair(ui, here, preferred=two[1].id)
+    pair = resolve_pair(ui, here, preference=two[1].id)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
     assert pair.same_dataset
     assert pair.complete

@@ -10,7 +10,7 @@ from dmlviz_app.run_views import curves
 from dmlviz_app.run_views import curves_panel as drawer
 from dmlviz_app.run_views.baseline_curves import BaselineCurves, baseline_curves
 from dmlviz_app.run_views.current_view import PageContext, RunView
-from dmlviz_app.run_views.random_queries import NEIGHBORS, ranked
+from dmlviz_app.run_views.random_queries import NEIGHBORS, rank
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.view_options import CURVES, QUERIES, SCORES
@@ -87,7 +87,7 @@ def test_a_url_opens_the_drawer_at_its_figure(here, run, name):
 def test_another_figure_is_shown_on_a_click_and_cached(here, run, monkeypatch):
     made = []
     monkeypatch.setattr(curves, "measure", lambda *what: made.append(what[0]) or figures.data.measure(*what))
-    curves._measured.cache_clear()
+    curves._measure.cache_clear()
     page = Page(run=run.id, curves="recall_at_k")
     for name in ("roc", "recall_at_k"):
         page.test.button_group(key="curves.figure").set_value(name)
@@ -168,7 +168,7 @@ def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tm
 
 def test_random_queries_are_shown_with_their_neighbors_and_others_after_a_shuffle(here, run):
     selected = figures.data.images(run)
-    rows, found = ranked(selected, 1)
+    rows, found = rank(selected, 1)
     embeddings = np.asarray(selected.embeddings, np.float64)
     for row, neighbors in zip(rows, found, strict=True):
         distances = np.linalg.norm(embeddings - embeddings[row], axis=1)

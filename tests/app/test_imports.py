@@ -16,7 +16,7 @@ from dmlviz.catalog.datasets import DATASETS, Datasets
 from dmlviz.errors import UserError
 from dmlviz.runs import archive, archive_checks
 from dmlviz.runs.archive import export_run, import_run
-from dmlviz.runs.run_info import _parsed
+from dmlviz.runs.run_info import _parse
 from dmlviz.runs.store import Runs
 
 
@@ -60,7 +60,7 @@ def of_own_data(files, name, classes=tuple("0123456789"), **fields):
 
 @pytest.mark.slow
 def test_a_refused_import_registers_nothing_and_keeps_nothing_in_memory(here, files):
-    name, kept = new_name(), _parsed.cache_info().currsize
+    name, kept = new_name(), _parse.cache_info().currsize
     broken = of_own_data(files, name) | {"labels.npy": b"no labels"}
     with pytest.raises(UserError, match=r"labels\.npy"):
         imported(here, broken)
@@ -71,7 +71,7 @@ def test_a_refused_import_registers_nothing_and_keeps_nothing_in_memory(here, fi
     with pytest.raises(UserError, match="not yours"):
         import_run(io.BytesIO(zipped(of_own_data(files, name))), here.store, allow=refuse)
     assert name not in DATASETS
-    assert _parsed.cache_info().currsize == kept
+    assert _parse.cache_info().currsize == kept
     run = imported(here, of_own_data(files, name))
     assert name in DATASETS
     assert DATASETS[name].classes == run_classes(run) == tuple("0123456789")

@@ -13,7 +13,7 @@ from dmlviz_app.learn.catalog_index import (
     LAB_KIND,
     TOPICS,
     limits,
-    recommended,
+    recommendations,
     recommended_in_dimensions,
     related_entries,
     search,
@@ -119,9 +119,9 @@ def test_the_search_finds_by_name_author_and_use(here):
 
 
 def test_recommended_settings_equal_those_of_a_config():
-    assert recommended(LOSSES["triplet"])["Miner"] == MINERS["random_hard_negative"].title
-    assert recommended(LOSSES["softmax"])["Space"] == "free"
-    assert recommended(LOSSES["nt_xent"]) == {}
+    assert recommendations(LOSSES["triplet"])["Miner"] == MINERS["random_hard_negative"].title
+    assert recommendations(LOSSES["softmax"])["Space"] == "free"
+    assert recommendations(LOSSES["nt_xent"]) == {}
 
 
 def test_recommendations_in_two_dimensions_equal_those_of_a_config():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dmlviz_app.explore.templates import colored, templates
+from dmlviz_app.explore.templates import color, templates
 
 from dmlviz.config import TrainConfig
 from dmlviz.runs.run import LOSS_WEIGHTS
@@ -40,7 +40,7 @@ def test_without_a_head_there_are_rows_only_and_another_net_has_none(run):
 
 
 def test_a_template_is_red_above_and_blue_below_zero(run):
-    picture = colored(np.array([[[2.0], [-1.0]], [[0.0], [0.0]]]))
+    picture = color(np.array([[[2.0], [-1.0]], [[0.0], [0.0]]]))
     red, _, blue = picture[0, 0].astype(int)
     assert red > blue
     red, _, blue = picture[0, -1].astype(int)

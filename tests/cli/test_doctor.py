@@ -7,7 +7,7 @@ from collections import namedtuple
 
 import pytest
 
-from dmlviz.cli.doctor import _looked, _table
+from dmlviz.cli.doctor import _look_at, _table
 from dmlviz.doctor import folders, machine, packages
 from dmlviz.doctor.folders import Check
 from dmlviz.doctor.machine import check_training
@@ -97,7 +97,7 @@ def test_a_graphics_card_that_torch_cannot_use_is_a_warning(monkeypatch, tmp_pat
 
 
 def test_a_check_that_fails_is_broken_and_no_traceback():
-    check = _looked("memory", lambda: 1 / 0)
+    check = _look_at("memory", lambda: 1 / 0)
     assert (check.name, check.state) == ("memory", "broken")
     assert "ZeroDivisionError" in check.finding
 

@@ -144,19 +144,19 @@ def test_a_training_is_shown_while_it_goes_on_and_kept_as_a_run(tmp_path):
     assert len(widget.contents["tracked"]) == 50
     widget.wait()
     assert widget.error is None
-    events = [event for message in widget._sent for event in message["events"]]
+    events = [event for message in widget._messages for event in message["events"]]
     names = [event["event"] for event in events]
     assert names[0] == "started"
     assert names[-2:] == ["finished", "end"]
-    frames = {id for message in widget._sent for id in message["frames"]}
+    frames = {id for message in widget._messages for id in message["frames"]}
     assert {event["frame"]["id"] for event in events if event["event"] == "snapshot"} <= frames
-    lines = [message["from"] + i for message in widget._sent for i in range(len(message["events"]))]
+    lines = [message["from"] + i for message in widget._messages for i in range(len(message["events"]))]
     assert lines == [*range(len(events))]
     assert widget.contents["near"]["k"] == 10
     assert widget.run.state == "finished"
     sent.clear()
     widget._on_ready(widget, {"event": "ready"}, [])  # a page that comes late
-    assert sent == widget._sent
+    assert sent == widget._messages
     with pytest.raises(UserError, match="This training has begun"):
         dmlviz.show(training, runs=tmp_path)
 

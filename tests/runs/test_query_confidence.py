@@ -164,7 +164,7 @@ def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
     # Test images are among those that are searched: half of them are asked of the other half.
     test = load("mnist").test
     asked, kept = np.arange(0, 10_000, 10), np.setdiff1d(np.arange(10_000), np.arange(0, 10_000, 10))
-    without_twins = Judge(mnist_run, searched=kept)
+    without_twins = Judge(mnist_run, items=kept)
     signals = without_twins.signals(test.images[asked], mnist_run.embeddings[asked])
     sure = np.array(without_twins.calibration.levels(signals)) == "sure"
     assert np.mean(~sure) <= 0.05

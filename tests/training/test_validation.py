@@ -93,7 +93,7 @@ def test_many_classes_are_scored_by_whole_classes() -> None:
     from dmlviz.training import validation_split
 
     validation = np.arange(2000)  # two of each class
-    scored = validation_split._scored(config, labels, validation)
+    scored = validation_split._sample_for_scores(config, labels, validation)
     assert len(scored) == 500
     assert set(Counter(labels[scored].tolist()).values()) == {2}
 

@@ -69,8 +69,8 @@ def account(services: Services) -> None:
 
 
 def _browser_help(person: Person) -> str:
-    kept = "for this browser, as long as it keeps its cookies" if person.may(Action.KEEP) else "for one day"
-    return f"Your runs are kept {kept}. This browser is `{person.id}`."
+    period = "for this browser, as long as it keeps its cookies" if person.may(Action.KEEP) else "for one day"
+    return f"Your runs are kept {period}. This browser is `{person.id}`."
 
 
 def _login_buttons() -> None:

@@ -50,7 +50,7 @@ def histograms(run: Run, step: int) -> DistancesAnswer:
 
 def _thresholds(run: Run, step: int) -> PairThresholds:
     """Return the thresholds of the loss, with the weights that it had at the last batch that was kept."""
-    steps = [recorded for recorded in run.recorded_batch_steps if recorded <= step] or run.recorded_batch_steps[:1]
+    steps = [other for other in run.recorded_batch_steps if other <= step] or run.recorded_batch_steps[:1]
     if steps:
         comparing_loss = ComparingLoss.from_config(run.config, run.batch(steps[-1]))
         return comparing_loss.thresholds
@@ -64,15 +64,15 @@ def _thresholds(run: Run, step: int) -> PairThresholds:
 @lru_cache(maxsize=128)
 def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np.ndarray, np.ndarray, int, float]:
     run = Run(path)
-    labels, tracked = run.labels, run.tracked_indices
+    labels, indices = run.labels, run.tracked_indices
     x = run.embeddings if step is None else run.snapshot(step)
-    if labels is None or tracked is None or x is None:
+    if labels is None or indices is None or x is None:
         raise RunNotFoundError(f"Run {run.id} has no classes of its test images.")
-    sample = np.linspace(0, len(tracked) - 1, min(MAX_IMAGES, len(tracked))).round().astype(int)
-    x = np.asarray(x[tracked[sample]] if step is None else x[sample], np.float32)
-    labels, sphere = labels[tracked[sample]], run.config.normalize
-    named = has_label(labels, DATASETS[run.config.dataset].classes)
-    finite = np.isfinite(x).all(axis=1) & (named | ~named.any())
+    sample = np.linspace(0, len(indices) - 1, min(MAX_IMAGES, len(indices))).round().astype(int)
+    x = np.asarray(x[indices[sample]] if step is None else x[sample], np.float32)
+    labels, sphere = labels[indices[sample]], run.config.normalize
+    mask = has_label(labels, DATASETS[run.config.dataset].classes)
+    finite = np.isfinite(x).all(axis=1) & (mask | ~mask.any())
     x, labels = x[finite], labels[finite]
     first, second = np.triu_indices(len(x), 1)
     d = np.maximum(distances(x, measure)[first, second], 0)

@@ -113,10 +113,10 @@ def projection_for(run: Run, step: int) -> LinearProjection:
     if projection is not None:
         return projection
     steps = [snapshot_step for snapshot_step in run.snapshot_steps if snapshot_step <= step]
-    labels, tracked = run.labels, run.tracked_indices
-    if not steps or labels is None or tracked is None:
+    labels, indices = run.labels, run.tracked_indices
+    if not steps or labels is None or indices is None:
         raise RunNotFoundError(f"Run {run.id} has no picture of step {step} yet.")
-    return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[tracked])
+    return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[indices])
 
 
 def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> bytes:
@@ -139,16 +139,16 @@ def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> bytes:
     requested_path = _sheet(run, run.batch(step), cache)
 
     def draw() -> bytes:
-        batches, requested = list(_readable_batches(run)), b""
+        batches, content = list(_readable_batches(run)), b""
         pictures = _augmented_pictures(run, batches) or _data_set_pictures(run, batches, root)
         for batch, images in zip(batches, pictures, strict=True):
             file = io.BytesIO()
             Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
             if batch.step == step:
-                requested = file.getvalue()
+                content = file.getvalue()
             else:
                 keep_file(_sheet(run, batch, cache), file.getvalue())
-        return requested
+        return content
 
     return cached_file(requested_path, draw)
 

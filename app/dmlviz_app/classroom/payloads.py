@@ -279,7 +279,7 @@ def _runs_by_holder(services: Services, room: Classroom) -> dict[str, list[tuple
         member = room.members.get(entry.holder)
         if member is not None and member.joined <= entry.added <= (room.ended or room.expires):
             runs.setdefault(entry.holder, []).append((run, entry))
-    return {holder: sorted(held, key=lambda pair: pair[1].added) for holder, held in runs.items()}
+    return {holder: sorted(runs_held, key=lambda pair: pair[1].added) for holder, runs_held in runs.items()}
 
 
 def _entries(services: Services) -> Iterable[tuple[str, Entry]]:

@@ -170,7 +170,7 @@ async def hand_in(request: Request) -> Response:
 @access(Rule.VISITOR)
 async def class_csv(request: Request) -> Response:
     """Return the class as a table, for its teacher."""
-    services, room = _taught(request)
+    services, room = _room_of_teacher(request)
     text = await asyncio.to_thread(payloads.class_csv, services, room)
     return _file(text, "text/csv; charset=utf-8", f"class-{room.code}.csv")
 
@@ -178,7 +178,7 @@ async def class_csv(request: Request) -> Response:
 @access(Rule.VISITOR)
 async def hand_ins(request: Request) -> Response:
     """Return every student's work, for the teacher: a zip with one JSON file each."""
-    services, room = _taught(request)
+    services, room = _room_of_teacher(request)
     content = await asyncio.to_thread(payloads.hand_ins_zip, services, room)
     return _file(content, "application/zip", f"class-{room.code}.zip")
 
@@ -193,7 +193,7 @@ def _room(request: Request) -> tuple[Services, Classroom]:
     return services, services.classrooms.get(request.path_params["code"], services.person.id)
 
 
-def _taught(request: Request) -> tuple[Services, Classroom]:
+def _room_of_teacher(request: Request) -> tuple[Services, Classroom]:
     services, room = _room(request)
     if room.teacher != services.person.id:
         raise class_not_found(room.code)

@@ -71,7 +71,7 @@ def _figure(ui: CompareState, name: str, pair: Pair) -> None:
     left, right = st.columns([4, 6] if name in SQUARE else [7, 3])
     with right:
         st.markdown(f"**{CURVES[name]}**")
-        about = "; ".join(dict.fromkeys(measured.about for measured in both))
+        about = "; ".join(dict.fromkeys(curve.about for curve in both))
         st.caption(with_terms(f"{about}.\n\n{FIGURES[name].summary}"))
         log_x = name in LOGARITHMIC and st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)

@@ -140,5 +140,5 @@ def map_pair(ui: CompareState, pair: Pair) -> None:
     workbench(
         "compare.workbench",
         compare_props.workbench_props(ui, pair),
-        lambda seen: setattr(compare.saved_state(), "seen", seen),
+        lambda view: setattr(compare.saved_state(), "seen", view),
     )

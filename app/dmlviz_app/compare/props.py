@@ -92,16 +92,16 @@ def compare_props(pair: Pair) -> CompareProps:
 
 def _quality(run_views: tuple[RunView, RunView]) -> MapQuality:
     """Return how well each map keeps the distances of the embeddings, where it has been measured."""
-    measured = [_measured(run_view) for run_view in run_views]
+    qualities = [_quality_of(run_view) for run_view in run_views]
     titles = [
         view_titles(run_view.run)[LIVE if run_view.projection is None else run_view.projection.config.method]
         for run_view in run_views
     ]
-    rows = [(title, [values.get(name) for values in measured]) for name, title in QUALITY.items()]
+    rows = [(title, [values.get(name) for values in qualities]) for name, title in QUALITY.items()]
     return {"titles": titles, "rows": rows, "note": QUALITY_NOTE}
 
 
-def _measured(run_view: RunView) -> dict[str, float | None]:
+def _quality_of(run_view: RunView) -> dict[str, float | None]:
     """Return the measured values by name; none before a map's end."""
     if run_view.projection is None and PROJECTIONS[run_view.run.default_view].identity:
         return dict.fromkeys(QUALITY, 1.0)  # the embedding itself

@@ -66,18 +66,18 @@ class CompareState:
     def from_query(cls, query: Mapping[str, str]) -> "CompareState":
         """Decode URL parameters; names that do not exist are noted, other invalid ones ignored."""
         a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
-        known = projection_views()
-        view_a, view_b = (query[name] if query.get(name) in known else LIVE for name in ("view_a", "view_b"))
+        views_by_name = projection_views()
+        view_a, view_b = (query[name] if query.get(name) in views_by_name else LIVE for name in ("view_a", "view_b"))
         curves = query["curves"] if query.get("curves") in COMPARED_CURVES else None
-        views = {LIVE: LIVE} | {name: PROJECTIONS[name].title for name in known}
-        offered = {
+        views = {LIVE: LIVE} | {name: PROJECTIONS[name].title for name in views_by_name}
+        choices = {
             "view_a": ("map", views),
             "view_b": ("map", views),
             "curves": ("figure", {name: CURVES[name] for name in COMPARED_CURVES}),
         }
         notes = [
             describe_unknown(noun, query[key], titles)
-            for key, (noun, titles) in offered.items()
+            for key, (noun, titles) in choices.items()
             if query.get(key) and query[key] not in titles
         ]
         if any(query.get(side) and not is_run_id(query[side]) for side in ("a", "b")):
@@ -89,10 +89,10 @@ class CompareState:
         """The map of each side."""
         return {"a": self.view_a, "b": self.view_b}
 
-    def select_images(self, selected: Selection | None) -> None:
+    def select_images(self, selection: Selection | None) -> None:
         """Select these test images on both maps."""
-        self.seen = replace(self.seen, selected=selected)
-        seen_view.ask(PAGE, {"select": "" if selected is None else selected.encode})
+        self.seen = replace(self.seen, selected=selection)
+        seen_view.ask(PAGE, {"select": "" if selection is None else selection.encode})
 
     def select_twice(self, run: Run) -> None:
         """Select two maps of one run: those that are chosen if they differ, otherwise the last two nonlinear ones."""
@@ -144,10 +144,10 @@ class Pair:
         return self.b is not None and self.same_dataset and self.a.complete and self.b.complete
 
 
-def resolve_pair(ui: CompareState, services: Services, preferred: str | None) -> Pair | None:
+def resolve_pair(ui: CompareState, services: Services, preference: str | None) -> Pair | None:
     """Resolve the pair in the state.
 
-    Gaps are filled with `preferred`, or the newest run, and the newest that differs from it in one setting, or in any.
+    Gaps are filled with `preference`, or the newest run, and the newest that differs from it in one setting, or in any.
     """
     runs = services.runs.list()
     if not runs:
@@ -159,15 +159,15 @@ def resolve_pair(ui: CompareState, services: Services, preferred: str | None) ->
         except RunNotFoundError:
             ui.notes.append("A compared run no longer exists; showing another.")
             setattr(ui, side, None)
-    learned = [run for run in runs if not run.info.get("fails")]  # the others fail on purpose
+    candidates = [run for run in runs if not run.info.get("fails")]  # the others fail on purpose
     if ui.a is None:
-        first_of = [run for run in learned if run.id == preferred] + learned
+        first_of = [run for run in candidates if run.id == preference] + candidates
         others = [run for run in first_of if run.id != ui.b] or runs
-        with_partner = [run for run in others if _partners(run, [run for run in learned if ui.b in (None, run.id)])]
+        with_partner = [run for run in others if _partners(run, [run for run in candidates if ui.b in (None, run.id)])]
         ui.a = (with_partner or others)[0].id
     first = services.runs.get(ui.a)
     if ui.b is None:
-        partners = _partners(first, learned)
+        partners = _partners(first, candidates)
         relatives = [run for run in partners if len(differences(first.config, run.config)) == 1]
         ui.b = next((run.id for run in relatives + partners), None)
     a = _with_map(ui, "a", run_view(first, services), services)
@@ -221,10 +221,10 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
     for role in ("loss", "miner"):
         if getattr(a, role) == getattr(b, role):
             first, second = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
-            changed = [key for key in first if first[key] != second.get(key)]
+            keys = [key for key in first if first[key] != second.get(key)]
             rows += [
                 (f"{role}'s {key}", _format_setting(key, first[key]), _format_setting(key, second.get(key)))
-                for key in changed
+                for key in keys
             ]
     return rows
 

@@ -69,10 +69,10 @@ def known_weights(services: Services, backbone: str) -> dict[str, str]:
         features = DATASETS[name].features if name in DATASETS and services.datasets.may_train_on(name) else None
         if features is not None and features.backbone == backbone:
             titles.setdefault(features.weights, DATASETS[name].title)
-    kept = backbone_weights.kept_weights(services.data, backbone)
+    files = backbone_weights.kept_weights(services.data, backbone)
     return {
         digest: f"{titles[digest]} ({digest[:6]})" if digest in titles else digest[:6]
-        for digest in kept
+        for digest in files
         if digest in titles or services.person.may(Action.READ_FILES)
     }
 
@@ -147,21 +147,21 @@ def go_on(services: Services) -> None:
     services.features.go_on(services.person)
 
 
-def take_finished(ui: TrainingDraft, services: Services, pictures: str | None, taken: str = "") -> str:
+def take_finished(ui: TrainingDraft, services: Services, pictures: str | None, last: str = "") -> str:
     """Select the data set of a computation that has finished.
 
     Args:
         ui: The settings of the next training.
         services: The services as this person has them.
         pictures: The data set that is selected: features of another one do not take its place. None for any.
-        taken: Last result of this function on the same page.
+        last: Last result of this function on the same page.
 
     Returns:
-        A word for this computation; `taken` where there is no other.
+        A word for this computation; `last` where there is no other.
     """
     result = services.features.take(services.person, pictures)
-    if result is None or result[1] == taken:
-        return taken
+    if result is None or result[1] == last:
+        return last
     ui.set("dataset", result[0])
     return result[1]
 
@@ -197,8 +197,8 @@ def progress_text(status: FeaturesStatus) -> str:
     if status.under_way:
         left = "" if status.left is None or not status.left else f", {duration(status.left)} left"
         return f"{images}{left}" if images else "Reading images and weights"
-    ended = "Failed" if status.phase == "failed" else "Stopped"
-    return f"{ended} at {images}" if images else ended
+    verb = "Failed" if status.phase == "failed" else "Stopped"
+    return f"{verb} at {images}" if images else verb
 
 
 def duration(seconds: float) -> str:

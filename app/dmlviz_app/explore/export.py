@@ -27,18 +27,18 @@ def export_menu(run_view: RunView) -> None:
 
 def export_panel(run_view: RunView) -> ExportProps:
     """Props of the export panel: scripts as text, files as URLs."""
-    finished = (
+    is_finished = (
         run_view.projection is not None and not run_view.projection_live and run_view.projection.coordinates is not None
     )
-    run_export = RunExport(run_view.run, run_view.projection if finished else None)
+    run_export = RunExport(run_view.run, run_view.projection if is_finished else None)
     # Embeddings of another program cannot be trained again by a script.
     writers = SCRIPTS if DATASETS[run_view.run.config.dataset].trainable else {}
     scripts = [Script(title=FORMATS[name].title, text=write(run_export)) for name, write in writers.items()]
     if not run_view.complete:
         return {"scripts": scripts, "files": [], "note": NOT_READY_MESSAGE}
     weights = (run_view.run.path / "weights.safetensors").exists()
-    offered = [name for name, format in FORMATS.items() if name not in SCRIPTS and (weights or not format.needs_net)]
-    files = [_file_row(run_export, name) for name in offered]
+    names = [name for name, format in FORMATS.items() if name not in SCRIPTS and (weights or not format.needs_net)]
+    files = [_file_row(run_export, name) for name in names]
     return {"scripts": scripts, "files": files, "note": "", "loading": loading(run_export) if weights else ""}
 
 

@@ -98,8 +98,8 @@ def data_sharing(services: Services, dataset: str) -> None:
     """Render who may train on a data set, and its link, for its owner."""
     person = services.person
     entry = services.data_owners.entry(dataset, person.id)
-    offered = [name for name, action in SHARING.items() if person.may(action)]
-    if entry is None or len(offered) == 1:
+    levels = [name for name, action in SHARING.items() if person.may(action)]
+    if entry is None or len(levels) == 1:
         return
 
     def share(visibility: Visibility) -> None:
@@ -111,7 +111,7 @@ def data_sharing(services: Services, dataset: str) -> None:
         f"data.shared.{dataset}",
         entry.visibility,
         share,
-        options=[*offered, *([] if entry.visibility in offered else [entry.visibility])],
+        options=[*levels, *([] if entry.visibility in levels else [entry.visibility])],
         format_func=LABELS.__getitem__,
     )
     if entry.key:

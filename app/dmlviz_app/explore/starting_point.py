@@ -29,8 +29,8 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
     base = ui.base if ui.base in runs or ui.base in RECIPES else DEFAULT
     titles = {name: recipe.title for name, recipe in RECIPES.items()}
     for name, run in runs.items():
-        shown = run_view is not None and run_view.run.id == name
-        titles[name] = f"{'Shown run' if shown else 'Run'}: {run.title}"
+        is_shown = run_view is not None and run_view.run.id == name
+        titles[name] = f"{'Shown run' if is_shown else 'Run'}: {run.title}"
     bound_widget(
         st.selectbox,
         "Start from",
@@ -47,7 +47,7 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
         st.caption(with_terms(summary))
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="changes"):
-        st.caption(f"Changed: {escape_markdown(_named(changes))}", width="stretch")
+        st.caption(f"Changed: {escape_markdown(_names(changes))}", width="stretch")
         st.button("Reset", key="reset", type="tertiary", on_click=use, args=(ui, services, base))
     fields = ", ".join(f".st-key-{_css_class(name)} label p::after" for name in changes)
     st.html(f"<style>{fields} {{ content: ' ●'; color: var(--st-primary-color, #4c56c0); font-size: .65em; }}</style>")
@@ -88,7 +88,7 @@ def _run(base: str, services: Services) -> Run | None:
         return None
 
 
-def _named(changes: Sequence[str]) -> str:
+def _names(changes: Sequence[str]) -> str:
     names = []
     for change in changes:
         role, dot, name = change.partition(".")  # of a parameter "loss.triplet.margin": the loss's margin

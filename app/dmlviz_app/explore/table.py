@@ -11,7 +11,7 @@ import streamlit as st
 from dmlviz.data.columns import Column
 from dmlviz.runs.run import Run
 from dmlviz_app.run_views import view_state as explore
-from dmlviz_app.run_views.columns import described, run_columns
+from dmlviz_app.run_views.columns import columns_of, run_columns
 from dmlviz_app.run_views.current_view import PageContext, context_key, page_context
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.table_rows import Condition, Filter, matching_rows, sorted_rows, with_classes
@@ -36,7 +36,7 @@ def table_panel(page: PageContext) -> None:
     """Render an expander with the table; a fragment, so that the page is not rerun. Nothing for a run without one."""
     if page.run_view is None or not page.run_view.columns:
         return
-    key, contexts, listed = context_key(page), [page], lists_selection(page.run_view.run.id)
+    key, contexts, is_list = context_key(page), [page], lists_selection(page.run_view.run.id)
 
     @st.fragment
     def drawer() -> None:
@@ -44,7 +44,7 @@ def table_panel(page: PageContext) -> None:
             context = contexts.pop() if contexts else page_context(explore.saved_state())
             if context.run_view is None or context_key(context)[:2] != key[:2] or st.session_state.pop(PICKED, False):
                 url_state.rerun()
-            if lists_selection(context.run_view.run.id) != listed:
+            if lists_selection(context.run_view.run.id) != is_list:
                 url_state.rerun()
             expander = st.expander("Table", key=KEY, on_change=note_event)
             if expander.open:
@@ -66,12 +66,12 @@ def _table(context: PageContext) -> None:
     if table is None:
         st.caption("The columns of this run cannot be read.")
         return
-    columns, whole = described(run, data), with_classes(run, table)
+    columns, whole = columns_of(run, data), with_classes(run, table)
     _filter_widgets(run.id, columns, whole.column_names)
     rows = _matching_rows(run, whole, columns)
-    chosen = _picked(run.id, rows)
+    choice = _choice(run.id, rows)
     # Between the widgets and the list, whose own tools would lie above the widgets.
-    st.caption(_caption(run.id, rows, len(chosen), table.num_rows))
+    st.caption(_caption(run.id, rows, len(choice), table.num_rows))
     _rows_on_page(run.id, whole, rows)
     _, right = st.columns([5, 1])
     with right:
@@ -86,9 +86,9 @@ def _table(context: PageContext) -> None:
         )
 
 
-def _caption(run: str, rows: np.ndarray, picked: int, total: int) -> str:
+def _caption(run: str, rows: np.ndarray, count: int, total: int) -> str:
     """Render the caption: which images are listed."""
-    what = f"{picked:,} picked" if picked else f"{len(rows):,} of {total:,} rows"
+    what = f"{count:,} picked" if count else f"{len(rows):,} of {total:,} rows"
     if lists_selection(run) and explore.saved_state().seen.selected is None:
         what = "Nothing is selected on the map"
     if len(rows) <= MOST_ROWS:
@@ -103,11 +103,11 @@ def _caption(run: str, rows: np.ndarray, picked: int, total: int) -> str:
 
 def _filter_widgets(run: str, columns: tuple[Column, ...], names: list[str]) -> None:
     """Render the widgets of filter and order; they belong to the run, as its columns do."""
-    search, chosen, order, direction = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
+    search, picks, order, direction = st.columns([3, 4, 2, 2], vertical_alignment="bottom")
     with search:
         st.text_input("Search", key=f"table.search.{run}", placeholder="part of a text", persist_state="session")
     by_name = {column.name: column for column in columns if column.kind != "text"}
-    with chosen:
+    with picks:
         key = f"table.columns.{run}"
         filters = st.multiselect("Filter by", list(by_name), key=key, placeholder="any column", select_all=False)
     with order:
@@ -141,13 +141,13 @@ def _filter(run: Run, columns: tuple[Column, ...]) -> Filter:
     """Return what is entered in the widgets of the filter."""
     by_name = {column.name: column for column in columns if column.kind != "text"}
     names = st.session_state.get(f"table.columns.{run.id}", ())
-    chosen = [by_name[name] for name in names if name in by_name]
-    conditions = tuple(_condition(run.id, one) for one in chosen if one.kind == "category" or one.low < one.high)
+    filters = [by_name[name] for name in names if name in by_name]
+    conditions = tuple(_condition(run.id, one) for one in filters if one.kind == "category" or one.low < one.high)
     among = None
     if lists_selection(run.id):
-        among, selected = np.zeros(0, np.int64), explore.saved_state().seen.selected
-        if selected is not None and selected.dataset == run.config.dataset:
-            among = selected.items
+        among, selection = np.zeros(0, np.int64), explore.saved_state().seen.selected
+        if selection is not None and selection.dataset == run.config.dataset:
+            among = selection.items
     return Filter(st.session_state.get(f"table.search.{run.id}", ""), conditions, among)
 
 
@@ -188,7 +188,7 @@ def _rows_on_page(run: str, table: "pyarrow.Table", rows: np.ndarray) -> None:
     )
 
 
-def _picked(run: str, rows: np.ndarray) -> np.ndarray:
+def _choice(run: str, rows: np.ndarray) -> np.ndarray:
     """Return the rows that are picked in the list."""
     event = st.session_state.get(_rows_key(run, rows))
     page_rows = rows[:MOST_ROWS]
@@ -200,9 +200,9 @@ def _select(run: Run, data: Path) -> None:
     table, ui = run_columns(run, data), explore.saved_state()
     if table is None:
         return
-    rows = _matching_rows(run, with_classes(run, table), described(run, data))
-    picked = _picked(run.id, rows)
-    rows = picked if len(picked) else rows
+    rows = _matching_rows(run, with_classes(run, table), columns_of(run, data))
+    choice = _choice(run.id, rows)
+    rows = choice if len(choice) else rows
     if not len(rows):
         return
     ui.select_images(Selection.of(run.config.dataset, rows), int(rows[0]) if len(rows) == 1 else None)

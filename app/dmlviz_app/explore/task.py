@@ -63,7 +63,7 @@ def panel(context: PageContext, progress: TaskProgress) -> None:
         if progress.is_question_open:
             _question(context, progress)
         elif progress.held and progress.guess is not None:
-            _held(progress)
+            _message(progress)
         elif progress.is_revealed:
             _answer(context, progress)
         else:
@@ -125,16 +125,16 @@ def _train(ui: UIState, services: Services) -> None:
         ui.show(run)
 
 
-def _held(progress: TaskProgress) -> None:
+def _message(progress: TaskProgress) -> None:
     assert progress.guess is not None
     guess = progress.task.guesses[progress.guess - 1]
     st.markdown(f"You guessed: {guess}. The answer appears when your teacher shows it to the class.")
 
 
 def _wait(context: PageContext, progress: TaskProgress) -> None:
-    sentences, awaited = [], "the answer appears"
+    sentences, result = [], "the answer appears"
     if progress.guess is not None and progress.shown:
-        sentences, awaited = [_verdict(progress, progress.guess)], "the figures appear"
+        sentences, result = [_verdict(progress, progress.guess)], "the figures appear"
     elif progress.guess is not None:
         sentences = [f"You guessed: {progress.task.guesses[progress.guess - 1]}."]
     needs_training = progress.run is None or (
@@ -145,7 +145,7 @@ def _wait(context: PageContext, progress: TaskProgress) -> None:
         st.markdown(" ".join([*sentences, instructions]))
         st.button("Train", type="primary", key="lesson.train", on_click=_train, args=(context.ui, context.services))
         return
-    st.markdown(" ".join([*sentences, f"Training … {awaited} when it finishes."]))
+    st.markdown(" ".join([*sentences, f"Training … {result} when it finishes."]))
 
 
 def _answer(context: PageContext, progress: TaskProgress) -> None:

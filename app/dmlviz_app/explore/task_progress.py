@@ -40,8 +40,8 @@ class TaskProgress:
     @property
     def shows_map(self) -> bool:
         """Return whether the map may be seen: before the guess only where the guess is about it."""
-        guessed = self.guess is not None and not self.held
-        return self.run is not None and (guessed or self.task.view_before_guess)
+        has_guess = self.guess is not None and not self.held
+        return self.run is not None and (has_guess or self.task.view_before_guess)
 
 
 def task_progress(ui: UIState, services: Services, dataset: str) -> TaskProgress | None:

@@ -73,15 +73,15 @@ def _read(path: Path) -> dict[str, np.ndarray]:
         return {}
 
 
-def colored(template: np.ndarray) -> np.ndarray:
+def color(template: np.ndarray) -> np.ndarray:
     """Return a template (h × w × channels) as a picture (uint8, RGB): red above 0, blue below, white at 0."""
     values = template.mean(axis=2)
     values = values / max(1e-12, float(np.abs(values).max()))
     strength = np.abs(values)[..., None]
     picture = (1 - strength) * _ZERO + strength * np.where(values[..., None] > 0, _POSITIVE, _NEGATIVE)
     times = max(1, _SIDE // len(picture))
-    enlarged: np.ndarray = np.kron(picture, np.ones((times, times, 1))).round().astype(np.uint8)
-    return enlarged
+    pixels: np.ndarray = np.kron(picture, np.ones((times, times, 1))).round().astype(np.uint8)
+    return pixels
 
 
 def templates_panel(run_view: RunView) -> None:
@@ -108,6 +108,6 @@ def templates_panel(run_view: RunView) -> None:
 def _pictures(pictures: np.ndarray, captions: list[str]) -> None:
     with st.container(horizontal=True, gap="xsmall"):
         for values, caption in zip(pictures[:MOST], captions, strict=False):
-            picture(colored(values), alt=f"template {caption}", width=WIDTH, caption=caption)
+            picture(color(values), alt=f"template {caption}", width=WIDTH, caption=caption)
     if len(pictures) > MOST:
         st.caption(f"The first {MOST} of {len(pictures)}.")

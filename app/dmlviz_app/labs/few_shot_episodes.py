@@ -97,8 +97,8 @@ def _in_words(accuracies: np.ndarray) -> str:
 def _map(path: str, ways: int, shots: int, number: int, names: tuple[str, ...]) -> None:
     from dmlviz.labs.few_shot.episode_map import draw_episode, episode_map
 
-    kept = _kept(path)
-    episode = episode_map(kept["embeddings"], kept["labels"], ways, shots, QUERIES, number)
+    arrays = _arrays(path)
+    episode = episode_map(arrays["embeddings"], arrays["labels"], ways, shots, QUERIES, number)
     plot = draw_episode(
         episode, [names[label] for label in episode.episode.classes], dark=st.context.theme.type == "dark"
     )
@@ -109,12 +109,12 @@ def _map(path: str, ways: int, shots: int, number: int, names: tuple[str, ...]) 
 
 
 @lru_cache(maxsize=8)
-def _kept(path: str) -> dict[str, np.ndarray]:
+def _arrays(path: str) -> dict[str, np.ndarray]:
     return dict(read_arrays(Path(path)))
 
 
 @lru_cache(maxsize=64)
 def _accuracies(path: str, ways: int, shots: int, count: int) -> np.ndarray:
     """Return the accuracy of each of the first episodes."""
-    kept = _kept(path)
-    return episode_accuracies(kept["embeddings"], kept["labels"], ways, shots, QUERIES, count)
+    arrays = _arrays(path)
+    return episode_accuracies(arrays["embeddings"], arrays["labels"], ways, shots, QUERIES, count)

@@ -46,15 +46,15 @@ def results(ui: LabsState, view: LabView) -> None:
             required=True,
         )
     spec = figures[name]
-    covered = not ui.guess
-    with st.container(key="lab-covered" if covered else "lab-open"):
-        _chart(ui, spec, rows, selectable=view.lab.pictures is not None and not covered)
-    if covered:
+    is_covered = not ui.guess
+    with st.container(key="lab-covered" if is_covered else "lab-open"):
+        _chart(ui, spec, rows, selectable=view.lab.pictures is not None and not is_covered)
+    if is_covered:
         st.caption("Guess first: the figure is covered until then.")
     st.caption(with_terms(spec.caption))
-    if not covered and view.lab.strip is not None:
+    if not is_covered and view.lab.strip is not None:
         _row(view.lab.strip(view.study.results()), STRIP_WIDTH)
-    if not covered and view.lab.pictures is not None:
+    if not is_covered and view.lab.pictures is not None:
         _pictures(ui, view, spec, [row for row in rows if row.figure == spec.name])
 
 
@@ -146,20 +146,20 @@ def _pictures(ui: LabsState, view: LabView, spec: FigureSpec, rows: Sequence[Fig
     points = {(row.series, str(row.x)): row for row in rows}
     if not points:
         return
-    chosen = ui.point if ui.point in points else None
+    selection = ui.point if ui.point in points else None
     bound_widget(
         st.selectbox,
         "Pictures behind a point: click it, or choose it here",
         f"lab.point.{spec.name}",
-        chosen,
+        selection,
         lambda point: setattr(ui, "point", point),
         options=list(points),
         format_func=lambda point: f"{point[0]} · {point[1]}",
         placeholder="Choose a point",
     )
-    if chosen is None:
+    if selection is None:
         return
-    pairs = view.lab.pictures(view.study.results(), spec.name, chosen[0], points[chosen].x)
+    pairs = view.lab.pictures(view.study.results(), spec.name, selection[0], points[selection].x)
     if not pairs:
         st.caption("There are no pictures of this point.")
         return

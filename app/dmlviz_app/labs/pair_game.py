@@ -41,13 +41,13 @@ def threshold_props(
         hidden: Numbers of the pairs that the visitor is being asked about.
         you: The visitor's own false positive rate and recall.
     """
-    kept = {title: _kept(result) for title, result in nets.items()}
-    first = next(iter(kept.values()))
+    arrays = {title: _arrays(result) for title, result in nets.items()}
+    first = next(iter(arrays.values()))
     rows = np.zeros(0, np.int64)
     if images is not None:
         free = ~np.isin(np.arange(len(first["same"])), list(hidden))
         rows = np.concatenate([np.flatnonzero(free & (first["same"] == kind))[:SHOWN] for kind in (True, False)])
-    pixels = kept[PIXELS]["distance"] if PIXELS in kept else None
+    pixels = arrays[PIXELS]["distance"] if PIXELS in arrays else None
     pairs: list[ThresholdPair] = [
         {
             "images": [] if images is None else [_png(images[first[side][row]]) for side in ("first", "second")],
@@ -58,13 +58,13 @@ def threshold_props(
     ]
     return {
         "best": max(nets, key=lambda title: float(nets[title].values["accuracy_10_fold"])),
-        "nets": [_net(title, result, kept[title]["distance"][rows]) for title, result in nets.items()],
+        "nets": [_net(title, result, arrays[title]["distance"][rows]) for title, result in nets.items()],
         "pairs": pairs,
         "you": None if you is None else list(you),
     }
 
 
-def _kept(result: TrialResult) -> dict[str, np.ndarray]:
+def _arrays(result: TrialResult) -> dict[str, np.ndarray]:
     assert result.folder is not None
     return dict(read_arrays(result.folder / KEPT))
 
@@ -98,12 +98,12 @@ class PairGame:
     Attributes:
         same: Whether each pair of the list is of one identity.
         order: Numbers of the pairs asked about.
-        said: Answers so far: True for "the same".
+        answers: Answers so far: True for "the same".
     """
 
     same: np.ndarray
     order: list[int]
-    said: list[bool] = field(default_factory=list)
+    answers: list[bool] = field(default_factory=list)
 
     @classmethod
     def new(cls, same: np.ndarray, seed: int, rounds: int = ROUNDS) -> "PairGame":
@@ -116,26 +116,26 @@ class PairGame:
     @property
     def current(self) -> int | None:
         """Number of the pair that is asked about now; None at the end."""
-        return self.order[len(self.said)] if len(self.said) < len(self.order) else None
+        return self.order[len(self.answers)] if len(self.answers) < len(self.order) else None
 
-    def answer(self, number: int, said: bool) -> None:
+    def answer(self, number: int, answer: bool) -> None:
         """Answer question `number`, from 0; an answer that comes twice counts once."""
-        if len(self.said) == number:
-            self.said.append(said)
+        if len(self.answers) == number:
+            self.answers.append(answer)
 
     @property
     def right(self) -> int:
         """The number of right answers."""
-        return sum(answer == self.same[pair] for pair, answer in zip(self.order, self.said, strict=False))
+        return sum(answer == self.same[pair] for pair, answer in zip(self.order, self.answers, strict=False))
 
     @property
     def operating_point(self) -> tuple[float, float]:
         """False positive rate and recall of the answers so far; 0 where nothing of the kind was asked."""
-        asked = [(bool(self.same[pair]), said) for pair, said in zip(self.order, self.said, strict=False)]
+        pairs = [(bool(self.same[pair]), own) for pair, own in zip(self.order, self.answers, strict=False)]
         rates = []
         for kind in (False, True):
-            said = [answer for same, answer in asked if same == kind]
-            rates.append(sum(said) / len(said) if said else 0.0)
+            own = [answer for same, answer in pairs if same == kind]
+            rates.append(sum(own) / len(own) if own else 0.0)
         return rates[0], rates[1]
 
     def right_of(self, distances: np.ndarray, threshold: float) -> int:
@@ -190,13 +190,13 @@ def _path(result: TrialResult) -> Path | None:
 
 
 def _question(game: PairGame, first: np.ndarray, second: np.ndarray) -> None:
-    st.markdown(f"Pair {len(game.said) + 1} of {len(game.order)}: one identity on two cameras, or two identities?")
+    st.markdown(f"Pair {len(game.answers) + 1} of {len(game.order)}: one identity on two cameras, or two identities?")
     with st.container(horizontal=True, gap="small", key="pair-game"):
         for image in (first, second):
             picture(image, alt="one of the two pictures", width=ZOOM * image.shape[1])
     with st.container(horizontal=True, gap="small"):
-        st.button("The same", key=f"{KEY}.same", on_click=game.answer, args=(len(game.said), True))
-        st.button("Two different ones", key=f"{KEY}.different", on_click=game.answer, args=(len(game.said), False))
+        st.button("The same", key=f"{KEY}.same", on_click=game.answer, args=(len(game.answers), True))
+        st.button("Two different ones", key=f"{KEY}.different", on_click=game.answer, args=(len(game.answers), False))
 
 
 def _end(game: PairGame, nets: dict[str, TrialResult], view: LabView) -> None:

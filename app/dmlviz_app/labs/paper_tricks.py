@@ -49,29 +49,29 @@ def _switches(results: list[TrialResult], fair: dict[str, Claim], options: list[
         _claim(results, BY_KEY[key], tricks, fair[key])
 
 
-def _toggles(title: str, offered: dict[Trick, str]) -> set[Trick]:
+def _toggles(title: str, tricks: dict[Trick, str]) -> set[Trick]:
     st.markdown(f"**{title}**")
     # The best step was looked for with single nets.
     unknown: set[Trick] = {"best_step"} if st.session_state.get(f"{KEY}.four_nets") else set()
     return {
         trick
-        for trick, text in offered.items()
+        for trick, text in tricks.items()
         if st.toggle(text, key=f"{KEY}.{trick}", disabled=trick in unknown) and trick not in unknown
     }
 
 
 def _claim(results: list[TrialResult], contestant: Contestant, tricks: set[Trick], fair: Claim) -> None:
-    claimed = claim(results, contestant, tricks)
-    if claimed is None:
+    paper = claim(results, contestant, tricks)
+    if paper is None:
         st.caption("These results have no runs with this choice of tricks: try another, or run the lab.")
         return
     name = contestant.title
-    st.markdown(f"### “{name} {_in_words(claimed.gain)} the contrastive loss.”")
+    st.markdown(f"### “{name} {_in_words(paper.gain)} the contrastive loss.”")
     count = "No trick" if not tricks else "1 trick" if len(tricks) == 1 else f"{len(tricks)} tricks"
     st.markdown(f"{count} in use. On the level field {name} {_in_words(fair.gain)} it.")
     from dmlviz.labs.reality_check.claims import draw_claim
 
-    figure = draw_claim(name, claimed, fair, dark=st.context.theme.type == "dark")
+    figure = draw_claim(name, paper, fair, dark=st.context.theme.type == "dark")
     about = figure.layout.meta["about"]
     figure.update_layout(title=None, margin={"l": 16, "r": 16, "t": 8, "b": 48}, height=HEIGHT)
     st.plotly_chart(figure, theme="streamlit", config=PLOTLY_CONFIG, key=f"{KEY}.chart", alt=about)

@@ -59,12 +59,12 @@ def named_study(lab: str, find: Callable[[], Study | None], is_ready_made: bool)
 
 
 def _methods(result: TrialResult) -> list[PlaceScores]:
-    kept = kept_arrays(result, PLAYGROUND)
+    arrays = kept_arrays(result, PLAYGROUND)
     settings = result.trial.settings
-    if not kept or settings["seed"]:
+    if not arrays or settings["seed"]:
         return []
-    text = {name: _base64(np.ascontiguousarray(values).tobytes()) for name, values in kept.items()}
-    embeddings = kept.get("embeddings")
+    text = {name: _base64(np.ascontiguousarray(values).tobytes()) for name, values in arrays.items()}
+    embeddings = arrays.get("embeddings")
     title = str(settings.get("net") or settings.get("method"))
     return [
         {

@@ -21,8 +21,8 @@ def has_planes(study: Study) -> bool:
 
 def lab_planes(study: Study) -> LabPlanes:
     """Return the maps of a study; raise UserError as long as no trial has kept any."""
-    linked = _find(study)
-    if linked is None:
+    result = _find(study)
+    if result is None:
         raise UserError("There is no map yet: run the lab first.")
     spec = DATASETS[study.info["dataset"]]
     return {
@@ -33,11 +33,11 @@ def lab_planes(study: Study) -> LabPlanes:
                 "points": _base64(plane.points.astype("<f4")),
                 "centers": None if plane.centers is None else plane.centers.round(4).tolist(),
             }
-            for plane in linked.planes
+            for plane in result.planes
         ],
-        "labels": _base64(linked.labels.astype(np.uint8)),
-        "names": [spec.classes[label] for label in linked.classes],
-        "tests": linked.tests,
+        "labels": _base64(result.labels.astype(np.uint8)),
+        "names": [spec.classes[label] for label in result.classes],
+        "tests": result.tests,
         "columns": sprite_sheet.COLUMNS,
         "tile": spec.size,
     }

@@ -63,8 +63,8 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
         return
     state, now = own.state, study_progress(own)
     if state == "finished":
-        failed = f", {now.failed} of them without a result" if now.failed else ""
-        st.caption(f"Done: {now.done} trials{failed}.")
+        failures = f", {now.failed} of them without a result" if now.failed else ""
+        st.caption(f"Done: {now.done} trials{failures}.")
         st.button(
             "Run again",
             key="lab.again",

@@ -67,17 +67,17 @@ class LabsState:
         lab = LABS[name]
         size, dataset, guess = query.get("size", ""), query.get("data", ""), query.get("guess", "")
         figures = {figure.name: figure.title for figure in lab.figures}
-        offered = {"data": {dataset: DATASETS[dataset].title for dataset in lab.datasets}, "figure": figures}
+        choices = {"data": {dataset: DATASETS[dataset].title for dataset in lab.datasets}, "figure": figures}
         nouns = {"data": "data set of this lab", "figure": "figure of this lab"}
         notes = [
             describe_unknown(nouns[key], query[key], titles)
-            for key, titles in offered.items()
+            for key, titles in choices.items()
             if query.get(key) and query[key] not in titles
         ]
         guesses = {str(number): number for number in (NO_GUESS, *range(1, len(lab.guess.options) + 1))}
         return cls(
             lab=name,
-            size=next((known for known in SIZES if known == size), SIZES[0]),
+            size=next((each for each in SIZES if each == size), SIZES[0]),
             dataset=dataset if dataset in lab.datasets else "",
             source=query.get("results", "") if query.get("results") in (OWN, READY_MADE) else "",
             guess=guesses.get(guess, 0),
@@ -114,8 +114,8 @@ def view_lab(ui: LabsState, services: Services) -> LabView:
     """Return the lab that the state names, with its studies."""
     lab = LABS[ui.lab]
     dataset = ui.dataset or default_dataset(lab, services)
-    own, finished = services.studies.get(lab.name, ui.size, dataset), ready_made(lab.name)
-    return LabView(lab, dataset, own, finished, finished if ui.source == READY_MADE or own is None else own)
+    own, ready = services.studies.get(lab.name, ui.size, dataset), ready_made(lab.name)
+    return LabView(lab, dataset, own, ready, ready if ui.source == READY_MADE or own is None else own)
 
 
 def default_dataset(lab: Lab, services: Services) -> str:

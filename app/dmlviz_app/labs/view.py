@@ -27,7 +27,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
     view = view_lab(ui, services)
     navigation.link("labs", "All labs", {}, icon=":material/arrow_back:")
     st.markdown(f"### {view.lab.title}\n{with_terms(view.lab.question)}")
-    running, guessed = view.own is not None and view.own.state == "running", bool(ui.guess)
+    running, has_guess = view.own is not None and view.own.state == "running", bool(ui.guess)
     waiting = running and not view_rows(view)
 
     @st.fragment(run_every=(FIRST_REFRESH_S if waiting else REFRESH_S) if running else None)
@@ -36,7 +36,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
         with error_boundary():
             now = view_lab(ui, session_services())
             is_running = now.own is not None and now.own.state == "running"
-            if (is_running, bool(ui.guess)) != (running, guessed):
+            if (is_running, bool(ui.guess)) != (running, has_guess):
                 url_state.rerun()
             _experiment(ui, session_services(), now)
             url_state.write_url(ui)
@@ -44,8 +44,8 @@ def lab_view(ui: LabsState, services: Services) -> None:
                 url_state.rerun()  # the first point is drawn: from here on less often
 
     experiment()
-    _activity(services, view, guessed)
-    if guessed and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
+    _activity(services, view, has_guess)
+    if has_guess and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
         st.markdown("#### What the literature found")
         lab_figure.literature(view.lab)
     _keep(ui, view)
@@ -126,7 +126,7 @@ PANELS: dict[str, Callable[[Services, LabView], None]] = {
 ANSWERING = ("planes", "tricks", "episode map", "gallery size")  # these show the answer, and wait for the guess
 
 
-def _activity(services: Services, view: LabView, guessed: bool) -> None:
+def _activity(services: Services, view: LabView, has_guess: bool) -> None:
     """Render the activity of a lab, if it has one; one that shows the answer only after the guess."""
-    if view.lab.activity and (guessed or view.lab.activity not in ANSWERING):
+    if view.lab.activity and (has_guess or view.lab.activity not in ANSWERING):
         PANELS[view.lab.activity](services, view)

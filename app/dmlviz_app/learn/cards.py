@@ -37,8 +37,8 @@ def card(kind: str, name: str, *, note: str = "") -> Card:
         spec = (LAB_KIND if kind == LAB_KIND.name else KINDS[kind]).catalog[name]
         title, text = spec.title, spec.summary
     page_name = "labs" if kind == LAB_KIND.name else "learn"
-    drawn = ("-".join(place) for place in ((kind, name), *related))
-    picture = next((drawing for drawing in drawn if drawing in pictures()[1]), "")
+    names = ("-".join(place) for place in ((kind, name), *related))
+    picture = next((drawing for drawing in names if drawing in pictures()[1]), "")
     return Card(address=f"{page_name}?{kind}={name}", title=title, text=text, note=note, picture=picture)
 
 

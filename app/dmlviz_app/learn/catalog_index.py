@@ -81,9 +81,9 @@ def search(kind: Kind, text: str) -> list[Spec]:
     return [entry for entry in kind.catalog.values() if has_words(searchable(entry), text)]
 
 
-def has_words(searched: str, text: str) -> bool:
-    """Return whether `searched` has every word of `text`."""
-    return all(word in searched.lower() for word in text.lower().split())
+def has_words(content: str, text: str) -> bool:
+    """Return whether `content` has every word of `text`."""
+    return all(word in content.lower() for word in text.lower().split())
 
 
 def symptom_share(answer: Answer, text: str) -> float:
@@ -92,8 +92,8 @@ def symptom_share(answer: Answer, text: str) -> float:
     Words are compared by their first letters, so that "collapses" finds "collapsed"; short ones say nothing.
     """
     words = {word[:_STEM] for word in re.findall(r"[a-z@0-9-]+", text.lower()) if word not in _SMALL_WORDS}
-    searched = " ".join((answer.title, *answer.symptoms)).lower()
-    share = sum(word in searched for word in words) / max(1, len(words))
+    content = " ".join((answer.title, *answer.symptoms)).lower()
+    share = sum(word in content for word in words) / max(1, len(words))
     return share if share >= _ENOUGH else 0
 
 
@@ -137,7 +137,7 @@ def caveat(entry: Spec) -> str:
     return entry.caveat if isinstance(entry, LossSpec) else ""
 
 
-def recommended(entry: Spec) -> dict[str, str]:
+def recommendations(entry: Spec) -> dict[str, str]:
     """Return the settings that a loss brings along, by label, where they differ from the usual ones."""
     if not isinstance(entry, LossSpec):
         return {}

@@ -15,7 +15,7 @@ from dmlviz_app.learn.catalog_index import (
     default,
     limits,
     no_miner_note,
-    recommended,
+    recommendations,
     recommended_in_dimensions,
     related_entries,
     to_json,
@@ -82,7 +82,7 @@ def _facts(kind: Kind, spec: Spec) -> None:
                 navigation.link("learn", related_kind.catalog[name].title, {related_kind.name: name})
         if not related:
             st.caption(no_miner_note(spec))
-    settings = recommended(spec)
+    settings = recommendations(spec)
     if settings:
         text = " · ".join(f"{label} {value}" for label, value in settings.items())
         st.markdown(f"**Recommended settings.** {text}")

@@ -35,10 +35,10 @@ def index(ui: LearnState) -> None:
         label_visibility="collapsed",
         width=520,
     )
-    found = list(results(ui.search)) if ui.search else []
-    if ui.search and not found:
+    entries = list(results(ui.search)) if ui.search else []
+    if ui.search and not entries:
         st.caption(f"No results for “{escape_markdown(ui.search)}”.")
-    show([section(found, "large")] if ui.search else sections(), key="index")
+    show([section(entries, "large")] if ui.search else sections(), key="index")
 
 
 def sections() -> Iterator[CardSection]:

@@ -69,8 +69,8 @@ async def picture(request: Request) -> Response:
 async def _question(request: Request, kind: str) -> dict[str, Any]:
     length = request.headers.get("content-length", "")
     if not length or int(length) > MAX_BODY_BYTES:
-        received = f"{int(length):,} bytes" if length else "a body of unknown length"
-        raise UserError(f"A question about a loss has at most {MAX_BODY_BYTES:,} bytes; got {received}.")
+        size = f"{int(length):,} bytes" if length else "a body of unknown length"
+        raise UserError(f"A question about a loss has at most {MAX_BODY_BYTES:,} bytes; got {size}.")
     try:
         fields = json.loads(await request.body())
     except (ValueError, RecursionError):
@@ -78,9 +78,9 @@ async def _question(request: Request, kind: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise UserError(f"A question about a loss is a JSON object; got {type(fields).__name__}.")
     if not _REQUIRED[kind] <= fields.keys() <= _ALLOWED[kind]:
-        required = ", ".join(sorted(_REQUIRED[kind])) or "none"
-        allowed, received = ", ".join(sorted(_ALLOWED[kind])), ", ".join(sorted(fields))[:100] or "none"
-        raise UserError(f"The fields for {kind}.json are {allowed} (required: {required}); got {received}.")
+        names = ", ".join(sorted(_REQUIRED[kind])) or "none"
+        options, size = ", ".join(sorted(_ALLOWED[kind])), ", ".join(sorted(fields))[:100] or "none"
+        raise UserError(f"The fields for {kind}.json are {options} (required: {names}); got {size}.")
     if not isinstance(fields.get("params", {}), dict) or not isinstance(fields.get("held", {}), dict):
         raise UserError("`params` and `held` are JSON objects with a value for each name; send {} for none.")
     return fields

@@ -90,8 +90,8 @@ class ClassroomRegister:
     def past(self, person: str) -> list[Classroom]:
         """Return the ended classes of a person, as teacher or student, the newest first."""
         with self._lock:
-            ended = [room for room in self._rooms.values() if not self._is_open(room)]
-            rooms = [room for room in ended if person and (room.teacher == person or person in room.members)]
+            past_rooms = [room for room in self._rooms.values() if not self._is_open(room)]
+            rooms = [room for room in past_rooms if person and (room.teacher == person or person in room.members)]
             return sorted(rooms, key=lambda room: -room.opened)
 
     def is_open(self, room: Classroom) -> bool:
@@ -196,7 +196,7 @@ class ClassroomRegister:
     # ---- files
 
     @contextmanager
-    def _taught(self, code: str, teacher: str) -> Iterator[Classroom]:
+    def _room_of_teacher(self, code: str, teacher: str) -> Iterator[Classroom]:
         with self._lock:
             room = self._rooms.get(code)
             if room is None or not teacher or room.teacher != teacher or not self._is_open(room):

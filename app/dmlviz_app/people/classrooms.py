@@ -12,7 +12,7 @@ class Classrooms(ClassroomRegister):
 
     def set_removed(self, code: str, teacher: str, person: str, removed: bool) -> None:
         """Take a student out of a class for good, or let them in again; what they have done stays."""
-        with self._taught(code, teacher) as room:
+        with self._room_of_teacher(code, teacher) as room:
             if person not in room.members:
                 raise UserError("This student is not in your class.")
             member = room.members[person]
@@ -21,24 +21,24 @@ class Classrooms(ClassroomRegister):
 
     def end(self, code: str, teacher: str) -> None:
         """End a class for all."""
-        with self._taught(code, teacher) as room:
+        with self._room_of_teacher(code, teacher) as room:
             room.ended, room.leading = self._clock(), False
 
     def set_task(self, code: str, teacher: str, lesson: str | None, task: int = 1) -> None:
         """Set a task of a lesson for all, or none; the caller checks that there is such a task."""
-        with self._taught(code, teacher) as room:
+        with self._room_of_teacher(code, teacher) as room:
             room.lesson, room.task = lesson, task
             room.turn += 1
 
     def reveal(self, code: str, teacher: str) -> None:
         """Show the answer of the task to all."""
-        with self._taught(code, teacher) as room:
+        with self._room_of_teacher(code, teacher) as room:
             if room.task_key is not None and room.task_key not in room.revealed:
                 room.revealed.append(room.task_key)
 
     def set_leading(self, code: str, teacher: str, leading: bool) -> None:
         """Let pages follow the teacher, or not any more; at first all follow."""
-        with self._taught(code, teacher) as room:
+        with self._room_of_teacher(code, teacher) as room:
             if leading and not room.leading:
                 for member in room.members.values():
                     member.following = True
@@ -53,9 +53,9 @@ class Classrooms(ClassroomRegister):
                 return
             before, self.places[person] = self.places.get(person), place
             if person == room.teacher:
-                moved = room.lead is None or (room.lead.page, room.lead.query) != (place.page, place.query)
+                is_new = room.lead is None or (room.lead.page, room.lead.query) != (place.page, place.query)
                 room.lead, room.lead_number = place, self._next_lead(room)
-                if moved and room.leading:
+                if is_new and room.leading:
                     self._write(room)
                 if not room.leading:
                     return

@@ -44,19 +44,19 @@ def login_configured() -> bool:
 def login_providers() -> list[str | None]:
     """Return the names of the login providers in the section `[auth]`; None stands for the only one, without a name."""
     auth = st.secrets["auth"]
-    named = [name for name in auth if isinstance(auth[name], Mapping) and "client_id" in auth[name]]
-    return [None] if "client_id" in auth else [*named]
+    names = [name for name in auth if isinstance(auth[name], Mapping) and "client_id" in auth[name]]
+    return [None] if "client_id" in auth else [*names]
 
 
 def login_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
     """Return the identity provider's claims about the sender of these cookies; empty without a login."""
 
-    def signed(name: str) -> bytes | None:
+    def content_of(name: str) -> bytes | None:
         value = cookies.get(name)
         return None if value is None else decode_signed_value(get_cookie_secret(), name, value.encode("latin-1"))
 
     try:
-        content = get_cookie_with_chunks(signed, USER_COOKIE_NAME)
+        content = get_cookie_with_chunks(content_of, USER_COOKIE_NAME)
         claims = json.loads(content) if content else {}
     except ValueError:  # cut, or not text
         return {}
@@ -76,7 +76,7 @@ class BrowserCookie:
 
     def __init__(self, key: bytes) -> None:
         self._signer = Signer(key, salt=COOKIE)
-        self._checked = lru_cache(maxsize=4096)(self._check)  # each rerun of a page asks several times
+        self._cached_check = lru_cache(maxsize=4096)(self._check)  # each rerun of a page asks several times
 
     def issue(self) -> str:
         """Return the cookie's value for a new browser."""
@@ -84,7 +84,7 @@ class BrowserCookie:
 
     def token(self, cookies: Mapping[str, str]) -> str | None:
         """Return the token of the browser that sent these cookies; None if we gave it none."""
-        return self._checked(cookies.get(COOKIE, ""))
+        return self._cached_check(cookies.get(COOKIE, ""))
 
     def _check(self, value: str) -> str | None:
         try:

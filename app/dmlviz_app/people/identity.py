@@ -123,7 +123,7 @@ class Identity:
         """Set the limits of a role, or with None put back those of the start; see `LimitsFile.set`."""
         self._limits.set(by, role, limits)
 
-    def _known(self, id: str, name: str) -> Person:
+    def _with_limits(self, id: str, name: str) -> Person:
         person = self._people.now.person(id, name)
         return replace(person, limits=self.limits_of(person.role))
 
@@ -137,11 +137,11 @@ class Identity:
         elif claims.get("is_logged_in"):
             id, name = _login(claims)
         if id:
-            return self._known(login_id(id), one_line(name or id, 200))
+            return self._with_limits(login_id(id), one_line(name or id, 200))
         if token is None:
-            return self._known("", "")
-        known = public_id(token)
-        return self._known(BROWSER + known, f"Visitor {known[:4]}")
+            return self._with_limits("", "")
+        visitor = public_id(token)
+        return self._with_limits(BROWSER + visitor, f"Visitor {visitor[:4]}")
 
 
 def _login(claims: Mapping[str, Any]) -> tuple[str, str]:

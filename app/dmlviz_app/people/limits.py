@@ -45,7 +45,7 @@ class LimitsFile:
         """
         _check(by, role, limits)
         with self._lock:
-            rows = {kept.name.lower(): asdict(now) for kept, now in self.now.items()}
+            rows = {each.name.lower(): asdict(now) for each, now in self.now.items()}
             rows.pop(role.name.lower(), None)
             if limits is not None:
                 rows[role.name.lower()] = asdict(limits)

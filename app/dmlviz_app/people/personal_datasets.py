@@ -47,8 +47,8 @@ class PersonalDatasets:
 
     def default(self) -> str:
         """Return the name of the default data set if it is on disk, otherwise of the first that is."""
-        available, preferred = self.available(), TrainConfig.model_fields["dataset"].default
-        return preferred if preferred in available else available[0]
+        available, usual = self.available(), TrainConfig.model_fields["dataset"].default
+        return usual if usual in available else available[0]
 
     def note(self, name: str) -> str:
         """Return what a person should know before training on one; empty for most."""
@@ -73,5 +73,5 @@ class PersonalDatasets:
         """Return the bytes that the data sets of this person take, with the weights that are kept for them."""
         names = self.owners.held_by(self.person.id)
         files = {backbone_weights.weights_of(self.folder, name) for name in names}
-        kept = sum(path.stat().st_size for path in files if path is not None and path.exists())
-        return kept + sum(folder_size(self.folder / FOLDER / name) for name in names)
+        weights = sum(path.stat().st_size for path in files if path is not None and path.exists())
+        return weights + sum(folder_size(self.folder / FOLDER / name) for name in names)

@@ -157,18 +157,18 @@ class PersonalRuns(OwnRuns):
 
     def restore(self, run: str) -> Run | DamagedRun:
         """Restore a person's deleted entry, and the run if it is in the trash."""
-        deleted = [entry for entry in self.owners.all_entries(run) if entry.deleted is not None]
-        mine = [entry for entry in deleted if entry.holder == self.person.id]
+        entries = [entry for entry in self.owners.all_entries(run) if entry.deleted is not None]
+        mine = [entry for entry in entries if entry.holder == self.person.id]
         if not mine and not self.person.may(Action.CHANGE, "others"):
             raise run_not_found(run)
         if mine and (self.folder / run).is_dir():  # others kept it
-            restored: Run | DamagedRun = Run(self.folder / run)
+            result: Run | DamagedRun = Run(self.folder / run)
         else:
-            restored = super().restore(run)
-        latest = max((entry.deleted or 0 for entry in deleted), default=0)
-        for entry in mine or [entry for entry in deleted if entry.deleted == latest]:
+            result = super().restore(run)
+        latest = max((entry.deleted or 0 for entry in entries), default=0)
+        for entry in mine or [entry for entry in entries if entry.deleted == latest]:
             self.owners.restore(run, entry.holder)
-        return restored
+        return result
 
     def _lists(self, run: str) -> bool:
         access = self.access(run)

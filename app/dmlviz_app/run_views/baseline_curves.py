@@ -24,7 +24,7 @@ from dmlviz_app.run_views.sprites import ImageTiles
 TIMEOUT_S = 300.0  # seconds; a busy machine needs twenty
 _lock = threading.Lock()
 _underway: set[Path] = set()
-_failed: set[Path] = set()
+_failures: set[Path] = set()
 _locks = threading.Lock()
 
 
@@ -61,7 +61,7 @@ def _state(run: Run, tiles: ImageTiles, tracked: bool, data_root: Path, cache: P
     paths = {name: _path(name, run, tiles.folder(cache), tracked) for name in BASELINES}
     with _lock:
         for name, path in paths.items():
-            if not path.exists() and path not in _underway | _failed:
+            if not path.exists() and path not in _underway | _failures:
                 _underway.add(path)
                 threading.Thread(target=_measure, args=(name, run.path, path, tracked, data_root), daemon=True).start()
         ready = {name: path for name, path in paths.items() if path.exists()}
@@ -87,7 +87,7 @@ def _measure(name: str, run: Path, path: Path, tracked: bool, data_root: Path) -
         subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=True)
     except (subprocess.SubprocessError, OSError):
         with _lock:
-            _failed.add(path)  # the figure does without
+            _failures.add(path)  # the figure does without
     finally:
         with _lock:
             _underway.discard(path)
@@ -107,11 +107,11 @@ def pixel_baseline(run: Run, data_root: Path, folder: Path) -> dict[str, float |
     Raises:
         UserError: Before the run has started, or if the scores cannot be computed.
     """
-    tracked = run.tracked_indices
-    if tracked is None:
+    indices = run.tracked_indices
+    if indices is None:
         raise UserError(f"{run.title} has not begun, so it has no images to compare yet.")
-    scored = run.scored_indices
-    rows = b"test" + tracked.tobytes() if scored is None else b"validation" + scored.tobytes()
+    validation = run.scored_indices
+    rows = b"test" + indices.tobytes() if validation is None else b"validation" + validation.tobytes()
     path = folder / f"pixels-{hashlib.sha256(rows).hexdigest()[:16]}.json"
     with _locks:
         scores: dict[str, float | None] | None = read_json(path)

@@ -52,7 +52,7 @@ def column_infos(run: Run, data: Path) -> list[ColumnInfo]:
             "values": list(column.values) if column.kind == "category" else None,
             "start": None if column.start is None else column.start.replace(tzinfo=UTC).timestamp() * 1000,
         }
-        for column in described(run, data)
+        for column in columns_of(run, data)
         if column.kind != "text"
     ]
 
@@ -67,19 +67,19 @@ def column_bytes(run: Run, data: Path, name: str) -> bytes:
         UserError: for an unknown column.
     """
     table = run_columns(run, data)
-    column = next((column for column in described(run, data) if column.name == name), None)
+    column = next((column for column in columns_of(run, data) if column.name == name), None)
     if table is None or column is None:
         raise UserError(f"{run.title} has no column {name[:40]!r}: reload the page.")
     return column_numbers(table, column).astype("<f4").tobytes()
 
 
-def described(run: Run, data: Path) -> tuple[Column, ...]:
+def columns_of(run: Run, data: Path) -> tuple[Column, ...]:
     """Return what is known of a run's columns."""
-    return _described(str(run.path), str(data), run.info["created"], _has_begun(run))
+    return _cached_columns(str(run.path), str(data), run.info["created"], _has_begun(run))
 
 
 @lru_cache(maxsize=16)
-def _described(path: str, data: str, created: str, begun: bool) -> tuple[Column, ...]:
+def _cached_columns(path: str, data: str, created: str, begun: bool) -> tuple[Column, ...]:
     """Return all columns; `created` distinguishes a run made again from the one before, `begun` known images."""
     table = run_columns(Run(Path(path)), Path(data))
     return () if table is None else describe_columns(table)
@@ -107,6 +107,6 @@ def _roles(dataset: str, data: Path) -> "pyarrow.Table":
     """Return the roles of a data set's test images, the names of their values in the order of the spec."""
     from pyarrow import DictionaryArray, array, table
 
-    loaded = images.load(dataset, data)
-    codes = {role: np.asarray(values, np.int32) for role, values in loaded.test.roles.items()}
-    return table({role: DictionaryArray.from_arrays(array(codes[role]), array(loaded.roles[role])) for role in codes})
+    source = images.load(dataset, data)
+    codes = {role: np.asarray(values, np.int32) for role, values in source.test.roles.items()}
+    return table({role: DictionaryArray.from_arrays(array(codes[role]), array(source.roles[role])) for role in codes})

@@ -131,15 +131,15 @@ def default_run(services: Services) -> Run | None:
 
 @lru_cache(maxsize=4)
 def _ready_made(store: Runs, folder: Path, _moment: int) -> Run | None:
-    available, learned = data.available_datasets(folder), []
+    available, candidates = data.available_datasets(folder), []
     for path in sorted(store.bundled.glob("*/run.json")):
         try:
             run = store.get(path.parent.name)
         except RunNotFoundError:  # a copy of it here is damaged
             continue
         if run.config.dataset in available and not run.info.get("fails"):
-            learned.append(run)
-    return min(learned, key=lambda run: run.created, default=None)
+            candidates.append(run)
+    return min(candidates, key=lambda run: run.created, default=None)
 
 
 def view_titles(run: Run, *, subset: bool = False) -> dict[str, str]:

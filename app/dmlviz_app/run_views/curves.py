@@ -32,7 +32,7 @@ def measured_of(run: Run, name: str, step: int | None) -> Measured:
     One at a time: it takes all cores for a moment, and thirty who click at once ask for the same.
     """
     with _measure_lock:
-        return _measured(str(run.path), run.info["created"], _data_version(run, name), name, step)
+        return _measure(str(run.path), run.info["created"], _data_version(run, name), name, step)
 
 
 def _data_version(run: Run, name: str) -> int:
@@ -47,9 +47,9 @@ def scores_of(run: Run, step: int | None) -> tuple[dict[str, float], str]:
 
     A run keeps those of its end; what it lacks is computed.
     """
-    known = run.metrics if step is None else {}
-    if set(METRICS) <= {spec.name for key in known if (spec := metric_of(key)) is not None}:
-        return known, images(run, step=step).about
+    scores = run.metrics if step is None else {}
+    if set(METRICS) <= {spec.name for key in scores if (spec := metric_of(key)) is not None}:
+        return scores, images(run, step=step).about
     with _measure_lock:
         return _scores(str(run.path), run.info["created"], _data_version(run, ""), step)
 
@@ -57,12 +57,12 @@ def scores_of(run: Run, step: int | None) -> tuple[dict[str, float], str]:
 @lru_cache(maxsize=32)
 def _scores(path: str, created: str, data_version: int, step: int | None) -> tuple[dict[str, float], str]:
     run = Run(Path(path))
-    selected = images(run, step=step)
-    scores = metrics.evaluate(selected.embeddings, selected.labels, unseen=run.config.held_out_classes)
-    return scores, selected.about
+    points = images(run, step=step)
+    scores = metrics.evaluate(points.embeddings, points.labels, unseen=run.config.held_out_classes)
+    return scores, points.about
 
 
 @lru_cache(maxsize=64)
-def _measured(path: str, created: str, data_version: int, name: str, step: int | None) -> Measured:
+def _measure(path: str, created: str, data_version: int, name: str, step: int | None) -> Measured:
     """Return the measurements; `created` distinguishes a run that was trained again from the one before."""
     return measure(name, Run(Path(path)), step)

@@ -56,14 +56,14 @@ def chart_script() -> str:
 
 def curves(page: PageContext) -> None:
     """Render an expander with a figure of the run and step on the map; a fragment, so that the page is not rerun."""
-    key, contexts, closed = context_key(page), [page], page.ui.curves is None
+    key, contexts, was_closed = context_key(page), [page], page.ui.curves is None
 
     @st.fragment
     def drawer() -> None:
         with error_boundary():
             context = contexts.pop() if contexts else page_context()
-            toggled = (context.ui.curves is None) != closed  # an open drawer follows the map
-            if context.run_view is None or context_key(context)[:2] != key[:2] or toggled:
+            has_toggled = (context.ui.curves is None) != was_closed  # an open drawer follows the map
+            if context.run_view is None or context_key(context)[:2] != key[:2] or has_toggled:
                 url_state.rerun()
             # First of all: a click on what is drawn below may not come with an address from before.
             explore.publish(context.ui)
@@ -106,8 +106,8 @@ def _figure(was_live: bool) -> None:
         # A rerun by the clock brings the address of a moment ago: a choice made since would be taken back.
         context = page_context(explore.saved_state())
         ui, run_view = context.ui, context.run_view
-        clicked = st.session_state.pop(CLICKED, False)  # then the map shows what is selected
-        if run_view is None or ui.curves is None or (was_live and not run_view.live) or clicked:
+        was_click = st.session_state.pop(CLICKED, False)  # then the map shows what is selected
+        if run_view is None or ui.curves is None or (was_live and not run_view.live) or was_click:
             url_state.rerun()
         step = step_of(run_view, ui.seen.step)
         try:
@@ -137,11 +137,11 @@ def _figure(was_live: bool) -> None:
 
 
 def _queries(run_view: RunView, step: int | None) -> None:
-    selected = images(run_view.run, step=step)
+    points = images(run_view.run, step=step)
     if run_view.pictures is None:
         st.caption("The pictures of this data set are not on disk here: train on it once.")
     else:
-        random_queries(selected, run_view.pictures)
+        random_queries(points, run_view.pictures)
 
 
 def _beside(context: PageContext) -> BaselineCurves:
@@ -154,7 +154,7 @@ def _beside(context: PageContext) -> BaselineCurves:
 
 
 def _show(
-    context: PageContext, run_view: RunView, measured: Measured, figure: "go.Figure", awaited: int | None
+    context: PageContext, run_view: RunView, measured: Measured, figure: "go.Figure", pending: int | None
 ) -> None:
     """Render the figure, with its title and summary beside it.
 
@@ -163,7 +163,7 @@ def _show(
         run_view: The run.
         measured: Its data in the figure.
         figure: The figure.
-        awaited: How many baselines are drawn while others are still measured; None where none is awaited.
+        pending: How many baselines are drawn while others are still measured; None where none is awaited.
     """
     ui, name = context.ui, str(context.ui.curves)
     title, description = figure.layout.meta["title"], figure.layout.meta["about"]
@@ -186,8 +186,8 @@ def _show(
     with right:
         st.markdown(f"**{title}**")
         st.caption(with_terms(f"{description}.\n\n{FIGURES[name].summary}"))
-        if awaited is not None:
-            _await_baselines(context, run_view, awaited)
+        if pending is not None:
+            _await_baselines(context, run_view, pending)
         if name in LOGARITHMIC:
             st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
@@ -212,20 +212,20 @@ def _await_baselines(context: PageContext, run_view: RunView, num_drawn: int) ->
     mount("baseline_wait", key="curves.baselines", data=data, on_measured_change=lambda: None)
 
 
-def images_behind_point(name: str, selected: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:
+def images_behind_point(name: str, points: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:
     """Return the images behind a clicked point of a figure, from Streamlit's event; the first trace is its own."""
     extra = point.get("customdata")
     x = float(str(point["x"] if extra is None or isinstance(extra, list | dict) else extra))
     kind: PairKind = "same" if int(point.get("curve_number", 0)) % 2 else "different"
-    return images_behind(name, selected, measured, x, kind)
+    return images_behind(name, points, measured, x, kind)
 
 
 def _select(context: PageContext, run_view: RunView, measured: Measured, point: dict[str, Any]) -> None:
     """Select the images behind a point that was clicked."""
     ui, name = context.ui, str(context.ui.curves)
     try:
-        selected = images(run_view.run, step=step_of(run_view, ui.seen.step))
-        behind = images_behind_point(name, selected, measured, point)
+        points = images(run_view.run, step=step_of(run_view, ui.seen.step))
+        behind = images_behind_point(name, points, measured, point)
     except UserError as error:
         ui.messages.append(str(error))
         return

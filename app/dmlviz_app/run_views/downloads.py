@@ -129,8 +129,8 @@ def _attachment(file: IO[bytes], name: str, media_type: str, headers: Mapping[st
     """Send a file from its beginning, under a name, and close it."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    quoted = quote(name, safe="")
-    disposition = "attachment; " + (f'filename="{name}"' if quoted == name else f"filename*=utf-8''{quoted}")
+    text = quote(name, safe="")
+    disposition = "attachment; " + (f'filename="{name}"' if text == name else f"filename*=utf-8''{text}")
     return StreamingResponse(
         iter(partial(file.read, CHUNK), b""),
         headers={**headers, "Content-Disposition": disposition, "Content-Length": str(size)},

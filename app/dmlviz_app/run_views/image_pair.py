@@ -87,9 +87,9 @@ def _embedding_threshold(path: str, created: str) -> tuple[float, float, int]:
     run = Run(Path(path))
     assert run.embeddings is not None
     assert run.labels is not None
-    named = has_label(run.labels, DATASETS[run.config.dataset].classes)
-    named = named if named.any() else ~named
-    return _threshold(run.embeddings[named], run.labels[named])
+    mask = has_label(run.labels, DATASETS[run.config.dataset].classes)
+    mask = mask if mask.any() else ~mask
+    return _threshold(run.embeddings[mask], run.labels[mask])
 
 
 def _threshold(points: np.ndarray, labels: np.ndarray) -> tuple[float, float, int]:

@@ -57,7 +57,7 @@ def table_by_index(run: Run) -> "NeighborTable | None":
         UserError: If they cannot be computed.
     """
     with _lock:
-        table = _stored(run.path, _stamp(run, FILE, EMBEDDINGS))
+        table = _read_table(run.path, _stamp(run, FILE, EMBEDDINGS))
         if table is not None:
             return table
         key = run.path, _stamp(run, EMBEDDINGS)
@@ -65,7 +65,7 @@ def table_by_index(run: Run) -> "NeighborTable | None":
         if process is not None and process.poll() is not None:
             del _processes[key]
             _, errors = process.communicate()
-            table = _stored(run.path, _stamp(run, FILE, EMBEDDINGS))
+            table = _read_table(run.path, _stamp(run, FILE, EMBEDDINGS))
             if table is None:
                 last_line = (errors.strip().splitlines() or [FAILED])[-1]
                 raise UserError(last_line if process.returncode == 2 else FAILED)
@@ -88,7 +88,7 @@ def _stamp(run: Run, *names: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4)
-def _stored(path: Path, stamp: tuple[int, ...]) -> "NeighborTable | None":
+def _read_table(path: Path, stamp: tuple[int, ...]) -> "NeighborTable | None":
     return stored_table(Run(path)) if stamp[0] else None
 
 

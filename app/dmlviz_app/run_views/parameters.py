@@ -36,10 +36,10 @@ def bound_widget(
     """
     if "format_func" in kwargs:
         kwargs["format_func"] = unique_labels(kwargs["options"], kwargs["format_func"]).__getitem__
-    assigned = st.session_state.setdefault(_ASSIGNED, set())
-    if key in assigned or key not in st.session_state or st.session_state[key] != value:
+    keys = st.session_state.setdefault(_ASSIGNED, set())
+    if key in keys or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
-        assigned.add(key)
+        keys.add(key)
     kwargs |= _default(widget, value, kwargs)
     if store is None:
         return widget(label, key=key, **kwargs)
@@ -93,7 +93,7 @@ def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> 
 
 def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
     """Render the menu of losses, and the parameters of the one that is chosen."""
-    name, given = parameter.split(value)
+    name, params = parameter.split(value)
     spec = parameter.losses[name]
     bound_widget(
         st.selectbox,
@@ -105,7 +105,7 @@ def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
         format_func=lambda loss: parameter.losses[loss].title,
         help=parameter.help,
     )
-    own = spec.with_defaults(given)
+    own = spec.with_defaults(params)
     for column, part in parameter_columns(spec.parameters):
         with column:
             parameter_widget(
@@ -179,9 +179,9 @@ def _number_or_special(parameter: Parameter, label: str, key: str, value: Any, s
 
     store_special = None if store is None else lambda word: store(word if word in parameter.special_values else number)
 
-    selected = value if isinstance(value, str) else NUMBER_OPTION
+    option = value if isinstance(value, str) else NUMBER_OPTION
     options = [NUMBER_OPTION, *parameter.special_values]
-    bound_widget(st.selectbox, label, f"{key}.word", selected, store_special, options=options, help=parameter.help)
+    bound_widget(st.selectbox, label, f"{key}.word", option, store_special, options=options, help=parameter.help)
     if store is None or not isinstance(value, str):  # a form is not drawn anew when a word is picked in it
         _number(parameter, f"{label} value", key, number if isinstance(value, str) else value, store)
 

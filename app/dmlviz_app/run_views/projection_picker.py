@@ -122,8 +122,8 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
 def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
     """Render the engine selector; it changes only the form below until that is submitted."""
     form_id = run.id, config.id
-    picked = st.session_state.get(ENGINE_KEY)
-    value: Engine = picked[1] if picked and picked[0] == form_id else config.engine
+    choice = st.session_state.get(ENGINE_KEY)
+    value: Engine = choice[1] if choice and choice[0] == form_id else config.engine
 
     def on_engine(engine: Engine) -> None:
         st.session_state[ENGINE_KEY] = form_id, engine
@@ -179,23 +179,21 @@ def _dimensions(config: ProjectionConfig, spec: ProjectionSpec, n: int) -> None:
 def _epoch_fields(config: ProjectionConfig, run: Run) -> None:
     """Render the epoch selector: final, one epoch, or all epochs."""
     steps = run.embedded_steps
-    labels, tracked = run.labels, run.tracked_indices
-    shown = [np.arange(len(labels)) if labels is not None else (), tracked if tracked is not None else ()]
-    counts = [len(items) if config.items is None else np.isin(items, config.items).sum() for items in shown]
+    labels, indices = run.labels, run.tracked_indices
+    item_sets = [np.arange(len(labels)) if labels is not None else (), indices if indices is not None else ()]
+    counts = [len(items) if config.items is None else np.isin(items, config.items).sum() for items in item_sets]
     which = "selected" if config.subset is not None else "test"
     num_maps = len(epoch_steps(run, config))
     titles = {
         END: f"Final: all {counts[0]:,} {which} images",
         ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
-    selected: str | int = (
-        ALL_EPOCHS if config.all_epochs else END if config.step not in steps else int(config.step or 0)
-    )
+    option: str | int = ALL_EPOCHS if config.all_epochs else END if config.step not in steps else int(config.step or 0)
     bound_widget(
         st.selectbox,
         "Epoch",
         "view.epoch",
-        selected,
+        option,
         None,
         options=list(titles),
         format_func=titles.__getitem__,

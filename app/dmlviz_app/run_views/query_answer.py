@@ -71,5 +71,5 @@ def _places(run: Run, answer: QueryResult) -> QueryPlaces:
     if not answer.trajectory or place is None or end is None:
         return {"views": answer.map_positions, "trajectory": []}
     stations = [(point.step, *point.place) for point in answer.trajectory if point.step < end["step"]]
-    rounded = [[step, *(float(f"{x:.4g}") for x in place)] for step, *place in [*stations, (end["step"], *place)]]
-    return {"views": answer.map_positions, "trajectory": rounded}
+    trajectory = [[step, *(float(f"{x:.4g}") for x in place)] for step, *place in [*stations, (end["step"], *place)]]
+    return {"views": answer.map_positions, "trajectory": trajectory}

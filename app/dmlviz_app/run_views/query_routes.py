@@ -63,23 +63,23 @@ async def ask(request: Request) -> Response:
     services = personal(request)
     run = services.runs.get(request.path_params["run"])
     is_question = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-    encoded: str | None = None
+    picture_text: str | None = None
     try:
         frame = _frame(request.query_params.get("frame"))
         if is_question:
-            picture = _asked(await _body(request, MAX_QUESTION_BYTES, "A drawing"), run.config.dataset)
+            picture = _drawing_of(await _body(request, MAX_QUESTION_BYTES, "A drawing"), run.config.dataset)
         else:
-            picture = await _sent(request, run, services)
+            picture = await _picture_of(request, run, services)
         if request.query_params.get("picture") == "1":
-            encoded = await asyncio.to_thread(encode_picture, picture)
+            picture_text = await asyncio.to_thread(encode_picture, picture)
         answer = await ask_worker(_answer, picture, run, services, frame)
     except UserError as error:
         refusal: QueryRefusal = {"error": str(error)}
-        if encoded is not None:
-            refusal["picture"] = encoded
+        if picture_text is not None:
+            refusal["picture"] = picture_text
         return JSONResponse(refusal, getattr(error, "status", 422), NO_STORE)
-    if encoded is not None:
-        answer["picture"] = encoded
+    if picture_text is not None:
+        answer["picture"] = picture_text
     return JSONResponse(answer, headers=NO_STORE)
 
 
@@ -87,7 +87,7 @@ def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | No
     return query_answer(run, query(picture, run, services, NEIGHBORS, frame))
 
 
-def _asked(body: bytes, dataset: str) -> np.ndarray:
+def _drawing_of(body: bytes, dataset: str) -> np.ndarray:
     """Return the picture that a question in JSON means."""
     try:
         question = json.loads(body)
@@ -103,7 +103,7 @@ def _asked(body: bytes, dataset: str) -> np.ndarray:
     return picture
 
 
-async def _sent(request: Request, run: Run, services: Services) -> np.ndarray:
+async def _picture_of(request: Request, run: Run, services: Services) -> np.ndarray:
     """Read and decode a picture."""
     with _turn(services.person.id):
         try:
@@ -151,8 +151,8 @@ async def _body(request: Request, limit: int, what: str) -> bytes:
         except ClientDisconnect:  # a newer question has come, or the page was left
             raise _RefusedError(f"{what} did not arrive whole; send it again.", 400) from None
     if size > limit:
-        announced = f"{size / MB:.0f} MB" if length.isdecimal() else "more"
-        raise _RefusedError(f"{what} has up to {limit / MB:g} MB; got {announced}: send a smaller one.", 413)
+        amount = f"{size / MB:.0f} MB" if length.isdecimal() else "more"
+        raise _RefusedError(f"{what} has up to {limit / MB:g} MB; got {amount}: send a smaller one.", 413)
     return bytes(body)
 
 

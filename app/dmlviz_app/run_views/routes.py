@@ -70,12 +70,12 @@ async def tracked_items(request: Request) -> Response:
     """Labels, sprites and classes of the test images of a run, and which of them are tracked."""
     run = _run(request)
     tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
-    tracked = run.tracked_indices
+    indices = run.tracked_indices
     layout = TrackedItems(
         **tiles.describe(),
         run=run.id,
         dataset=run.config.dataset,
-        tracked=None if tracked is None else tracked.tolist(),
+        tracked=None if indices is None else indices.tolist(),
     )
     return JSONResponse(layout, headers=NO_STORE)
 
@@ -107,13 +107,13 @@ async def baseline(request: Request) -> Response:
 
 @access(Rule.RUN_READER)
 async def baselines_measured(request: Request) -> Response:
-    """Return the number of measured baselines, once there are more than `drawn` or after a timeout."""
+    """Return the number of measured baselines, once there are more than `count` or after a timeout."""
     run, services = _run(request), personal(request)
     tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services.data)
-    drawn, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
+    count, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
     for _ in range(int(HELD_S / LOOK_S)):
         progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, services.data, services.cache)
-        if not progress["pending"] or str(progress["measured"]) != drawn:
+        if not progress["pending"] or str(progress["measured"]) != count:
             break
         await asyncio.sleep(LOOK_S)
     return JSONResponse(progress, headers=NO_STORE)
@@ -184,8 +184,8 @@ async def values(request: Request) -> Response:
 @access(Rule.RUN_READER)
 async def labels(request: Request) -> Response:
     """Return the class IDs of a run's test images, 16 bits each (little-endian), if its data set is not on disk."""
-    stored = _run(request).labels
-    return _binary(b"" if stored is None else stored.astype("<u2").tobytes())
+    array = _run(request).labels
+    return _binary(b"" if array is None else array.astype("<u2").tobytes())
 
 
 @access(Rule.RUN_READER)

@@ -53,22 +53,22 @@ class Filter:
     among: np.ndarray | None = None
 
 
-def matching_rows(table: "pyarrow.Table", columns: tuple[Column, ...], wanted: Filter) -> np.ndarray:
+def matching_rows(table: "pyarrow.Table", columns: tuple[Column, ...], criteria: Filter) -> np.ndarray:
     """Return the indices of the rows that a filter finds, in ascending order."""
     from pyarrow import compute
 
     mask = np.ones(table.num_rows, bool)
-    if wanted.among is not None:
+    if criteria.among is not None:
         mask[:] = False
-        mask[wanted.among[wanted.among < table.num_rows]] = True
-    if wanted.text:
+        mask[criteria.among[criteria.among < table.num_rows]] = True
+    if criteria.text:
         anywhere = np.zeros(table.num_rows, bool)
         for values in table.columns:
-            matches = compute.match_substring(values.cast("string"), wanted.text, ignore_case=True)
+            matches = compute.match_substring(values.cast("string"), criteria.text, ignore_case=True)
             anywhere |= matches.fill_null(False).to_numpy()
         mask &= anywhere
     by_name = {column.name: column for column in columns}
-    for condition in wanted.conditions:
+    for condition in criteria.conditions:
         column = by_name.get(condition.column)
         if column is not None and column.kind == "number":
             numbers = column_numbers(table, column)
@@ -98,8 +98,8 @@ def sorted_rows(table: "pyarrow.Table", rows: np.ndarray, by: str, descending: b
         values = compute.if_else(compute.is_nan(values), None, values)
     order = "descending" if descending else "ascending"
     places = compute.sort_indices(values, sort_keys=[("", order)])  # no value: at the end
-    ordered: np.ndarray = rows[places.to_numpy()]
-    return ordered
+    rows_in_order: np.ndarray = rows[places.to_numpy()]
+    return rows_in_order
 
 
 def with_classes(run: Run, table: "pyarrow.Table") -> "pyarrow.Table":

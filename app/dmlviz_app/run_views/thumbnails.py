@@ -54,8 +54,8 @@ def last_frame(run: Run) -> tuple[np.ndarray, np.ndarray, float]:
     if frame is None or labels is None:
         return np.zeros((0, 2), np.float32), np.zeros(0, np.int64), 0.0
     positions = run.positions(frame)
-    tracked = run.tracked_indices if frame["items"] == "tracked" else None
-    visible = np.asarray(labels) if tracked is None else np.asarray(labels)[np.asarray(tracked)]
+    indices = run.tracked_indices if frame["items"] == "tracked" else None
+    visible = np.asarray(labels) if indices is None else np.asarray(labels)[np.asarray(indices)]
     return positions[: len(visible)], visible[: len(positions)], 2 * frame["scale"]
 
 

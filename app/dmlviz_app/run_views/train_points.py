@@ -62,5 +62,5 @@ def _trained_on(config: TrainConfig, root: Path) -> tuple[np.ndarray, np.ndarray
     train = as_trained(data.load(config.dataset, root), config, root).train
     rows = split_training_images(config, train.labels).train
     count = MAX_SLOW_POINTS if config.unfrozen_blocks else MAX_POINTS
-    chosen = rows[stratified_subset(train.labels[rows], count)]
-    return train.images[chosen].copy(), train.labels[chosen]
+    sample = rows[stratified_subset(train.labels[rows], count)]
+    return train.images[sample].copy(), train.labels[sample]

@@ -34,13 +34,13 @@ MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 def training_form(
     ui: UIState,
     config: TrainConfig,
-    offered: Sequence[str],
+    datasets: Sequence[str],
     dataset_note: str,
     below_data: Callable[[], object],
 ) -> None:
-    """Render every setting of the next training: `config` as it is now, data sets `offered`, a note on the chosen."""
+    """Render every setting of the next training: `config` as it is now, data sets `datasets`, a note on the chosen."""
     form = _Form(ui, config)
-    form.data(offered, dataset_note)
+    form.data(datasets, dataset_note)
     below_data()
     form.loss()
     form.miner()
@@ -67,11 +67,11 @@ def training_form(
             form.batch_norm()
 
 
-def selected_fields(ui: UIState, config: TrainConfig, offered: Sequence[str], names: Sequence[str]) -> None:
+def selected_fields(ui: UIState, config: TrainConfig, datasets: Sequence[str], names: Sequence[str]) -> None:
     """Render only the named fields of the config; "loss" stands for the parameters of the loss."""
     form = _Form(ui, config)
     renderers: dict[str, Callable[[], None]] = {
-        "dataset": lambda: form.data(offered),
+        "dataset": lambda: form.data(datasets),
         "embedding_dim": lambda: form.pick("embedding_dim", "Dimensions", DIMENSIONS, str),
         "normalize": lambda: form.pick("normalize", "Space", list(SPACES), SPACES.__getitem__, help=_SPACE_HELP),
         "loss": lambda: parameters(ui, "loss", LOSSES[config.loss], config.loss_params),
@@ -126,9 +126,9 @@ class _Form:
         self.ui = ui
         self.config = config
 
-    def data(self, offered: Sequence[str], note: str = "") -> None:
+    def data(self, names: Sequence[str], note: str = "") -> None:
         """Render the choice of a data set."""
-        self.choice("dataset", "Data", DATASETS, offered)
+        self.choice("dataset", "Data", DATASETS, names)
         if note:
             st.caption(note)
 
@@ -149,15 +149,15 @@ class _Form:
 
     def pick(self, name: str, label: str, options: Sequence[Any], text: Callable[[Any], str], **kwargs: Any) -> None:
         """Render a choice from a few values."""
-        self._controlled(st.selectbox, name, label, options=options, format_func=text, **kwargs)
+        self._widget(st.selectbox, name, label, options=options, format_func=text, **kwargs)
 
     def number(self, name: str, label: str, **kwargs: Any) -> None:
         """Render a number field."""
         if name not in _TERMS:
             kwargs.setdefault("help", TrainConfig.model_fields[name].description)
-        self._controlled(st.number_input, name, label, **kwargs)
+        self._widget(st.number_input, name, label, **kwargs)
 
-    def _controlled(self, widget: Callable[..., Any], name: str, label: str, **kwargs: Any) -> None:
+    def _widget(self, widget: Callable[..., Any], name: str, label: str, **kwargs: Any) -> None:
         value = getattr(self.config, name)
         if name in _TERMS:
             kwargs["help"] = GLOSSARY[_TERMS[name]].text

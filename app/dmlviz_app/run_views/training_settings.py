@@ -87,15 +87,15 @@ class TrainingDraft:
         """
         before, unset = TrainingDraft(), object()
         before.load(base)
-        changed = ["dataset"] * (dataset != base.dataset)
+        keys = ["dataset"] * (dataset != base.dataset)
         for name in SETTINGS:
             if name != "dataset" and self.settings.get(name, unset) != before.settings.get(name, unset):
-                changed.append(name)
+                keys.append(name)
         for role, spec in TrainingDraft.choices(self).items():
             now, then = self.changed_params(role, spec.name), before.changed_params(role, spec.name)
             names = [parameter.name for parameter in spec.parameters]
-            changed += [f"{role}.{spec.name}.{name}" for name in names if now.get(name, unset) != then.get(name, unset)]
-        return changed
+            keys += [f"{role}.{spec.name}.{name}" for name in names if now.get(name, unset) != then.get(name, unset)]
+        return keys
 
     def load(self, config: TrainConfig, base: str = "") -> None:
         """Set up the next training as this one, which is that of `base` or a change of it."""
@@ -114,9 +114,9 @@ class TrainingDraft:
             self.settings["embedding_dim"] = config.embedding_dim
         if not config.use_labels:
             self.settings["use_labels"] = False
-        recommended = self.config(config.dataset)
+        default = self.config(config.dataset)
         for name in SETTINGS:
-            if getattr(config, name) != getattr(recommended, name):
+            if getattr(config, name) != getattr(default, name):
                 self.settings[name] = getattr(config, name)
 
     def set_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
@@ -146,7 +146,7 @@ class TrainingDraft:
         """Drop settings that do not go with the data set or the loss, but for the setting named `keep`."""
         dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
         takes = {"", *self._loss().tuple_kinds}
-        unlabeled = self.settings.get("use_labels") is False
+        is_unlabeled = self.settings.get("use_labels") is False
 
         def takes_features() -> bool:
             return dataset.features is not None and not self.settings.get("unfrozen_blocks")
@@ -159,7 +159,7 @@ class TrainingDraft:
             "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,
             "sampler": lambda name: (
                 SAMPLERS[name].tuple_kind not in takes
-                or (unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
+                or (is_unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
             ),
             "net": lambda name: name not in nets_for(dataset),
             "second_labels": lambda role: role not in dataset.roles or not self._loss().parts({}),
@@ -170,7 +170,7 @@ class TrainingDraft:
             ),
             "unfrozen_blocks": lambda count: count > blocks_of(dataset),
             "backbone_rate": lambda _: not blocks_of(dataset),
-            "views": lambda count: count < 2 if unlabeled else count > 1 and takes_features(),
+            "views": lambda count: count < 2 if is_unlabeled else count > 1 and takes_features(),
             "augmentation": lambda strengths: takes_features() if strengths else self.settings.get("views", 1) > 1,
         }
         for name, is_misfit in misfits.items():

@@ -63,20 +63,20 @@ def decode(query: Mapping[str, str], state: "UIState") -> None:
         query = settings_from_query(state.active_task[1]) | dict(query)
     _read_view(query, state)
     _read_base(query, state)
-    given = {name: _read_setting(name, query[name]) for name in SETTINGS if name in query}
-    refused = [name for name, value in given.items() if _refusal(state, name, value)]
+    settings = {name: _read_setting(name, query[name]) for name in SETTINGS if name in query}
+    refusals = [name for name, value in settings.items() if _refusal(state, name, value)]
     # Some values go only with one that comes later: few training images need small batches.
-    state.messages += filter(None, (_refusal(state, name, given[name]) for name in refused))
+    state.messages += filter(None, (_refusal(state, name, settings[name]) for name in refusals))
     if "map.engine" in query:  # first: which parameters there are depends on it
         query = {"map.engine": query["map.engine"]} | dict(query)
     for name, text in query.items():
         role, dot, parameter = name.partition(".")
-        reserved = name in SETTINGS or name in _RESERVED_KEYS or is_browser_key(name)
+        is_reserved = name in SETTINGS or name in _RESERVED_KEYS or is_browser_key(name)
         if dot and role in _ROLES:
             _try_param(state, role, parameter, text)
         elif role == "map" and parameter in PROJECTION_FIELDS:
             _try_projection_field(state, parameter, text)
-        elif not reserved or (name == "lesson" and state.lesson is None):
+        elif not is_reserved or (name == "lesson" and state.lesson is None):
             state.unknown_query[name] = text
 
 

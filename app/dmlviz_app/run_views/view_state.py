@@ -85,16 +85,16 @@ class UIState(TrainingDraft):
 
     def _params(self, spec: ProjectionSpec) -> dict[str, Any]:
         """Return the parameters that were set; for a subset too small for a default, also the largest allowed value."""
-        chosen = self.changed_params("view", spec.name)
+        changes = self.changed_params("view", spec.name)
         if self.subset is None or spec.limits is None:
-            return chosen
+            return changes
         limits = spec.limits(self.subset.count, MAX_DIMENSION)
-        fitted = {
+        defaults = {
             one.name: limits[one.name]
             for one in spec.parameters
             if limits.get(one.name, one.default) < one.default and limits[one.name] >= (one.minimum or 0)
         }
-        return fitted | chosen
+        return defaults | changes
 
     def _spec(self, engine: Engine) -> ProjectionSpec:
         return declaration(self.view, engine)
@@ -183,10 +183,10 @@ class UIState(TrainingDraft):
         self.beside, self.subset, self.whole_view = False, None, LIVE
         self.seen = SeenView(selected=self.seen.selected)
 
-    def select_images(self, selected: Selection | None, pinned: int | None = None) -> None:
+    def select_images(self, selection: Selection | None, pinned: int | None = None) -> None:
         """Select these test images on the map, and pin one of them."""
-        self.seen = SeenView(self.seen.pinned if pinned is None else pinned, self.seen.step, selected)
-        query = {"select": "" if selected is None else selected.encode}
+        self.seen = SeenView(self.seen.pinned if pinned is None else pinned, self.seen.step, selection)
+        query = {"select": "" if selection is None else selection.encode}
         seen_view.ask(PAGE, query if pinned is None else query | {"pin": str(pinned)})
 
     def to_query(self) -> dict[str, str]:

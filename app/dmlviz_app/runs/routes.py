@@ -110,8 +110,8 @@ def import_archive(services: Services, file: IO[bytes]) -> Run:
 
 def check_images(services: Services, config: TrainConfig) -> None:
     """Refuse a run of another person's images, present or not: its pages would show them."""
-    given = DATASETS[config.dataset].size == 0 and config.dataset not in custom_datasets.list_names(services.data)
-    if not given and not services.datasets.may_train_on(config.dataset):
+    is_public = DATASETS[config.dataset].size == 0 and config.dataset not in custom_datasets.list_names(services.data)
+    if not is_public and not services.datasets.may_train_on(config.dataset):
         raise UserError("This run is of images that you do not have here: upload them first, then import the run.")
 
 

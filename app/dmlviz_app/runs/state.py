@@ -49,8 +49,8 @@ class RunListState:
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters, without defaults."""
-        chosen = {"sort": (self.sort, SORTS[0]), "search": (self.search, ""), "group": (self.group, GROUPS[0])}
-        return {name: value for name, (value, default) in chosen.items() if value != default}
+        choices = {"sort": (self.sort, SORTS[0]), "search": (self.search, ""), "group": (self.group, GROUPS[0])}
+        return {name: value for name, (value, default) in choices.items() if value != default}
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "RunListState":
@@ -146,7 +146,7 @@ def damaged_card(run: DamagedRun, services: Services) -> RunCardProps:
 
 def card(run: Run, services: Services) -> RunCardProps:
     """Card of a run."""
-    bundled = services.runs.is_bundled(run)
+    is_bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
     damage = () if status.phase in LIVE_PHASES else run_damage(run, services.runs.damage_cache)
@@ -156,12 +156,12 @@ def card(run: Run, services: Services) -> RunCardProps:
         pinned=run.pinned,
         badges=setting_badges(run),
         scores=scores,
-        tested=_tested(run) if scores else None,
+        tested=_test_images(run) if scores else None,
         state=status.phase,
         machine=status.machine or run.info.get("machine", ""),
         damage=damage_summary(run, damage),
         readable=True,
-        created=None if bundled else run.created.isoformat(),
+        created=None if is_bundled else run.created.isoformat(),
         bytes=run_size(run.path),
         export=f"{ROUTES}/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
         thumbnail=f"{ROUTES}/runs/{run.id}/thumbnail-{{theme}}.png?{thumbnails.version(run)}",
@@ -176,20 +176,20 @@ def _sharing(run: Run | DamagedRun, services: Services) -> SharedRun:
     if access is None:
         return payload
     entry = access.entry
-    offered: list[str] = [name for name, action in SHARING.items() if services.person.may(action)]
+    options: list[str] = [name for name, action in SHARING.items() if services.person.may(action)]
     owner = "" if entry is None else entry.name
     payload["sharing"] = {
         "group": access.group,
         "owner": owner if access.group != "mine" else "",
         "visibility": "private" if entry is None else entry.visibility,
-        "offered": offered if access.may_change and not payload["read_only"] and len(offered) > 1 else [],
+        "offered": options if access.may_change and not payload["read_only"] and len(options) > 1 else [],
         "key": entry.key if entry is not None and access.may_change else "",
     }
     payload["read_only"] = payload["read_only"] or not access.may_change
     return payload
 
 
-def _tested(run: Run) -> int | None:
+def _test_images(run: Run) -> int | None:
     """Number of test images scored."""
     try:
         labels = run.labels

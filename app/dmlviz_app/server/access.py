@@ -35,17 +35,17 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
 
     def declare(endpoint: Endpoint) -> Endpoint:
         @wraps(endpoint)
-        async def checked(request: Request) -> Response:
+        async def check(request: Request) -> Response:
             if rule is not Rule.ANYONE:
-                allowed = personal_services(request)
-                if not allowed.person.may(Action.SEE):
+                own = personal_services(request)
+                if not own.person.may(Action.SEE):
                     return JSONResponse({"error": "Log in first."}, 401, {"Cache-Control": "no-store"})
-                await asyncio.to_thread(_check, rule, request, allowed)
-                request.state.services = allowed
+                await asyncio.to_thread(_check, rule, request, own)
+                request.state.services = own
             return await endpoint(request)
 
-        checked.access_rule = rule  # type: ignore[attr-defined]
-        return checked
+        check.access_rule = rule  # type: ignore[attr-defined]
+        return check
 
     return declare
 
@@ -58,8 +58,8 @@ def personal(request: Request) -> Services:
 
 def personal_services(request: Request) -> Services:
     """Return the services as the person may use them who sends a request."""
-    shared = services()
-    return shared.for_person(shared.identity.of_request(request))
+    all_services = services()
+    return all_services.for_person(all_services.identity.of_request(request))
 
 
 async def while_visible(blocks: AsyncGenerator[str], services: Services, run: str) -> AsyncIterator[str]:

@@ -31,7 +31,7 @@ class LogStream:
         self.restarts = 0  # times that the log was begun again
         self.end: EndEvent | None = None
         self.listeners = 0
-        self.changed = asyncio.Event()
+        self.change = asyncio.Event()
         self._follower = LogFollower(log)
         self._state = state
         self._task: asyncio.Task[None] | None = None
@@ -84,8 +84,8 @@ class LogStream:
         self._announce()
 
     def _announce(self) -> None:
-        self.changed.set()
-        self.changed = asyncio.Event()
+        self.change.set()
+        self.change = asyncio.Event()
 
 
 def _queue_event(state: Status) -> QueueEvent | None:
@@ -126,7 +126,7 @@ class StreamHub:
         try:
             yield "retry: 1000\n\n"
             while True:
-                changed = stream.changed
+                change = stream.change
                 block: list[str] = []
                 if stream.restarts != restarts:
                     restarts, line_count, queue, machine = stream.restarts, 0, None, None
@@ -145,7 +145,7 @@ class StreamHub:
                     yield "".join(block)
                 if stream.end is not None or self.closing.is_set():
                     return
-                if stream.changed is changed and not await self._woken(changed, heartbeat):
+                if stream.change is change and not await self._wait(change, heartbeat):
                     yield ": still here\n\n"
         finally:
             if stream.leave() and self._open.get(log) is stream:
@@ -161,11 +161,11 @@ class StreamHub:
             state: Answers the state as an event; None when the stream is over.
             heartbeat: Seconds of silence after which a comment is sent, and the state is asked for.
         """
-        with changes.listen() as changed:
+        with changes.listen() as change:
             yield "retry: 1000\n\n"
             last_text = None
             while not self.closing.is_set():
-                changed.clear()
+                change.clear()
                 event = await asyncio.to_thread(state)
                 if event is None:
                     yield f"data: {json.dumps(EndEvent(event='end', state='finished'))}\n\n"
@@ -174,11 +174,11 @@ class StreamHub:
                 if text != last_text:
                     last_text = text
                     yield f"data: {text}\n\n"
-                if not await self._woken(changed, heartbeat):
+                if not await self._wait(change, heartbeat):
                     yield ": still here\n\n"
 
-    async def _woken(self, changed: asyncio.Event, heartbeat: float) -> bool:
-        waiting = [asyncio.create_task(changed.wait()), asyncio.create_task(self.closing.wait())]
+    async def _wait(self, change: asyncio.Event, heartbeat: float) -> bool:
+        waiting = [asyncio.create_task(change.wait()), asyncio.create_task(self.closing.wait())]
         try:
             done, _ = await asyncio.wait(waiting, timeout=heartbeat, return_when=asyncio.FIRST_COMPLETED)
             return bool(done)

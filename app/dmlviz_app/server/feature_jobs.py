@@ -207,7 +207,7 @@ class FeatureJobs:
         for file in self.folder.glob(f"*/{ORDER_FILE}"):
             record = FeaturesRecord(file.parent)
             try:
-                is_left = record.order["temporary"] and time.time() - _touched(record) > GUEST_RETENTION_S
+                is_left = record.order["temporary"] and time.time() - _last_use(record) > GUEST_RETENTION_S
             except (DamagedFileError, KeyError, OSError):
                 continue
             if is_left and not self._is_busy(record):
@@ -262,6 +262,6 @@ def _readable_order(record: FeaturesRecord) -> FeaturesOrder | None:
         return None
 
 
-def _touched(record: FeaturesRecord) -> float:
+def _last_use(record: FeaturesRecord) -> float:
     log = record.log.path
     return (log if log.exists() else record.path / ORDER_FILE).stat().st_mtime

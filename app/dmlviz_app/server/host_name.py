@@ -65,10 +65,10 @@ def answered_hosts(settings: Settings, is_open: bool) -> tuple[str, ...]:
         is_open: True if all who reach it may enter. Where a token, a login or a proxy decides, a page that
             pretends to be this server gets no further than any stranger.
     """
-    host, given = settings.host, settings.allowed_hosts
-    if "*" in given or not (given or host in LOOPBACK or is_open):
+    host, names = settings.host, settings.allowed_hosts
+    if "*" in names or not (names or host in LOOPBACK or is_open):
         return ()
-    return (*LOOPBACK, *own_names(host), *(name.lower().strip("[]") for name in given))
+    return (*LOOPBACK, *own_names(host), *(name.lower().strip("[]") for name in names))
 
 
 def own_names(host: str) -> tuple[str, ...]:

@@ -62,12 +62,12 @@ class LoginLogMiddleware:
             await self.app(scope, receive, send)
             return
 
-        async def noted(message: Message) -> None:
+        async def note(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _log(scope, Headers(raw=message["headers"]).getlist("set-cookie"))
             await send(message)
 
-        await self.app(scope, receive, noted)
+        await self.app(scope, receive, note)
 
 
 def _log(scope: Scope, set_cookies: list[str]) -> None:

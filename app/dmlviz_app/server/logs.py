@@ -55,8 +55,8 @@ def _key_values(line: dict[str, Any]) -> str:
 def _plain(value: object, quote: bool = True) -> str:
     """Return a value without line breaks or control characters; quoted where it holds a blank, a quote or =."""
     text = str(value)
-    escaped = json.dumps(text, ensure_ascii=not text.isprintable())
-    return escaped if quote and (any(sign in text for sign in ' "=') or not text.isprintable()) else escaped[1:-1]
+    line = json.dumps(text, ensure_ascii=not text.isprintable())
+    return line if quote and (any(sign in text for sign in ' "=') or not text.isprintable()) else line[1:-1]
 
 
 class _ServerHandler(logging.StreamHandler[Any]):

@@ -47,7 +47,7 @@ class FirstFrames:
     """Measures how long people wait for the first frame of a training."""
 
     def __init__(self) -> None:
-        self._submitted: dict[str, float] = {}  # by run, when it was asked for
+        self._starts: dict[str, float] = {}  # by run, when it was asked for
         self._over: dict[str, float] = {}  # by run, when a frame no longer counts as live
         self._lock = Lock()
 
@@ -58,22 +58,22 @@ class FirstFrames:
         now = time.monotonic()
         with self._lock:
             if report.state == "starting":
-                self._submitted[report.run] = now - report.waited
+                self._starts[report.run] = now - report.waited
                 self._over.pop(report.run, None)
-                if len(self._submitted) > MAX_AWAITED:  # whose result was never read
-                    oldest = next(iter(self._submitted))
-                    del self._submitted[oldest]
+                if len(self._starts) > MAX_AWAITED:  # whose result was never read
+                    oldest = next(iter(self._starts))
+                    del self._starts[oldest]
                     self._over.pop(oldest, None)
-            elif report.run in self._submitted:
+            elif report.run in self._starts:
                 self._over[report.run] = now + FETCH_TIME_S
 
     def on_frame(self, run: str) -> None:
         """Note that a page has got a frame of a training."""
         now = time.monotonic()
         with self._lock:
-            submitted, over = self._submitted.pop(run, None), self._over.pop(run, now)
-        if submitted is not None and now <= over:
-            FIRST_FRAME.observe(now - submitted)
+            start, over = self._starts.pop(run, None), self._over.pop(run, now)
+        if start is not None and now <= over:
+            FIRST_FRAME.observe(now - start)
 
 
 FIRST_FRAMES = FirstFrames()

@@ -87,11 +87,11 @@ class ImmutableAssetMiddleware:
 
     def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
-        self.hashed = re.compile(re.escape(base_path) + r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
+        self.hashed_file = re.compile(re.escape(base_path) + r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request; files named by their content get a cache header."""
-        if scope["type"] != "http" or not self.hashed.fullmatch(scope["path"]):
+        if scope["type"] != "http" or not self.hashed_file.fullmatch(scope["path"]):
             await self.app(scope, receive, send)
             return
 
@@ -176,14 +176,14 @@ class ClearCacheAtLogoutMiddleware:
 
 def middleware(settings: Settings, access: AccessSettings) -> list[Middleware]:
     """Return what a server puts before its routes, outermost first."""
-    base_path, token, embedded = settings.base_path, settings.token, bool(settings.embed)
+    base_path, token, is_embedded = settings.base_path, settings.token, bool(settings.embed)
     names = answered_hosts(settings, is_open=not (token or access.user_header or access.login))
     return [
         Middleware(RequestMonitorMiddleware),
         *user_header(access),
         Middleware(SecurityHeadersMiddleware, settings.embed, (BASE_ADDRESS_SCRIPT,)),
         *([Middleware(HostNameMiddleware, names)] if names else []),
-        Middleware(CookieMiddleware, embedded),
+        Middleware(CookieMiddleware, is_embedded),
         *([Middleware(AccessTokenMiddleware, token, base_path)] if token else []),
         Middleware(SameOriginMiddleware, base_path),
         Middleware(StreamlitMetricsMiddleware, base_path),

@@ -91,9 +91,9 @@ class ServerCollector(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield each figure."""
-        shared, use = services(), process_use()
+        all_services, use = services(), process_use()
         jobs = GaugeMetricFamily("dmlviz_jobs", "Jobs that wait or run.", labels=["kind", "state"])
-        under_way = shared.scheduler.running_for()
+        under_way = all_services.scheduler.running_for()
         counts: Counter[tuple[JobKind, str]] = Counter((job.order.kind, status.phase) for job, status in under_way)
         for kind in get_args(JobKind):
             for state in JOB_STATES:
@@ -106,21 +106,21 @@ class ServerCollector(Collector):
             memory.add_metric([process], size)
         yield memory
         for name, explanation, value in (
-            ("dmlviz_ready", "1 if a job can start, else 0.", int(not obstacles(shared))),
-            ("dmlviz_job_slots", "Jobs that may run at a time on this machine.", shared.scheduler.slots),
+            ("dmlviz_ready", "1 if a job can start, else 0.", int(not obstacles(all_services))),
+            ("dmlviz_job_slots", "Jobs that may run at a time on this machine.", all_services.scheduler.slots),
             ("dmlviz_workers", "Worker processes, with a job or without.", use.workers),
             ("dmlviz_event_streams", "Pages that follow a run now.", event_hub.listeners),
             ("dmlviz_sessions", "Open pages.", open_sessions()),
-            ("dmlviz_runs_disk_bytes", "Disk space that the runs take.", total_size(shared.store)),
+            ("dmlviz_runs_disk_bytes", "Disk space that the runs take.", total_size(all_services.store)),
             (
                 "dmlviz_runs_disk_limit_bytes",
                 "Disk space that the runs may take.",
-                parse_limit(shared.settings.disk_limit),
+                parse_limit(all_services.settings.disk_limit),
             ),
         ):
             yield GaugeMetricFamily(name, explanation, value)
-        if shared.scheduler.fleet is not None:
-            yield from fleet_figures(shared.scheduler.fleet, Counter(status.machine for _, status in under_way))
+        if all_services.scheduler.fleet is not None:
+            yield from fleet_figures(all_services.scheduler.fleet, Counter(status.machine for _, status in under_way))
 
 
 def fleet_figures(fleet: Fleet, jobs: Mapping[str, int]) -> Iterator[GaugeMetricFamily]:
@@ -133,8 +133,8 @@ def fleet_figures(fleet: Fleet, jobs: Mapping[str, int]) -> Iterator[GaugeMetric
     machines = fleet.machines
     yield GaugeMetricFamily("dmlviz_fleet_connected", "1 if the fleet can be reached, else 0.", int(not fleet.trouble))
     count = GaugeMetricFamily("dmlviz_fleet_machines", "Machines that are connected.", labels=["state"])
-    for state, refused in (("used", False), ("refused", True)):
-        count.add_metric([state], sum(bool(machine.refused) == refused for machine in machines))
+    for state, is_refused in (("used", False), ("refused", True)):
+        count.add_metric([state], sum(bool(machine.refused) == is_refused for machine in machines))
     yield count
     slots = GaugeMetricFamily("dmlviz_fleet_slots", "Trainings that a machine takes at a time.", labels=["machine"])
     under_way = GaugeMetricFamily("dmlviz_fleet_jobs", "Trainings of this server on a machine.", labels=["machine"])
@@ -181,13 +181,13 @@ class RequestMonitorMiddleware:
             if status >= 400:
                 log_failed_request(method, route, status, time.perf_counter() - start)
 
-        async def noted(message: Message) -> None:
+        async def note_and_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 note(message["status"], Headers(raw=message["headers"]))
             await send(message)
 
         try:
-            await self.app(scope, receive, noted)
+            await self.app(scope, receive, note_and_send)
         except Exception:
             if not is_noted:
                 note(500, Headers())

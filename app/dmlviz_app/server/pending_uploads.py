@@ -61,8 +61,8 @@ class PendingUploads:
         if (session, file) in self._files:
             raise UploadRefusedError(409, "This file has come already.")
         name = person_name(person)
-        on_page = [kept.size for (owner, _), kept in self._files.items() if owner == session]
-        own = [kept.size for kept in self._files.values() if kept.person == name]
+        on_page = [upload.size for (owner, _), upload in self._files.items() if owner == session]
+        own = [upload.size for upload in self._files.values() if upload.person == name]
         files = FILES if person.may(Action.KEEP) else GUEST_FILES
         if len(on_page) >= files or len(own) >= 2 * files:
             raise UploadRefusedError(
@@ -77,7 +77,7 @@ class PendingUploads:
                 f"This is {format_bytes(size)}, beside {format_bytes(sum(own))} that wait on your pages; at most "
                 f"{format_bytes(most)} may wait on a page and {format_bytes(2 * most)} on all: remove a file.",
             )
-        if sum(kept.size for kept in self._files.values()) + size > MAX_TOTAL:
+        if sum(upload.size for upload in self._files.values()) + size > MAX_TOTAL:
             raise UploadRefusedError(503, "Too many files come in at once; try again in a minute.")
         self._files[session, file] = _File(name, size)
         if not self._is_watching:
@@ -94,20 +94,20 @@ class PendingUploads:
     def check_held(self, person: Person, session: str, file: str) -> None:
         """Raise UploadRefusedError unless this person's page has this file."""
         check_page(person, session)
-        kept = self._files.get((session, file))
-        if kept is None or kept.came is None:
+        upload = self._files.get((session, file))
+        if upload is None or upload.came is None:
             raise UploadRefusedError(404, "This page has no such file.")
 
     def sweep(self) -> None:
         """Free the files of pages that were closed, and those that no widget of a page holds any more."""
         for session in {session for session, _ in self._files}:
-            files = {file: kept for (owner, file), kept in self._files.items() if owner == session}
-            came = [kept.came for kept in files.values()]
+            files = {file: upload for (owner, file), upload in self._files.items() if owner == session}
+            came = [upload.came for upload in files.values()]
             last = None if None in came else max(time for time in came if time is not None)
-            claimed = widget_files(session)
-            for file, kept in files.items():
+            names = widget_files(session)
+            for file, upload in files.items():
                 is_awaited = last is None or self._clock() - last < UNCLAIMED_S
-                if kept.came is None or (claimed is not None and (file in claimed or is_awaited)):
+                if upload.came is None or (names is not None and (file in names or is_awaited)):
                     continue
                 runtime.get_instance().uploaded_file_mgr.remove_file(session, file)  # type: ignore[attr-defined]
                 self.end(session, file, is_kept=False)

@@ -92,7 +92,7 @@ class CookieMiddleware:
         async def with_cookies(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [
-                    (name, self.protected(value.decode("latin-1")).encode("latin-1"))
+                    (name, self.protect(value.decode("latin-1")).encode("latin-1"))
                     if name.lower() == b"set-cookie"
                     else (name, value)
                     for name, value in message["headers"]
@@ -101,7 +101,7 @@ class CookieMiddleware:
 
         await self.app(scope, receive, with_cookies)
 
-    def protected(self, cookie: str) -> str:
+    def protect(self, cookie: str) -> str:
         """Return the same Set-Cookie value, restricted to HTTPS."""
         cookie = _SECURE.sub("", cookie) + "; Secure"
         return _SAME_SITE.sub("", cookie) + "; SameSite=None; Partitioned" if self.embedded else cookie

@@ -238,15 +238,15 @@ def stop_services() -> None:
         _services = None
 
 
-def _close(ended: Services) -> None:
-    ended.study_runner.close()  # first, so that trials cut off by the scheduler's end count as not begun
-    ended.scheduler.close()
-    ended.intake.close()
+def _close(old: Services) -> None:
+    old.study_runner.close()  # first, so that trials cut off by the scheduler's end count as not begun
+    old.scheduler.close()
+    old.intake.close()
 
 
 def session_services() -> Services:
     """Return the services as the person may use them whose session runs this page."""
-    shared = services()
-    person = shared.identity.of_session()
-    shared.names[person.id] = person.name
-    return shared.for_person(person)
+    all_services = services()
+    person = all_services.identity.of_session()
+    all_services.names[person.id] = person.name
+    return all_services.for_person(person)

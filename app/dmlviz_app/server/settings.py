@@ -37,14 +37,14 @@ def _runs_folder(folder: str | Path | None = None) -> Path:
     return runs_folder(folder)
 
 
-def _gigabytes(given: Any) -> float:
+def _gigabytes(value: Any) -> float:
     from dmlviz.runs.quota import GB, parse_limit
 
-    return parse_limit(given) / GB
+    return parse_limit(value) / GB
 
 
-def _words(given: Any) -> Any:
-    return given.split() if isinstance(given, str) else given
+def _words(value: Any) -> Any:
+    return value.split() if isinstance(value, str) else value
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
@@ -176,11 +176,11 @@ class Settings(BaseSettings):
 
     @field_validator("base_path")
     @classmethod
-    def _one_way(cls, given: str) -> str:
-        path = "/" + given.strip("/") if given.strip("/") else ""
+    def _one_way(cls, value: str) -> str:
+        path = "/" + value.strip("/") if value.strip("/") else ""
         if not _BASE_PATH.fullmatch(path):
             raise UserError(
-                f"A base path has letters, digits and . _ ~ - between slashes; got {given[:80]!r}. "
+                f"A base path has letters, digits and . _ ~ - between slashes; got {value[:80]!r}. "
                 "Give it as in --base-path /x/y."
             )
         return path
@@ -225,12 +225,12 @@ class Settings(BaseSettings):
 
     @field_validator("log_format", "log_level", mode="before")
     @classmethod
-    def _listed(cls, given: Any, info: ValidationInfo) -> Any:
+    def _check_choice(cls, value: Any, info: ValidationInfo) -> Any:
         name = str(info.field_name)
         choices = get_args(cls.model_fields[name].annotation)
-        if given not in choices:
-            raise UserError(f"The {name.replace('_', ' ')} is one of {', '.join(choices)}; got {str(given)[:40]!r}.")
-        return given
+        if value not in choices:
+            raise UserError(f"The {name.replace('_', ' ')} is one of {', '.join(choices)}; got {str(value)[:40]!r}.")
+        return value
 
 
 def variable(name: str) -> str | None:

@@ -65,8 +65,8 @@ class WaitingLinks:
     def take(self, browser: str | None) -> SharedLink | None:
         """Return the link that waits for a browser, once; None if there is none, or it has waited too long."""
         with self._lock:
-            kept, link = self._links.pop(browser or "", (float("-inf"), None))
-        return link if self._clock() - kept <= WAIT_S else None
+            time_s, link = self._links.pop(browser or "", (float("-inf"), None))
+        return link if self._clock() - time_s <= WAIT_S else None
 
 
 WAITING = WaitingLinks()

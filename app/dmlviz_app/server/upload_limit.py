@@ -24,8 +24,8 @@ class UploadLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on the request, or answer why the file is neither taken nor deleted."""
-        guarded = scope["type"] == "http" and scope["method"] in ("PUT", "DELETE")
-        if not guarded or not scope["path"].startswith(self.route):
+        is_upload = scope["type"] == "http" and scope["method"] in ("PUT", "DELETE")
+        if not is_upload or not scope["path"].startswith(self.route):
             await self.app(scope, receive, send)
             return
         session, _, file = scope["path"].removeprefix(self.route).partition("/")
@@ -40,14 +40,14 @@ class UploadLimitMiddleware:
             return
         is_done = False
 
-        async def noted(message: Message) -> None:
+        async def note(message: Message) -> None:
             nonlocal is_done
             if message["type"] == "http.response.start":
                 is_done = message["status"] < 300
             await send(message)
 
         try:
-            await self.app(scope, receive, noted)
+            await self.app(scope, receive, note)
         finally:
             if scope["method"] == "PUT" or is_done:
                 self.pending.end(session, file, is_kept=scope["method"] == "PUT" and is_done)

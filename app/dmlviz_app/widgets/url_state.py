@@ -61,11 +61,11 @@ def peek(kind: type[S], key: str) -> S | None:
 def write_url(state: UrlState) -> None:
     """Write the state to the address, where it changed."""
     st.session_state.pop(_EVENT, None)
-    opened = st.session_state.pop(_OPENED, {})
+    params = st.session_state.pop(_OPENED, {})
     query = state.to_query()
     if query != state.last_query:
         if query != _query():
-            st.query_params.from_dict(query | opened)
+            st.query_params.from_dict(query | params)
             st.session_state.setdefault(_ADDRESSES, []).append(query)
         state.last_query = query
 

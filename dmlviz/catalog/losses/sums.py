@@ -31,7 +31,7 @@ class LossChoice(Parameter):
         value = parse_literal(value)
         if not isinstance(value, Mapping):
             return value, {}
-        return value.get("name"), {name: given for name, given in value.items() if name != "name"}
+        return value.get("name"), {name: parameter for name, parameter in value.items() if name != "name"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ class WeightedSumSpec(LossSpec):
     def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return name and parameters of the two losses, with the defaults filled in."""
         values = self.with_defaults(params)
-        chosen = {side: LossChoice.split(values[side]) for side in ("a", "b")}
-        return {side: (name, self.losses[name].with_defaults(own)) for side, (name, own) in chosen.items()}
+        choices = {side: LossChoice.split(values[side]) for side in ("a", "b")}
+        return {side: (name, self.losses[name].with_defaults(own)) for side, (name, own) in choices.items()}
 
     def for_params(self, params: Mapping[str, Any]) -> LossSpec:
         """Return the sum as these two losses make it."""

@@ -87,10 +87,10 @@ def _read(spec: DatasetSpec, folder: Path) -> tuple[Split, Split] | None:
         except DamagedFileError:
             shutil.rmtree(folder, ignore_errors=True)  # made again
             return None
-        kept = {name: np.array(values) for name, values in arrays.items() if values is not None}
-        if len(kept) < len(arrays) or len({len(values) for values in kept.values()}) > 1:
+        columns = {name: np.array(values) for name, values in arrays.items() if values is not None}
+        if len(columns) < len(arrays) or len({len(values) for values in columns.values()}) > 1:
             return None
-        splits.append(Split(kept.pop("images"), kept.pop("labels"), kept))
+        splits.append(Split(columns.pop("images"), columns.pop("labels"), columns))
     train, test = splits
     return train, test
 

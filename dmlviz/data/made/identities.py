@@ -5,7 +5,7 @@ from scipy import ndimage
 
 from dmlviz.catalog.made_datasets import CAMERAS
 from dmlviz.data.dataset import Dataset, Split
-from dmlviz.data.made.pixels import enlarged, noise, to_bytes
+from dmlviz.data.made.pixels import enlarge, noise, to_bytes
 
 SEED = 0
 TRAIN_IDENTITIES = 750  # those of Market-1501
@@ -28,7 +28,7 @@ BLOCK = 10  # side of what stands in front, in pixels
 def build(source: Dataset) -> tuple[Split, Split]:
     """Show 750 images of the training part and 751 of the test part as each camera sees them, twice."""
     rng = np.random.default_rng(SEED)
-    train, test = enlarged(source)
+    train, test = enlarge(source)
     if len(train) < TRAIN_IDENTITIES or len(test) < TEST_IDENTITIES:  # one pool, divided
         images, labels = np.concatenate([train.images, test.images]), np.concatenate([train.labels, test.labels])
         pool = Split(images, labels)
@@ -37,16 +37,16 @@ def build(source: Dataset) -> tuple[Split, Split]:
 
 
 def _views(people: Split, first: int, count: int, rng: np.random.Generator) -> Split:
-    chosen = rng.permutation(len(people))[:count]
+    rows = rng.permutation(len(people))[:count]
     identity = np.repeat(np.arange(count), VIEWS)
     camera = np.tile(np.arange(VIEWS) % len(CAMERAS), count)
-    clear = people.images[chosen].astype(np.float64)
+    clear = people.images[rows].astype(np.float64)
     images = np.empty((count * VIEWS, *people.images.shape[1:]), np.uint8)
     for number, (who, where) in enumerate(zip(identity, camera, strict=True)):
         images[number] = _view(clear[who], int(where), rng)
     roles = {
         "camera": camera,
-        "model": people.labels[chosen][identity],
+        "model": people.labels[rows][identity],
         "query": (camera == 0).astype(np.int64),
     }
     return Split(images, identity + first, roles)

@@ -4,7 +4,7 @@ import numpy as np
 
 from dmlviz.catalog.made_datasets import NUMBERS
 from dmlviz.data.dataset import Dataset, Split
-from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.pixels import enlarge
 
 SEED = 0
 TRAIN_PER_CLASS = 320
@@ -14,7 +14,7 @@ TEST_PER_CLASS = 40
 def build(source: Dataset) -> tuple[Split, Split]:
     """Put digits side by side, each squeezed to half its width; training digits stay training digits."""
     rng = np.random.default_rng(SEED)
-    train, test = enlarged(source)
+    train, test = enlarge(source)
     return _pairs(train, TRAIN_PER_CLASS, rng), _pairs(test, TEST_PER_CLASS, rng)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import ndimage
 
 from dmlviz.data.dataset import Dataset, Split
-from dmlviz.data.made.pixels import enlarged, noise, to_bytes
+from dmlviz.data.made.pixels import enlarge, noise, to_bytes
 from dmlviz.data.made.warp import affine_matrices, sample
 
 SEED = 0
@@ -45,7 +45,7 @@ class Scenes:
 def build(source: Dataset) -> tuple[Split, Split]:
     """Make 12 scenes of training images and 6 of test images, and see each of their points in 4 views."""
     rng = np.random.default_rng(SEED)
-    train, test = enlarged(source)
+    train, test = enlarge(source)
     first, second = (make_scenes(part, count, rng) for part, count in ((train, TRAIN_SCENES), (test, TEST_SCENES)))
     return _patches(first, 0, rng), _patches(second, TRAIN_SCENES, rng)
 
@@ -59,20 +59,20 @@ def make_scenes(things: Split, count: int, rng: np.random.Generator) -> Scenes:
         rng: Source of the random numbers.
     """
     images = np.empty((count, SIDE, SIDE), np.uint8)
-    chosen = rng.choice(len(things), (count, POINTS), replace=count * POINTS > len(things))
-    points = np.stack([_scattered(rng) for _ in range(count)])
+    rows = rng.choice(len(things), (count, POINTS), replace=count * POINTS > len(things))
+    points = np.stack([_scatter(rng) for _ in range(count)])
     square = 36  # holds a thing, turned
     for scene in range(count):
         matrices = affine_matrices(rng.uniform(-180, 180, POINTS), rng.uniform(0.8, 1.25, POINTS))
         middle = np.full((POINTS, 2), (things.images.shape[1] - 1) / 2)
-        turned = sample(things.images, chosen[scene], middle, matrices, square)
+        pictures = sample(things.images, rows[scene], middle, matrices, square)
         canvas = np.zeros((SIDE + 2 * square, SIDE + 2 * square), np.float32)
-        for thing, (row, column) in zip(turned, np.rint(points[scene]).astype(int) + square // 2, strict=True):
+        for thing, (row, column) in zip(pictures, np.rint(points[scene]).astype(int) + square // 2, strict=True):
             place = canvas[row : row + square, column : column + square]
             np.maximum(place, thing, out=place)
         ground = ndimage.gaussian_filter(noise((SIDE, SIDE), 300.0, rng), 6, truncate=3)
         images[scene] = to_bytes(40 + ground + 0.8 * canvas[square : square + SIDE, square : square + SIDE])
-    return Scenes(images, points, things.labels[chosen])
+    return Scenes(images, points, things.labels[rows])
 
 
 def see_points(
@@ -124,7 +124,7 @@ class ScenePair:
 def make_scene_pair(source: Dataset) -> ScenePair:
     """Make a scene of test images and a second view of it: turned by 12°, 1.1 times as large, darker, with noise."""
     rng = np.random.default_rng(SEED + 1)
-    left = make_scenes(enlarged(source)[1], 1, rng).images[0]
+    left = make_scenes(enlarge(source)[1], 1, rng).images[0]
     matrix = affine_matrices(np.array([12.0]), np.array([1 / 1.1]))  # from the right to the left
     middle = np.full((1, 2), (SIDE - 1) / 2)
     right = sample(left[None], np.zeros(1, int), middle, matrix, SIDE, outside=40)[0]
@@ -135,7 +135,7 @@ def make_scene_pair(source: Dataset) -> ScenePair:
     return ScenePair(left, right, places, truth)
 
 
-def _scattered(rng: np.random.Generator) -> np.ndarray:
+def _scatter(rng: np.random.Generator) -> np.ndarray:
     """Return places at least half a patch from the edges: one in each cell of a jittered grid of 10 × 12."""
     rows, columns = np.meshgrid(np.arange(10) + 0.5, np.arange(12) + 0.5, indexing="ij")
     cells = np.stack([rows.ravel() / 10, columns.ravel() / 12], 1)

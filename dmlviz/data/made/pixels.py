@@ -11,11 +11,11 @@ TIE = 1e-6  # added before rounding, so that a tie does not depend on the last b
 
 def to_bytes(images: np.ndarray) -> np.ndarray:
     """Round to uint8, values out of range to the nearest end."""
-    rounded: np.ndarray = np.floor(np.clip(images, 0, 255) + (0.5 + TIE)).astype(np.uint8)
-    return rounded
+    pixels: np.ndarray = np.floor(np.clip(images, 0, 255) + (0.5 + TIE)).astype(np.uint8)
+    return pixels
 
 
-def enlarged(data: Dataset, size: int = SIZE) -> tuple[Split, Split]:
+def enlarge(data: Dataset, size: int = SIZE) -> tuple[Split, Split]:
     """Return training and test images as `size` × `size`; smaller ones are enlarged by linear interpolation."""
     return tuple(_enlarge(split, size) for split in (data.train, data.test))  # type: ignore[return-value]
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import ndimage
 
 from dmlviz.data.dataset import Dataset, Split
-from dmlviz.data.made.pixels import enlarged, to_bytes
+from dmlviz.data.made.pixels import enlarge, to_bytes
 
 SEED = 0
 TRAIN_PAIRS = 6_000
@@ -20,7 +20,7 @@ CHUNK = 1_000  # images that are drawn at once
 def build(source: Dataset) -> tuple[Split, Split]:
     """Draw 6,000 training and 2,000 test images; fewer where the source has fewer."""
     rng = np.random.default_rng(SEED)
-    train, test = enlarged(source)
+    train, test = enlarge(source)
     train_count, test_count = min(TRAIN_PAIRS, len(train)), min(TEST_PAIRS, len(test))
     return _pairs(train, train_count, 0, rng), _pairs(test, test_count, TRAIN_PAIRS, rng)
 
@@ -45,10 +45,10 @@ def draw_sketches(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     shift = np.einsum("ai,cnij,bj->cnab", between, wobble, between)
     rows, columns = np.meshgrid(np.arange(size), np.arange(size), indexing="ij")
     index = np.broadcast_to(np.arange(n)[:, None, None], (n, size, size))
-    moved = ndimage.map_coordinates(
+    pixels = ndimage.map_coordinates(
         lines, np.stack([index, rows + shift[0], columns + shift[1]]), output=np.float32, order=1
     )
-    return to_bytes(255 * moved)
+    return to_bytes(255 * pixels)
 
 
 def _linear_weights(size: int) -> np.ndarray:
@@ -59,13 +59,13 @@ def _linear_weights(size: int) -> np.ndarray:
 
 
 def _pairs(photographs: Split, count: int, first: int, rng: np.random.Generator) -> Split:
-    chosen = np.sort(rng.permutation(len(photographs))[:count])
-    images = photographs.images[chosen]
+    rows = np.sort(rng.permutation(len(photographs))[:count])
+    images = photographs.images[rows]
     sketches = [draw_sketches(images[start : start + CHUNK], rng) for start in range(0, count, CHUNK)]
     both = np.stack([images, np.concatenate(sketches)], 1).reshape(-1, *images.shape[1:])
     roles = {
         "domain": np.tile([0, 1], count),
-        "garment": np.repeat(photographs.labels[chosen], 2),
+        "garment": np.repeat(photographs.labels[rows], 2),
         "query": np.tile([0, 1], count),
     }
     return Split(both, np.repeat(np.arange(first, first + count), 2).astype(np.int64), roles)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmlviz.data.dataset import Dataset, Split
-from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.pixels import enlarge
 
 SEED = 0
 TILES = 71  # a side: 71 × 28 = 1,988 pixels
@@ -38,19 +38,19 @@ def build_town(source: Dataset) -> Town:
         source: Data set whose test images are the tiles; an image comes again only where there are too few.
     """
     rng = np.random.default_rng(SEED)
-    _, things = enlarged(source)
+    _, things = enlarge(source)
     classes = np.unique(things.labels)
     centers = rng.uniform(0, TILES, (DISTRICTS, 2))
     kinds = rng.permutation(np.resize(classes, DISTRICTS))
-    mixed = rng.random(DISTRICTS) < MIXED
+    is_mixed = rng.random(DISTRICTS) < MIXED
     rows, columns = np.divmod(np.arange(TILES**2), TILES)
     district = ((rows[:, None] - centers[:, 0]) ** 2 + (columns[:, None] - centers[:, 1]) ** 2).argmin(1)
-    own = (rng.random(TILES**2) < PURE) & ~mixed[district]
+    own = (rng.random(TILES**2) < PURE) & ~is_mixed[district]
     labels = np.where(own, kinds[district], rng.choice(classes, TILES**2))
-    chosen = np.empty(TILES**2, int)
+    items = np.empty(TILES**2, int)
     for label in classes:
-        chosen[labels == label] = _draw(things, label, int((labels == label).sum()), rng)
-    return Town(things.images[chosen], things.labels[chosen], chosen, district)
+        items[labels == label] = _draw(things, label, int((labels == label).sum()), rng)
+    return Town(things.images[items], things.labels[items], items, district)
 
 
 def _draw(things: Split, label: int, count: int, rng: np.random.Generator) -> np.ndarray:

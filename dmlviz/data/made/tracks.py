@@ -6,7 +6,7 @@ import numpy as np
 from scipy import ndimage
 
 from dmlviz.data.dataset import Dataset, Split
-from dmlviz.data.made.pixels import enlarged, noise, to_bytes
+from dmlviz.data.made.pixels import enlarge, noise, to_bytes
 from dmlviz.data.made.warp import affine_matrices, sample
 
 SEED = 0
@@ -52,7 +52,7 @@ def build(source: Dataset) -> tuple[Split, Split]:
 def make_train_and_test(source: Dataset) -> tuple[Videos, Videos]:
     """Make the training videos, of classes 0 to 5, and the test videos, of classes 6 to 9."""
     rng = np.random.default_rng(SEED)
-    train, test = enlarged(source)
+    train, test = enlarge(source)
     return (
         make_videos(train.select_classes(TRAIN_CLASSES), TRAIN_VIDEOS, rng),
         make_videos(test.select_classes(TEST_CLASSES), TEST_VIDEOS, rng),
@@ -65,7 +65,7 @@ def make_videos(
     rng: np.random.Generator,
     distractors: int = DISTRACTORS,
     noise_level: float = NOISE,
-    drawn: int | None = None,
+    draws: int | None = None,
 ) -> Videos:
     """Let things wander over a textured ground, the target of each video above the others.
 
@@ -75,11 +75,11 @@ def make_videos(
         rng: Source of the random numbers.
         distractors: Things of each video beside the target.
         noise_level: Standard deviation of the noise, in gray levels.
-        drawn: Distractors to draw random numbers for, of which the first are shown: videos of the same seed with more
+        draws: Distractors to draw random numbers for, of which the first are shown: videos of the same seed with more
             of them or fewer are then alike in everything else. As many as are shown by default.
     """
-    kinds = 1 + (distractors if drawn is None else drawn)
-    chosen = rng.choice(len(things), (count, kinds))
+    kinds = 1 + (distractors if draws is None else draws)
+    rows = rng.choice(len(things), (count, kinds))
     places, sides, turns = _paths(count, kinds, rng)
     brightness = rng.uniform(0.7, 1.0, (count, kinds))
     grounds = ndimage.gaussian_filter(noise((count, SIDE, SIDE), 130.0, rng), (0, 2.5, 2.5), truncate=3)
@@ -93,11 +93,11 @@ def make_videos(
             matrices = affine_matrices(turns[:, kind, frame], to_thing)
             off = places[:, kind, frame] - corner - (square - 1) / 2
             centers = middle - np.einsum("nij,nj->ni", matrices, off)
-            thing = sample(things.images, chosen[:, kind], centers, matrices, square)
+            thing = sample(things.images, rows[:, kind], centers, matrices, square)
             _lay_over(canvas, thing * brightness[:, kind, None, None], corner)
         frames[:, frame] = to_bytes(canvas + noise(canvas.shape, noise_level, rng))
     boxes = np.concatenate([places, sides[..., None]], axis=3).astype(np.float32)
-    return Videos(frames, boxes[:, 0], things.labels[chosen[:, 0]], boxes[:, 1 : distractors + 1])
+    return Videos(frames, boxes[:, 0], things.labels[rows[:, 0]], boxes[:, 1 : distractors + 1])
 
 
 def crop(frames: np.ndarray, boxes: np.ndarray, size: int, context: float = CONTEXT) -> np.ndarray:

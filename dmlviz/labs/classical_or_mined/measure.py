@@ -56,7 +56,7 @@ class _Follower:
     def __init__(self, config: TrainConfig, labels: np.ndarray, tests: int) -> None:
         self._images = config.effective_batch_size
         self._labels, self._tests = labels, tests
-        self._tracked = np.array([], int)
+        self._indices = np.array([], int)
         self._curve: list[list[float]] = []
         self._losses: list[list[float]] = []
         self._active: list[float] = []
@@ -66,7 +66,7 @@ class _Follower:
 
     def on_event(self, event: Event) -> None:
         if isinstance(event, Started):
-            self._tracked = event.tracked_indices
+            self._indices = event.tracked_indices
         elif isinstance(event, Step):
             self._active.append(event.active)
             self._recent_losses.append(event.loss)
@@ -74,8 +74,8 @@ class _Follower:
         elif isinstance(event, BatchRecord):
             self._tuples.append(event.num_mined)
         elif isinstance(event, Snapshot):
-            is_test = self._tracked < self._tests
-            scores = _scores(event.embeddings[is_test], self._labels[self._tracked[is_test]])
+            is_test = self._indices < self._tests
+            scores = _scores(event.embeddings[is_test], self._labels[self._indices[is_test]])
             self.add(event.step, self._cpu_seconds, scores[SCORES[-1]])
 
     def add(self, step: int, cpu_seconds: float, score: float) -> None:

@@ -72,10 +72,10 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
                 for images, loss in result.values.get("losses", [])
             ]
         rows += mean_rows("tuples", title, [(title, r.values["tuples"] / r.values["images"]) for r in own])
-        ended = [result for result in own if "test" in result.values]
+        trials = [result for result in own if "test" in result.values]
         for part, words in PARTS:
             for score, score_title in SCORES:
-                points = [(title, result.values[part][score]) for result in ended]
+                points = [(title, result.values[part][score]) for result in trials]
                 rows += mean_rows("scores", f"{score_title}, {words}", points)
     return rows
 

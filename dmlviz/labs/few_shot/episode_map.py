@@ -79,8 +79,8 @@ def draw_episode(episode_map: EpisodeMap, names: list[str], dark: bool = False) 
     colors = class_colors(len(names), theme)
     traces: list[go.Scatter] = []
     for is_right, color in ((True, MUTED[theme]), (False, DIFFERENT[theme])):
-        asked = np.nonzero((episode_map.answers == ways[:, None]) == is_right)
-        ends = np.stack([episode_map.queries[asked], episode_map.prototypes[episode_map.answers[asked]]], axis=1)
+        lines = np.nonzero((episode_map.answers == ways[:, None]) == is_right)
+        ends = np.stack([episode_map.queries[lines], episode_map.prototypes[episode_map.answers[lines]]], axis=1)
         gaps = np.concatenate([ends, np.full((len(ends), 1, 2), np.nan)], axis=1).reshape(-1, 2)
         title = f"{'right' if is_right else 'wrong'}: {len(ends)}"
         traces.append(

@@ -39,8 +39,8 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     for part in ("validation", "test"):
         rows = np.flatnonzero(np.isin(data.test.labels, list(parts[part])))
         images = data.test.images[rows]
-        embedded = embed(net, images, data) if fields else images.reshape(len(images), -1).astype(np.float32) / 255
-        sets[part] = embedded, data.test.labels[rows], rows
+        vectors = embed(net, images, data) if fields else images.reshape(len(images), -1).astype(np.float32) / 255
+        sets[part] = vectors, data.test.labels[rows], rows
     embeddings, labels, rows = sets["test"]
     tasks: dict[str, list[float]] = {}
     growth: list[list[float]] = []

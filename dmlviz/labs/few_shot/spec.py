@@ -74,8 +74,8 @@ def _batch(fields: dict[str, Any]) -> int:
 
 
 def _by_net(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
-    measured = [result for result in results if result.values]
-    groups = {net: [result for result in measured if result.trial.settings["net"] == net] for net in NETS}
+    trials = [result for result in results if result.values]
+    groups = {net: [result for result in trials if result.trial.settings["net"] == net] for net in NETS}
     return {net: group for net, group in groups.items() if group}
 
 
@@ -84,11 +84,11 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     for net, group in _by_net(results).items():
         title = NETS[net][0]
         for task in TASKS:
-            answered = [result for result in group if task in result.values["tasks"]]
-            if answered:
-                rows.append(_task_row("tasks", title, task, task, answered))
-            if answered and net in TRAIN_WAYS:
-                rows.append(_task_row("train_ways", task, float(TRAIN_WAYS[net]), task, answered))
+            own = [result for result in group if task in result.values["tasks"]]
+            if own:
+                rows.append(_task_row("tasks", title, task, task, own))
+            if own and net in TRAIN_WAYS:
+                rows.append(_task_row("train_ways", task, float(TRAIN_WAYS[net]), task, own))
         rows += seed_rows("ways", title, TEST_WAYS, having("ways", group), lambda result: result.values["ways"])
         rows += seed_rows("shots", title, SHOTS, having("shots", group), lambda result: result.values["shots"])
         for episodes, (mean, half) in zip(GROWTH, group[0].values["growth"], strict=True):

@@ -42,13 +42,13 @@ def _identities(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     data = load(trial.dataset, context.data_root)
     embeddings = embed_test_images(trial.settings["fields"], data, context)
     nearest = _enroll(embeddings, data.test, max(ENROLLED), "nearest")[0]
-    identified = [nearest.at(rate) for rate in FALSE_ALARMS]
-    context.report(0.95, identified=identified)
+    rates = [nearest.at(rate) for rate in FALSE_ALARMS]
+    context.report(0.95, identified=rates)
     answers = {"nearest": nearest, "mean": _enroll(embeddings, data.test, max(ENROLLED), "mean")[0]}
     growth = [_enroll(embeddings, data.test, count, "nearest")[0] for count in ENROLLED]
     _keep_answers(embeddings, data.test, context)
     return {
-        "identified": identified,
+        "identified": rates,
         "closed_accuracy": {rule: answer.closed_accuracy for rule, answer in answers.items()},
         "at_one_percent": {rule: answer.at(FALSE_ALARM_RATE) for rule, answer in answers.items()},
         "growth": {
@@ -69,17 +69,17 @@ def _enroll(
         The answers at every threshold; indices of the probes, their distances, and whether the nearest name is right.
     """
     identities = np.unique(test.labels)
-    known = set(identities[:count].tolist())
-    gallery, enrolled = Gallery(rule), np.zeros(len(test.labels), bool)
+    members = set(identities[:count].tolist())
+    gallery, in_gallery = Gallery(rule), np.zeros(len(test.labels), bool)
     for identity in identities[:count]:
         of_identity = np.flatnonzero((test.labels == identity) & (test.roles["camera"] > 0))
         rows = of_identity[:ENROLLED_PICTURES]
         gallery.add(str(identity), embeddings[rows])
-        enrolled[rows] = True
-    probes = np.flatnonzero(~enrolled)
+        in_gallery[rows] = True
+    probes = np.flatnonzero(~in_gallery)
     answers = gallery.ask(embeddings[probes])
     right = np.array(answers.names) == test.labels[probes].astype(str)
-    is_known = np.isin(test.labels[probes], list(known))
+    is_known = np.isin(test.labels[probes], list(members))
     return identification(answers.distances, right, is_known), probes, answers.distances, right
 
 
@@ -87,24 +87,24 @@ def _keep_answers(embeddings: np.ndarray, test: Split, context: TrialContext) ->
     """Keep some probes with the picture that is nearest: unknown ones that got a name, and known ones that got none."""
     identities = np.unique(test.labels)
     answers, probes, distances, right = _enroll(embeddings, test, max(ENROLLED), "nearest")
-    known = np.isin(test.labels[probes], identities[: max(ENROLLED)])
+    is_known = np.isin(test.labels[probes], identities[: max(ENROLLED)])
     threshold = answers.threshold_at(FALSE_ALARM_RATE)
-    enrolled = np.setdiff1d(np.arange(len(test.labels)), probes)
-    alarms = np.flatnonzero(~known & (distances <= threshold))
-    false_rejections = np.flatnonzero(known & right & (distances > threshold))
-    chosen = np.concatenate(
+    gallery = np.setdiff1d(np.arange(len(test.labels)), probes)
+    alarms = np.flatnonzero(~is_known & (distances <= threshold))
+    false_rejections = np.flatnonzero(is_known & right & (distances > threshold))
+    rows = np.concatenate(
         [
             alarms[np.argsort(distances[alarms])][:SHOWN],
             false_rejections[np.argsort(-distances[false_rejections])][:SHOWN],
         ]
     )
-    squared = ((embeddings[probes[chosen]][:, None] - embeddings[enrolled]) ** 2).sum(axis=-1)
+    squared = ((embeddings[probes[rows]][:, None] - embeddings[gallery]) ** 2).sum(axis=-1)
     np.savez_compressed(
         context.folder / "answers.npz",
-        probe=probes[chosen].astype(np.int32),
-        nearest=enrolled[squared.argmin(axis=1)].astype(np.int32),
-        known=known[chosen],
-        distance=distances[chosen].astype(np.float32),
+        probe=probes[rows].astype(np.int32),
+        nearest=gallery[squared.argmin(axis=1)].astype(np.int32),
+        known=is_known[rows],
+        distance=distances[rows].astype(np.float32),
         threshold=np.float32(threshold),
     )
 
@@ -124,19 +124,19 @@ def _newcomers(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     is_new = np.isin(data.test.labels, NEWCOMERS)
     true_names = data.test.labels.astype(str)
     accuracies: dict[str, list[float]] = {"newcomers": [], "known": []}
-    closed = 0.0
+    accuracy = 0.0
     for count in EXAMPLES:
         right = np.zeros(len(true_names))
         for _ in range(DRAWS):
             gallery = Gallery("mean")
             for label in range(len(data.classes)):
                 members = np.flatnonzero(data.train.labels == label)
-                drawn = rng.choice(members, count if label in NEWCOMERS else EXAMPLES_OF_KNOWN, replace=False)
-                gallery.add(str(label), examples[drawn])
+                rows = rng.choice(members, count if label in NEWCOMERS else EXAMPLES_OF_KNOWN, replace=False)
+                gallery.add(str(label), examples[rows])
             right += np.array(gallery.ask(queries).names) == true_names
         accuracies["newcomers"].append(float(right[is_new].mean() / DRAWS))
         accuracies["known"].append(float(right[~is_new].mean() / DRAWS))
         for label in NEWCOMERS:
             gallery.remove(str(label))
-        closed = float(np.mean(np.array(gallery.ask(queries[is_new]).names) == true_names[is_new]))
-    return {**accuracies, "classifier": closed}
+        accuracy = float(np.mean(np.array(gallery.ask(queries[is_new]).names) == true_names[is_new]))
+    return {**accuracies, "classifier": accuracy}

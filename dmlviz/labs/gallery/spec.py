@@ -58,11 +58,11 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
     for title, group in by_net(results).items():
         rows += seed_rows("open_set", title, FALSE_ALARMS, group, lambda result: result.values["identified"])
-        grown = having("growth", group)
-        rows += seed_rows("growth", title, ENROLLED, grown, lambda result: result.values["growth"]["at_one_percent"])
+        growth = having("growth", group)
+        rows += seed_rows("growth", title, ENROLLED, growth, lambda result: result.values["growth"]["at_one_percent"])
         for name, words in (("closed_accuracy", "all known"), ("at_one_percent", "1 % false alarms")):
-            for rule, rule_words in RULES.items() if grown else ():
-                values = [result.values[name][rule] for result in grown]
+            for rule, rule_words in RULES.items() if growth else ():
+                values = [result.values[name][rule] for result in growth]
                 rows.append(mean_row("rules", f"{words}, {rule_words}", title, values))
     newcomers = [result for result in results if result.values and result.trial.settings["part"] == "newcomers"]
     for loss, title in NEWCOMER_NETS.items():
@@ -73,8 +73,8 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
                 series = f"{words}, gallery of {title}"
                 rows += [mean_row("newcomers", series, x, column) for x, column in zip(EXAMPLES, columns, strict=True)]
     if newcomers:
-        closed = [result.values["classifier"] for result in newcomers]
-        rows += [mean_row("newcomers", "new digits, classifier of seven", x, closed) for x in EXAMPLES]
+        accuracies = [result.values["classifier"] for result in newcomers]
+        rows += [mean_row("newcomers", "new digits, classifier of seven", x, accuracies) for x in EXAMPLES]
     return rows
 
 
@@ -85,12 +85,12 @@ def _answers(result: TrialResult, kinds: Sequence[bool] = (False, True)) -> list
         return []
     images, answers = behind
     pairs = []
-    for probe, nearest, known, distance in zip(
+    for probe, nearest, is_known, distance in zip(
         *(answers[name] for name in ("probe", "nearest", "known", "distance")), strict=True
     ):
-        if bool(known) not in kinds:
+        if bool(is_known) not in kinds:
             continue
-        verdict = "known, but called unknown" if known else "unknown, but got a name"
+        verdict = "known, but called unknown" if is_known else "unknown, but got a name"
         caption = f"{verdict}: distance {distance:.2f}, threshold {answers['threshold']:.2f}"
         pairs.append(PicturePair(images=(images[probe], images[nearest]), caption=caption))
     return pairs
@@ -99,7 +99,7 @@ def _answers(result: TrialResult, kinds: Sequence[bool] = (False, True)) -> list
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
     first = [group[0] for group in by_net(results).values()]
     best = max(first, key=lambda result: float(result.values["at_one_percent"]["nearest"]), default=None)
-    return [] if best is None else [pair for known in (False, True) for pair in _answers(best, (known,))[:3]]
+    return [] if best is None else [pair for is_known in (False, True) for pair in _answers(best, (is_known,))[:3]]
 
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
@@ -114,10 +114,10 @@ def _answer(results: Sequence[TrialResult]) -> str:
     new = [row for row in gallery_rows if row is not None]
     if len(new) < len(gallery_rows):
         return "Too many trainings failed to tell."
-    named = " and ".join(f"{row.y:.0%} ({title})" for row, title in zip(new, NEWCOMER_NETS.values(), strict=True))
+    shares = " and ".join(f"{row.y:.0%} ({title})" for row, title in zip(new, NEWCOMER_NETS.values(), strict=True))
     softmax, metric = new
     words = (
-        f"With three examples of each, the gallery names {named}{caveat(softmax, metric, '{:.0%}')} of the new digits "
+        f"With three examples of each, the gallery names {shares}{caveat(softmax, metric, '{:.0%}')} of the new digits "
         "rightly, without any training. The classifier of seven digits names none: it knows no other."
     )
     if compare(softmax, metric) == "higher":

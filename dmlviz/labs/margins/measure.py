@@ -31,20 +31,20 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     settings = dict(trial.settings)
     config = TrainConfig(dataset=trial.dataset, num_snapshots=SNAPSHOTS, eval_subset_size=KEPT_POINTS, **settings)
     data = load(trial.dataset, context.data_root)
-    seen = np.array(config.train_classes)
+    classes = np.array(config.train_classes)
     losses: list[float] = []
-    tracked = np.empty(0, int)
+    indices = np.empty(0, int)
 
     def on_event(event: Event) -> None:
-        nonlocal tracked
+        nonlocal indices
         if isinstance(event, Started):
-            tracked = event.tracked_indices
+            indices = event.tracked_indices
         elif isinstance(event, Step):
             losses.append(event.loss)
 
     def values(embeddings: np.ndarray, items: np.ndarray, centers: np.ndarray) -> dict[str, Any]:
-        own = np.isin(data.test.labels[items], seen)
-        points, labels = embeddings[own], np.searchsorted(seen, data.test.labels[items[own]])
+        own = np.isin(data.test.labels[items], classes)
+        points, labels = embeddings[own], np.searchsorted(classes, data.test.labels[items[own]])
         scores = evaluate(points, labels, clustering=False, full_ranking=False, verification=False)
         last = losses[-max(1, len(losses) // 10) :]
         return {
@@ -55,16 +55,16 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
 
     def on_snapshot(snapshot: Snapshot) -> dict[str, Any]:
         assert snapshot.centers is not None
-        return values(snapshot.embeddings, tracked, snapshot.centers)
+        return values(snapshot.embeddings, indices, snapshot.centers)
 
     end = train_to_the_end(config, data, context, on_snapshot, on_event)
     assert end.centers is not None
-    some = some_test_images(data, seen, KEPT_POINTS)
+    some = some_test_images(data, classes, KEPT_POINTS)
     np.savez(
         context.folder / "points.npz",
         features=_features(end.net_weights, config, data, data.test.images[some]).astype(np.float16),
         embeddings=end.embeddings[some].astype(np.float16),
-        labels=np.searchsorted(seen, data.test.labels[some]).astype(np.uint8),
+        labels=np.searchsorted(classes, data.test.labels[some]).astype(np.uint8),
         centers=end.centers.astype(np.float32),
     )
     return values(end.embeddings, np.arange(len(data.test)), end.centers)

@@ -62,9 +62,9 @@ def _margin(result: TrialResult) -> float:
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
-    measured = [result for result in results if result.values]
+    trials = [result for result in results if result.values]
     for kind, title in LOSS_TITLES.items():
-        own = [result for result in measured if _kind(result) == kind]
+        own = [result for result in trials if _kind(result) == kind]
         for figure, values in (
             ("angles", {"median_angle": "half of the images", "wide_angle": "90 % of the images"}),
             ("gap", {"smallest_gap": "smallest gap"}),
@@ -132,10 +132,10 @@ def _answer(results: Sequence[TrialResult]) -> str:
     rows = {(row.figure, row.series.split(",")[0], row.x): row for row in reversed(LAB.rows(results))}
     keys = ("angles", "half of the images"), ("angles", "90 % of the images"), ("gap", "smallest gap")
     margin_rows = [rows.get((*key, margin)) for key in keys for margin in (min(MARGINS), 0.2)]
-    known = [row for row in margin_rows if row is not None]
-    if len(known) < len(margin_rows):
+    present = [row for row in margin_rows if row is not None]
+    if len(present) < len(margin_rows):
         return "Too many trainings failed to tell."
-    half, wide, gap = ((a, b, caveat(a, b, "{:.0f}°")) for a, b in zip(known[::2], known[1::2], strict=True))
+    half, wide, gap = ((a, b, caveat(a, b, "{:.0f}°")) for a, b in zip(present[::2], present[1::2], strict=True))
     words = (
         f"Without a margin half of the images lie within {half[0].y:.0f}° of the template of their class, with m = 0.2 "
         f"within {half[1].y:.0f}°{half[2]}; 90 % of them within {wide[0].y:.0f}° and {wide[1].y:.0f}°{wide[2]}. The "

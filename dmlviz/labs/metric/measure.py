@@ -9,7 +9,7 @@ from scipy import ndimage
 
 from dmlviz.data import Dataset, load, stratified_subset
 from dmlviz.data.dataset import Split
-from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.pixels import enlarge
 from dmlviz.labs.kept_arrays import MAP
 from dmlviz.labs.pair_training import in_chunks, normalized, seeded, train_steps
 from dmlviz.losses import build as build_loss
@@ -77,22 +77,22 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     """
     settings = trial.settings
     data = load(trial.dataset, context.data_root)
-    train, test = (_part(split, count) for split, count in zip(enlarged(data), (TRAIN, TEST), strict=True))
+    train, test = (_part(split, count) for split, count in zip(enlarge(data), (TRAIN, TEST), strict=True))
     labels = label_notions(train, test)
     own, queries = labels[settings["notion"]]
     seconds = 0.0
     if settings["loss"]:
-        gallery, embedded, seconds = _learned(train, test, own, data, settings, context)
+        gallery, embeddings, seconds = _learn(train, test, own, data, settings, context)
     else:
-        gallery, embedded = (split.images.reshape(len(split), -1) / np.float32(255) for split in (train, test))
+        gallery, embeddings = (split.images.reshape(len(split), -1) / np.float32(255) for split in (train, test))
     np.savez_compressed(
         context.folder / MAP,
-        places=LinearProjection.pca(embedded).project(embedded)[:SHOWN].astype(np.float32),
+        places=LinearProjection.pca(embeddings).project(embeddings)[:SHOWN].astype(np.float32),
         labels=queries[:SHOWN].astype(np.uint8),
     )
     return {
-        "knn_error": knn_error(embedded, queries, gallery, own),
-        "precision_at_1": {notion: _precision_at_1(embedded, tests) for notion, (_, tests) in labels.items()},
+        "knn_error": knn_error(embeddings, queries, gallery, own),
+        "precision_at_1": {notion: _precision_at_1(embeddings, tests) for notion, (_, tests) in labels.items()},
         "train_seconds": round(seconds, 2),
     }
 
@@ -136,7 +136,7 @@ def _part(split: Split, count: int) -> Split:
     return Split(split.images[rows], split.labels[rows])
 
 
-def _learned(
+def _learn(
     train: Split,
     test: Split,
     labels: np.ndarray,
@@ -163,9 +163,9 @@ def _learned(
     seconds = train_steps(both, settings["steps"], step_loss, context, lr=settings["learning_rate"])
     if is_matrix(net):
         np.savez_compressed(context.folder / "rows.npz", rows=templates(net)[:ROWS, 0])
-    gallery, embedded = (in_chunks(net, normalized(split.images, data.mean, data.std)) for split in (train, test))
-    return gallery, embedded, seconds
+    gallery, embeddings = (in_chunks(net, normalized(split.images, data.mean, data.std)) for split in (train, test))
+    return gallery, embeddings, seconds
 
 
-def _precision_at_1(embedded: np.ndarray, labels: np.ndarray) -> float:
-    return evaluate(embedded, labels, clustering=False, full_ranking=False, verification=False)["precision_at_1"]
+def _precision_at_1(embeddings: np.ndarray, labels: np.ndarray) -> float:
+    return evaluate(embeddings, labels, clustering=False, full_ranking=False, verification=False)["precision_at_1"]

@@ -28,8 +28,8 @@ SEEDS = {"quick": 1, "full": 3}
 SECONDS_A_STEP = {"": 0.0, "linear": 0.006, "small": 0.022}
 
 
-def _trial(size: Size, dataset: str, learned: Learned, notion: str, seed: int) -> Trial:
-    title, loss, params, net, rate = learned
+def _trial(size: Size, dataset: str, variant: Learned, notion: str, seed: int) -> Trial:
+    title, loss, params, net, rate = variant
     steps = STEPS[size] if loss else 0
     return Trial(
         name=f"{net or 'pixels'}-{loss or 'none'}-{notion}-seed_{seed}",
@@ -52,20 +52,20 @@ def _trial(size: Size, dataset: str, learned: Learned, notion: str, seed: int) -
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
     trials = []
     for seed in range(SEEDS[size]):
-        trials += [_trial(size, dataset, learned, "digit", seed) for learned in LEARNED if learned[1] or not seed]
+        trials += [_trial(size, dataset, variant, "digit", seed) for variant in LEARNED if variant[1] or not seed]
         trials += [_trial(size, dataset, NET_OF_NOTIONS, notion, seed) for notion in NOTIONS[1:]]
     return trials
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
-    measured = [result for result in results if result.values]
-    by_digit = [result for result in measured if result.trial.settings["notion"] == NOTIONS[0]]
+    trials = [result for result in results if result.values]
+    by_digit = [result for result in trials if result.trial.settings["notion"] == NOTIONS[0]]
     rows: list[FigureRow] = []
     for title, *_ in LEARNED:
         own = [result.values for result in by_digit if result.trial.settings["title"] == title]
         rows += mean_rows("knn_error", "3 nearest", [(title, 100 * values["knn_error"]) for values in own])
     for row in (PIXELS, *NOTIONS):
-        own = [result.values for result in measured if _row_of_matrix(result) == row]
+        own = [result.values for result in trials if _row_of_matrix(result) == row]
         rows += mean_rows(
             "notions", row, [(notion, values["precision_at_1"][notion]) for values in own for notion in NOTIONS]
         )
@@ -82,11 +82,11 @@ def _row_of_matrix(result: TrialResult) -> str:
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """Return the rows of W as pictures, or the map of a space."""
-    measured = [result for result in results if result.folder and result.values]
+    trials = [result for result in results if result.folder and result.values]
     if figure == "notions":
-        return [_map(result) for result in measured if _row_of_matrix(result) == series][:1]
+        return [_map(result) for result in trials if _row_of_matrix(result) == series][:1]
     pairs: list[PicturePair] = []
-    for result in [result for result in measured if result.trial.settings["title"] == x][:1]:
+    for result in [result for result in trials if result.trial.settings["title"] == x][:1]:
         pairs.append(_map(result))
         for number, row in enumerate(kept_arrays(result, "rows.npz").get("rows", ()), 1):
             pairs.append(PicturePair(images=(signed_picture(row),), caption=f"row {number} of W"))

@@ -63,18 +63,18 @@ def _train(net: nn.Module, train: Split, settings: Mapping[str, Any], context: T
 
     def loss(_step: int) -> torch.Tensor:
         first, second, sign = next(batches)
-        score = net(*_turned(images[first], images[second], rng))
+        score = net(*_turn(images[first], images[second], rng))
         hinge: torch.Tensor = (1 - torch.from_numpy(sign) * score).relu().mean()
         return hinge
 
     return train_steps(net, settings["steps"], loss, context, lr=1e-3, weight_decay=WEIGHT_DECAY, share=0.9)
 
 
-def _turned(first: torch.Tensor, second: torch.Tensor, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def _turn(first: torch.Tensor, second: torch.Tensor, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Turn both patches of every pair by the same quarters of a turn, or mirror both, as the paper does."""
-    quarters, mirrored = int(rng.integers(4)), bool(rng.integers(2))
+    quarters, flip = int(rng.integers(4)), bool(rng.integers(2))
     a, b = (torch.rot90(images, quarters, (2, 3)) for images in (first, second))
-    return (a.flip(3), b.flip(3)) if mirrored else (a, b)
+    return (a.flip(3), b.flip(3)) if flip else (a, b)
 
 
 def _statistics() -> tuple[float, float]:
@@ -122,8 +122,8 @@ def _keep_worst(
     """Keep the negatives with the highest scores and the positives with the lowest, for the pictures behind a bar."""
     false_accepts = np.flatnonzero(~match)[np.argsort(-scores[~match], kind="stable")[:WORST]]
     false_rejects = np.flatnonzero(match)[np.argsort(scores[match], kind="stable")[:WORST]]
-    chosen = np.concatenate([false_accepts, false_rejects])
-    np.savez_compressed(context.folder / PICTURES, images=images[pairs[chosen]], scores=scores[chosen])
+    rows = np.concatenate([false_accepts, false_rejects])
+    np.savez_compressed(context.folder / PICTURES, images=images[pairs[rows]], scores=scores[rows])
 
 
 def _keep_for_playground(net: nn.Module, dataset: str, context: TrialContext) -> None:
@@ -134,8 +134,8 @@ def _keep_for_playground(net: nn.Module, dataset: str, context: TrialContext) ->
         compare = compare_with(net, right)
         scores = torch.stack([compare(patch[None]) for patch in left]).numpy()
     low, high = scores.min(1, keepdims=True), scores.max(1, keepdims=True)
-    scaled = np.rint(255 * (scores - low) / np.maximum(high - low, 1e-9)).astype(np.uint8)
-    np.savez_compressed(context.folder / PLAYGROUND, scores=scaled)
+    levels = np.rint(255 * (scores - low) / np.maximum(high - low, 1e-9)).astype(np.uint8)
+    np.savez_compressed(context.folder / PLAYGROUND, scores=levels)
 
 
 def _click_ms(net: nn.Module, size: int) -> float:
@@ -161,5 +161,5 @@ def compare_with(net: nn.Module, places: torch.Tensor) -> Callable[[torch.Tensor
     """
     if not isinstance(net, DecisionNet | DistanceScore):
         return lambda patch: net(patch.expand(len(places), -1, -1, -1), places)
-    known = net.towers.b(places)
-    return lambda patch: net.score(net.towers.a(patch).expand(len(places), -1), known)
+    features = net.towers.b(places)
+    return lambda patch: net.score(net.towers.a(patch).expand(len(places), -1), features)

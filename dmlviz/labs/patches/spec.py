@@ -124,18 +124,18 @@ def _title(kind: str) -> str:
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
-    measured = sorted((result for result in results if result.values), key=lambda result: NETS.index(_net(result)))
+    trials = sorted((result for result in results if result.values), key=lambda result: NETS.index(_net(result)))
     rows: list[FigureRow] = []
-    for kind in dict.fromkeys(kind for result in measured for kind in result.values["tests"]):
-        for train in dict.fromkeys(result.trial.settings["train"] for result in measured):
-            group = [result for result in measured if _is_of(result, train)]
+    for kind in dict.fromkeys(kind for result in trials for kind in result.values["tests"]):
+        for train in dict.fromkeys(result.trial.settings["train"] for result in trials):
+            group = [result for result in trials if _is_of(result, train)]
             series = f"trained on {_title(train)}, tested on {_title(kind)}"
             rows += mean_rows(
                 "fpr95", series, [(_net(result), 100 * result.values["tests"][kind]["fpr95"]) for result in group]
             )
     for net in NETS:
-        own = [result for result in measured if _net(result) == net]
-        for train in dict.fromkeys(result.trial.settings["train"] for result in measured):
+        own = [result for result in trials if _net(result) == net]
+        for train in dict.fromkeys(result.trial.settings["train"] for result in trials):
             group = [result for result in own if _is_of(result, train)]
             for kind in dict.fromkeys(kind for result in group for kind in result.values["tests"]):
                 values = [100 * result.values["tests"][kind]["fpr95"] for result in group]
@@ -188,11 +188,11 @@ def _answer(results: Sequence[TrialResult]) -> str:
     for row in LAB.rows(results):
         if row.figure == "fpr95" and row.series.endswith(_title(_other_kind(first))):
             values.setdefault(row.x, row)
-    ranked = sorted(values.values(), key=lambda row: row.y)
-    listed = ", ".join(f"{row.x} {row.y / 100:.1%}" for row in ranked)
-    unclear = [f"{one.x} and {other.x}" for one, other in pairwise(ranked) if compare(one, other) == "unclear"]
+    order = sorted(values.values(), key=lambda row: row.y)
+    text = ", ".join(f"{row.x} {row.y / 100:.1%}" for row in order)
+    unclear = [f"{one.x} and {other.x}" for one, other in pairwise(order) if compare(one, other) == "unclear"]
     return (
-        f"False positives at 95 % recall, on scenes of another kind where there is one, the best net first: {listed}. "
+        f"False positives at 95 % recall, on scenes of another kind where there is one, the best net first: {text}. "
         + (f"No clear difference between {', '.join(unclear)}. " if unclear else "")
         + "A net that sees both patches at once can compare them from its first layer on; the price is that every pair "
         "is computed anew."

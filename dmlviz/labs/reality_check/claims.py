@@ -65,8 +65,8 @@ def claim(results: Sequence[TrialResult], contestant: Contestant, tricks: Collec
     baseline = [float(result.values["separated"]["map_at_r"]) for result in runs]
     if not own or not baseline or not sum(baseline):
         return None
-    reported = max(own) if "best_seed" in tricks else sum(own) / len(own)
-    return Claim(reported, len(own), sum(baseline) / len(baseline), len(baseline))
+    score = max(own) if "best_seed" in tricks else sum(own) / len(own)
+    return Claim(score, len(own), sum(baseline) / len(baseline), len(baseline))
 
 
 def baseline_name(tricks: Collection[Trick]) -> str:
@@ -87,18 +87,18 @@ def _score(result: TrialResult, tricks: Collection[Trick]) -> float:
     return float(result.values["peeked"] if "best_step" in tricks else result.values["separated"]["map_at_r"])
 
 
-def draw_claim(title: str, claimed: Claim, fair: Claim, dark: bool = False) -> go.Figure:
+def draw_claim(title: str, paper: Claim, fair: Claim, dark: bool = False) -> go.Figure:
     """Draw a claim.
 
     Args:
         title: Title of the new loss.
-        claimed: Claim of a paper about it.
+        paper: Claim of a paper about it.
         fair: The same without tricks.
         dark: Use the dark theme.
     """
     theme = theme_of(dark)
     names = ["Contrastive, as it was run", f"{title}, as it is reported"]
-    values = [100 * claimed.baseline, 100 * claimed.own]
+    values = [100 * paper.baseline, 100 * paper.own]
     level = [100 * fair.baseline, 100 * fair.own]
     bars = go.Bar(
         x=values,
@@ -124,7 +124,7 @@ def draw_claim(title: str, claimed: Claim, fair: Claim, dark: bool = False) -> g
         showlegend=False,
     )
     about = (
-        f"Filled: MAP@R of the comparison (runs: {claimed.baseline_runs} of the contrastive loss, {claimed.own_runs} "
+        f"Filled: MAP@R of the comparison (runs: {paper.baseline_runs} of the contrastive loss, {paper.own_runs} "
         f"of {title}). Outlines: the level field. No interval is drawn."
     )
     return figure(

@@ -55,25 +55,25 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     classes = len(data.classes)
     is_search = settings["score_on"] == "validation"
     test = data.test.select_classes(range(classes // 2, classes))
-    scored, embeddings, curves = [], [], []
+    fold_scores, embeddings, curves = [], [], []
     for number, (train, validation) in enumerate(folds(classes)):
-        held = data.train.select_classes(validation)
-        scored_on = held.first(TRAIN_PER_CLASS * len(validation)) if is_search else test
+        images = data.train.select_classes(validation)
+        scored_on = images.first(TRAIN_PER_CLASS * len(validation)) if is_search else test
         fold = replace(data, test=scored_on)
         trainer, curve = _train(_config(trial, data, train), fold, context, number, not is_search)
-        embedded = trainer.embed(trainer.test_images)
-        if not np.isfinite(embedded).all():
+        vectors = trainer.embed(trainer.test_images)
+        if not np.isfinite(vectors).all():
             raise UserError("The training diverged: its embeddings are not finite.")
-        scored.append(_scores(embedded, scored_on))
-        embeddings.append(embedded)
-        curves.append([*curve, scored[-1]["map_at_r"]])
+        fold_scores.append(_scores(vectors, scored_on))
+        embeddings.append(vectors)
+        curves.append([*curve, fold_scores[-1]["map_at_r"]])
     if is_search:
         return {
-            "validation": float(np.mean([scores["map_at_r"] for scores in scored])),
-            "folds": [scores["map_at_r"] for scores in scored],
+            "validation": float(np.mean([scores["map_at_r"] for scores in fold_scores])),
+            "folds": [scores["map_at_r"] for scores in fold_scores],
         }
     return {
-        "separated": {name: float(np.mean([scores[name] for scores in scored])) for name in SCORES},
+        "separated": {name: float(np.mean([scores[name] for scores in fold_scores])) for name in SCORES},
         "concatenated": _scores(np.concatenate(embeddings, axis=1), test),
         "classes": np.mean([_by_class(one, test) for one in embeddings], axis=0).tolist(),
         "peeked": float(np.mean(curves, axis=0).max()),
@@ -84,7 +84,7 @@ def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfi
     """Return the settings of one fold: the same net, batches and optimizer for every loss."""
     settings = trial.settings
     contestant = BY_KEY[settings["contestant"]]
-    tuned, changes = dict(settings["tuned"]), dict(settings["changes"])
+    params, changes = dict(settings["tuned"]), dict(settings["changes"])
     fields: dict[str, Any] = {
         "dataset": trial.dataset,
         "held_out_classes": sorted(set(range(len(data.classes))) - set(train_classes)),
@@ -100,14 +100,14 @@ def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfi
         "optimizer": "rmsprop",
         "steps": settings["steps"],
         "seed": settings["seed"],
-        **{name: tuned.pop(name) for name in ("learning_rate", "loss_learning_rate") if name in tuned},
+        **{name: params.pop(name) for name in ("learning_rate", "loss_learning_rate") if name in params},
         **changes,
     }
     of_loss = {parameter.name for parameter in LOSSES[contestant.loss].parameters}
-    fields["loss_params"] = {name: value for name, value in tuned.items() if name in of_loss}
+    fields["loss_params"] = {name: value for name, value in params.items() if name in of_loss}
     if miner := fields.get("miner"):
         of_miner = {parameter.name for parameter in MINERS[miner].parameters}
-        fields["miner_params"] = {name: value for name, value in tuned.items() if name in of_miner - of_loss}
+        fields["miner_params"] = {name: value for name, value in params.items() if name in of_miner - of_loss}
     return TrainConfig(**fields)
 
 

@@ -68,18 +68,18 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
     by_name = {result.trial.name: result for result in results}
     done, trials = [result.trial for result in results], []
     for contestant in contestants(size):
-        searched = search_results(contestant, results)
-        if len(searched) < TRIALS[size]:
-            trials.append((len(searched), _search_trial(size, dataset, contestant, searched)))
+        search = search_results(contestant, results)
+        if len(search) < TRIALS[size]:
+            trials.append((len(search), _search_trial(size, dataset, contestant, search)))
             continue
-        settings = best_settings(searched)
+        settings = best_settings(search)
         if settings is not None:
             trials += [
                 (TRIALS[size], _trial(size, dataset, f"final-{contestant.key}", contestant, settings, seed, "test"))
                 for seed in range(1, SEEDS[size] + 1)
             ]
-    searched = search_results(CONTRASTIVE, results)
-    best = best_settings(searched) if len(searched) >= TRIALS[size] else None
+    search = search_results(CONTRASTIVE, results)
+    best = best_settings(search) if len(search) >= TRIALS[size] else None
     start = next_settings(CONTRASTIVE, [], use_tpe=False)
     for name, baseline in BASELINES.items():
         settings = best if baseline.tuned else start
@@ -108,22 +108,22 @@ def search_results(contestant: Contestant, results: Sequence[TrialResult]) -> li
     return sorted(own, key=lambda result: result.trial.name)
 
 
-def best_settings(searched: Sequence[TrialResult]) -> dict[str, float] | None:
+def best_settings(search: Sequence[TrialResult]) -> dict[str, float] | None:
     """Return the settings with the highest validation score; None when every trial failed."""
-    scored = [result for result in searched if result.values.get("validation") is not None]
-    if not scored:
+    results = [result for result in search if result.values.get("validation") is not None]
+    if not results:
         return None
-    return dict(max(scored, key=lambda result: result.values["validation"]).trial.settings["tuned"])
+    return dict(max(results, key=lambda result: result.values["validation"]).trial.settings["tuned"])
 
 
-def _search_trial(size: Size, dataset: str, contestant: Contestant, searched: Sequence[TrialResult]) -> Trial:
-    history = [(dict(result.trial.settings["tuned"]), result.values.get("validation")) for result in searched]
+def _search_trial(size: Size, dataset: str, contestant: Contestant, search: Sequence[TrialResult]) -> Trial:
+    history = [(dict(result.trial.settings["tuned"]), result.values.get("validation")) for result in search]
     # The way of searching is that of the first trial, wherever the study goes on.
-    use_tpe = searched[0].trial.settings["search"] == "tpe" if searched else has_optuna()
-    tuned = next_settings(contestant, history, use_tpe)
-    trial = _trial(size, dataset, f"search-{contestant.key}", contestant, tuned, 0, "validation")
+    use_tpe = search[0].trial.settings["search"] == "tpe" if search else has_optuna()
+    params = next_settings(contestant, history, use_tpe)
+    trial = _trial(size, dataset, f"search-{contestant.key}", contestant, params, 0, "validation")
     settings = {**trial.settings, "search": "tpe" if use_tpe else "random"}
-    name = f"search-{contestant.key}-{len(searched):02d}"
+    name = f"search-{contestant.key}-{len(search):02d}"
     return Trial(name=name, settings=settings, dataset=dataset, seconds=trial.seconds)
 
 
@@ -132,14 +132,14 @@ def _trial(
     dataset: str,
     name: str,
     contestant: Contestant,
-    tuned: Mapping[str, float],
+    params: Mapping[str, float],
     seed: int,
     score_on: str,
     changes: Mapping[str, Any] | None = None,
 ) -> Trial:
     settings = {
         "contestant": contestant.key,
-        "tuned": dict(tuned),
+        "tuned": dict(params),
         "changes": {**contestant.fixed, **(changes or {})},
         "steps": STEPS[size],
         "seed": seed,
@@ -174,13 +174,13 @@ def next_settings(
         A value for each dimension. Equal arguments give equal values.
     """
     if not history:
-        return {dimension.name: _typed(dimension, dimension.start) for dimension in contestant.dimensions}
+        return {dimension.name: _convert(dimension, dimension.start) for dimension in contestant.dimensions}
     seed = zlib.crc32(f"{contestant.key}-{len(history)}".encode())
     values = _by_tpe(contestant, history, seed) if use_tpe else _at_random(contestant, seed)
-    return {dimension.name: _typed(dimension, values[dimension.name]) for dimension in contestant.dimensions}
+    return {dimension.name: _convert(dimension, values[dimension.name]) for dimension in contestant.dimensions}
 
 
-def _typed(dimension: Dimension, value: float) -> float:
+def _convert(dimension: Dimension, value: float) -> float:
     """Return a whole number where it must be one, else four significant digits, so that a table can print it."""
     return round(value) if dimension.whole else float(f"{value:.4g}")
 

@@ -22,8 +22,8 @@ TRICKS = (
 
 def rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     """Return the rows of all figures."""
-    measured = [result for result in results if result.values]
-    return [*_level(measured), *_tricks(measured), *_years(measured), *_all_scores(measured), *_search(measured)]
+    trials = [result for result in results if result.values]
+    return [*_level(trials), *_tricks(trials), *_years(trials), *_all_scores(trials), *_search(trials)]
 
 
 def final_results(results: Sequence[TrialResult], prefix: str) -> list[TrialResult]:
@@ -92,8 +92,8 @@ def _years(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows = []
     for contestant in sorted(CONTESTANTS, key=lambda one: one.year):
         if steps.get(contestant.title):
-            level, claimed = steps[contestant.title][0], steps[contestant.title][-1]
-            rows.append(FigureRow(figure="years", series="as a paper claims it", x=_label(contestant), y=claimed))
+            level, claim = steps[contestant.title][0], steps[contestant.title][-1]
+            rows.append(FigureRow(figure="years", series="as a paper claims it", x=_label(contestant), y=claim))
             rows.append(FigureRow(figure="years", series="on the level field", x=_label(contestant), y=level))
     return sorted(rows, key=lambda row: row.series)
 

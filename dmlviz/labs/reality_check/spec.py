@@ -15,24 +15,24 @@ SOURCE = "Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020, T
 
 def _literature() -> tuple[PrintedRow, ...]:
     """Return the separated MAP@R of the paper's three tables, in percent, with its 95 % intervals."""
-    printed = []
+    rows = []
     with open(LITERATURE, newline="", encoding="utf-8") as file:
         for line in csv.DictReader(file):
             mean, half = float(line["separated_map_at_r"]), float(line["separated_map_at_r_ci95"] or "nan")
-            known = half == half
-            printed.append(
+            has_interval = half == half
+            rows.append(
                 PrintedRow(
                     figure="level",
                     series=line["dataset"],
                     x=line["loss"],
                     y=mean,
-                    low=mean - half if known else None,
-                    high=mean + half if known else None,
-                    n=10 if known else 1,
+                    low=mean - half if has_interval else None,
+                    high=mean + half if has_interval else None,
+                    n=10 if has_interval else 1,
                     source=SOURCE,
                 )
             )
-    return tuple(printed)
+    return tuple(rows)
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
@@ -40,13 +40,13 @@ def _answer(results: Sequence[TrialResult]) -> str:
     if not gain_by_loss:
         return "Too few runs have ended to tell."
     winner = max(gain_by_loss, key=lambda title: gain_by_loss[title][-1])
-    level, claimed = gain_by_loss[winner][0], gain_by_loss[winner][-1]
+    level, claim = gain_by_loss[winner][0], gain_by_loss[winner][-1]
     ahead = sum(steps[0] > 0 for steps in gain_by_loss.values())
     return (
         f"On the level field {ahead} of {len(gain_by_loss)} losses have a higher mean than the contrastive loss of "
         f"2006; {winner} is {level:+.0f} %. An imitation of an unfair comparison (the contrastive loss untuned, "
         "without its miner and with 8 dimensions, against the best test step of the new loss) makes that "
-        f"{claimed:+.0f} %. "
+        f"{claim:+.0f} %. "
         "Tuning and protocol make more difference than the formula."
     )
 

@@ -35,12 +35,12 @@ def difference(results: Sequence[TrialResult], one: Contestant, other: Contestan
     if ours is None or theirs is None:
         return None
     rng, classes = np.random.default_rng(0), ours.shape[1]
-    drawn = rng.multinomial(classes, np.full(classes, 1 / classes), DRAWS) / classes
+    shares = rng.multinomial(classes, np.full(classes, 1 / classes), DRAWS) / classes
 
     def means(scores: np.ndarray) -> np.ndarray:
         seeds = len(scores)
         weights = rng.multinomial(seeds, np.full(seeds, 1 / seeds), DRAWS) / seeds
-        return np.asarray(np.einsum("ds,sc,dc->d", weights, scores, drawn))
+        return np.asarray(np.einsum("ds,sc,dc->d", weights, scores, shares))
 
     low, high = np.quantile(means(ours) - means(theirs), [0.025, 0.975])
     return float(ours.mean() - theirs.mean()), float(low), float(high)
@@ -58,14 +58,14 @@ def ends_of_ranges(results: Sequence[TrialResult], contestant: Contestant) -> li
     tied = []
     for dimension in contestant.dimensions:
         if dimension.name in best and not NEAR_END <= _position(dimension, best[dimension.name]) <= 1 - NEAR_END:
-            searched = f"{dimension.low:g} to {dimension.high:g}"
-            tied.append(f"{contestant.title} {dimension.name} {best[dimension.name]:g} ({searched})")
+            limits = f"{dimension.low:g} to {dimension.high:g}"
+            tied.append(f"{contestant.title} {dimension.name} {best[dimension.name]:g} ({limits})")
     return tied
 
 
 def _best_folds(results: Sequence[TrialResult], contestant: Contestant) -> np.ndarray:
-    searched = [result for result in search_results(contestant, results) if result.values]
-    return np.array(max(searched, key=lambda result: result.values["validation"]).values["folds"])
+    search = [result for result in search_results(contestant, results) if result.values]
+    return np.array(max(search, key=lambda result: result.values["validation"]).values["folds"])
 
 
 def _position(dimension: Dimension, value: float) -> float:

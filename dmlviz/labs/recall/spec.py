@@ -39,14 +39,14 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
         for name, _, settings in WAYS:
             if settings is None and seed:
                 continue  # pixels have no seed
-            trained = name != "untrained"
+            is_trained = name != "untrained"
             config = {"net": "small", "steps": steps, "seed": seed, "validation_fraction": 0}
             trials.append(
                 Trial(
                     name=name if settings is None else f"{name}-seed_{seed}",
-                    settings={} if settings is None else {"config": {**config, **settings}, "trained": trained},
+                    settings={} if settings is None else {"config": {**config, **settings}, "trained": is_trained},
                     dataset=dataset,
-                    seconds=SCORING_SECONDS + (steps * step if settings is not None and trained else 0),
+                    seconds=SCORING_SECONDS + (steps * step if settings is not None and is_trained else 0),
                 )
             )
     return trials

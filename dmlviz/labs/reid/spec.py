@@ -65,7 +65,7 @@ def _cell_fields(net: str, margin: float | str, steps: int) -> dict[str, Any]:
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
     nets, table, seeds, steps = (QUICK, TABLE_QUICK, 1, 400) if size == "quick" else (COMPARED, TABLE, 3, 1000)
-    compared = compared_trials(nets, seeds, steps, dataset, MEASURING_SECONDS, sizes=True)
+    trials = compared_trials(nets, seeds, steps, dataset, MEASURING_SECONDS, sizes=True)
     cells = [
         Trial(
             name=f"table-{net}-margin_{margin}",
@@ -77,7 +77,7 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
         for margin in MARGINS
         if not (net == "batch_all_nonzero" and margin == SOFT)  # no term of it is ever 0
     ]
-    return [*compared, *cells]
+    return [*trials, *cells]
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
@@ -133,8 +133,8 @@ def _ranking(result: TrialResult, most: int) -> list[PicturePair]:
 
 
 def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
-    measured = [result for result in results if result.values]
-    best = max(measured, key=lambda result: float(result.values["map"]), default=None)
+    trials = [result for result in results if result.values]
+    best = max(trials, key=lambda result: float(result.values["map"]), default=None)
     return [] if best is None else _ranking(best, 6)
 
 

@@ -83,8 +83,8 @@ def training(trial: Trial, data: Dataset) -> tuple[TrainConfig, Dataset]:
 
 def _spread(embeddings: np.ndarray, labels: np.ndarray) -> float:
     """Return the mean distance between an image and the one that lies half of all images, sorted by class, away."""
-    ordered = embeddings[np.argsort(labels, kind="stable")]
-    return float(np.linalg.norm(ordered - np.roll(ordered, len(ordered) // 2, axis=0), axis=1).mean())
+    by_class = embeddings[np.argsort(labels, kind="stable")]
+    return float(np.linalg.norm(by_class - np.roll(by_class, len(by_class) // 2, axis=0), axis=1).mean())
 
 
 def _scores(embeddings: Any, labels: Any) -> dict[str, float]:

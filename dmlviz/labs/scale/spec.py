@@ -68,10 +68,10 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows = []
     for axis in ("images", "people"):
         for key, title, _ in LOSSES:
-            measured = [r for r in results if r.values and r.trial.name.startswith(f"{axis}-{key}-")]
-            finished = {_count(result) for result in measured if "step" not in result.values}
+            group = [r for r in results if r.values and r.trial.name.startswith(f"{axis}-{key}-")]
+            counts = {_count(result) for result in group if "step" not in result.values}
             # Where a training stands is shown until one of its kind has finished.
-            own = [r for r in measured if "step" not in r.values or _count(r) not in finished]
+            own = [r for r in group if "step" not in r.values or _count(r) not in counts]
             for prefix, words in (("", ""), ("normalized/", ", brought to length 1")):
                 points = [(_count(result), result.values.get(prefix + MAIN_SCORE)) for result in own]
                 rows += mean_rows(axis, f"{title}{words}", points)

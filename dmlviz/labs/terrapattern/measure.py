@@ -10,7 +10,7 @@ from torch import nn
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
 from dmlviz.data.dataset import Split
-from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.town import build_town
 from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
 from dmlviz.labs.kept_net import keep_net
@@ -35,11 +35,11 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     source = load(trial.dataset, context.data_root)
     town = build_town(source)
     if settings["method"] == "pixels":
-        embedded = town.tiles.reshape(len(town.tiles), -1) / np.float32(255)
+        embeddings = town.tiles.reshape(len(town.tiles), -1) / np.float32(255)
     else:
         net = build_net(town.tiles.shape[1], settings["seed"])
         if settings["steps"]:
-            train, test = enlarged(source)
+            train, test = enlarge(source)
             few = Split(test.images[:500], test.labels[:500])  # the scores of this training are not shown
             data = Dataset(source.name, source.classes, train, few, source.mean, source.std)
             config = TrainConfig(
@@ -56,10 +56,10 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
             if not settings["seed"]:
                 keep_net(net, context.folder)
         net.eval()
-        embedded = in_chunks(net, normalized(town.tiles, source.mean, source.std))
-    neighbors = _neighbors(embedded, town.image, town.labels, context)
+        embeddings = in_chunks(net, normalized(town.tiles, source.mean, source.std))
+    neighbors = _neighbors(embeddings, town.image, town.labels, context)
     right = town.labels[neighbors] == town.labels[:, None]
-    _keep_for_playground(context, embedded)
+    _keep_for_playground(context, embeddings)
     _keep(context, town.tiles, town.labels, neighbors)
     names = source.classes
     return {
@@ -76,17 +76,17 @@ def build_net(size: int, seed: int) -> nn.Module:
     return build("small", embedding_dim=DIMENSIONS, size=size, seed=seed)
 
 
-def directions(embedded: np.ndarray) -> np.ndarray:
+def directions(embeddings: np.ndarray) -> np.ndarray:
     """Return the directions of embeddings (n × d) as signed bytes, from which the page computes who is alike."""
-    unit = embedded / np.linalg.norm(embedded, axis=1, keepdims=True).clip(1e-9)
+    unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-9)
     return np.asarray(np.rint(127 * unit), np.int8)
 
 
-def _neighbors(embedded: np.ndarray, image: np.ndarray, labels: np.ndarray, context: TrialContext) -> np.ndarray:
+def _neighbors(embeddings: np.ndarray, image: np.ndarray, labels: np.ndarray, context: TrialContext) -> np.ndarray:
     """Return the neighbors of each tile; report the precision of some tiles, drawn at random, while it goes on."""
-    index, k = NearestNeighbors(embedded), max(KS)
-    order = np.random.default_rng(0).permutation(len(embedded))
-    neighbors = np.empty((len(embedded), k), np.int64)
+    index, k = NearestNeighbors(embeddings), max(KS)
+    order = np.random.default_rng(0).permutation(len(embeddings))
+    neighbors = np.empty((len(embeddings), k), np.int64)
     done = 0
     for rows in np.array_split(order, PARTS):
         if context.stop():
@@ -117,18 +117,18 @@ def others_of_another_image(index: NearestNeighbors, image: np.ndarray, k: int, 
     return np.take_along_axis(neighbors, same.argsort(axis=1, kind="stable")[:, :k], axis=1)
 
 
-def _keep_for_playground(context: TrialContext, embedded: np.ndarray) -> None:
+def _keep_for_playground(context: TrialContext, embeddings: np.ndarray) -> None:
     """Keep the embeddings of the tiles, without their pixels."""
-    if embedded.shape[1] <= DIMENSIONS:
-        np.savez_compressed(context.folder / PLAYGROUND, embeddings=directions(embedded))
+    if embeddings.shape[1] <= DIMENSIONS:
+        np.savez_compressed(context.folder / PLAYGROUND, embeddings=directions(embeddings))
 
 
 def _keep(context: TrialContext, tiles: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> None:
     """Keep the results of a few clicks."""
-    clicked = np.linspace(0, len(tiles) - 1, SHOWN).astype(int)
+    items = np.linspace(0, len(tiles) - 1, SHOWN).astype(int)
     np.savez_compressed(
         context.folder / PICTURES,
-        clicked=tiles[clicked],
-        alike=tiles[neighbors[clicked, :49]],
-        right=(labels[neighbors[clicked, :50]] == labels[clicked, None]).mean(1),
+        clicked=tiles[items],
+        alike=tiles[neighbors[items, :49]],
+        right=(labels[neighbors[items, :50]] == labels[items, None]).mean(1),
     )

@@ -34,8 +34,8 @@ def answer(question: TilesQuestion) -> EmbeddedTiles:
     grid = pixels.reshape(columns, CELL, columns, CELL).swapaxes(1, 2).reshape(-1, CELL, CELL)
     spec = DATASETS[question["dataset"]]
     net = _net(question["folder"], question["stamp"])
-    embedded = directions(in_chunks(net, normalized(grid, spec.mean, spec.std)))
-    return EmbeddedTiles(embeddings=b64encode(embedded.tobytes()).decode(), dimensions=DIMENSIONS)
+    embeddings = directions(in_chunks(net, normalized(grid, spec.mean, spec.std)))
+    return EmbeddedTiles(embeddings=b64encode(embeddings.tobytes()).decode(), dimensions=DIMENSIONS)
 
 
 @lru_cache(maxsize=4)

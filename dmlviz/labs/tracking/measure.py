@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.functional import conv2d, softplus
 
 from dmlviz.data import load
-from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, TEST_VIDEOS, Videos, make_train_and_test, make_videos
 from dmlviz.labs.kept_arrays import PICTURES
 from dmlviz.labs.kept_net import keep_net
@@ -88,13 +88,13 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         keep_net(tracker, context.folder)
     tracker.eval()
     tests, start, frames = [], time.process_time(), 0
-    things = enlarged(source)[1].select_classes(TEST_CLASSES)
-    spent = 0.0
+    things = enlarge(source)[1].select_classes(TEST_CLASSES)
+    time_s = 0.0
     for distractors in settings["distractors"]:
         videos = make_videos(things, TEST_VIDEOS, np.random.default_rng(distractors), distractors)
         start = time.process_time()
         boxes = follow(tracker, videos)
-        spent += time.process_time() - start
+        time_s += time.process_time() - start
         frames += videos.frames.shape[0] * (FRAMES - 1)
         overlaps = box_overlap(boxes, videos.boxes)
         tests.append({"distractors": distractors, **summary(overlaps)})
@@ -102,9 +102,9 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
             _keep(context, videos, boxes, overlaps)
         if context.stop():
             raise TrialStoppedError
-        measured = {"tests": tests, "frames_per_second": round(frames / spent, 1), "train_seconds": round(seconds, 2)}
-        context.report(0.9, **measured)
-    return measured
+        values = {"tests": tests, "frames_per_second": round(frames / time_s, 1), "train_seconds": round(seconds, 2)}
+        context.report(0.9, **values)
+    return values
 
 
 def _train(tracker: Correlation, videos: Videos, settings: Mapping[str, Any], context: TrialContext) -> float:
@@ -211,23 +211,23 @@ def box_overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def summary(overlaps: np.ndarray) -> dict[str, Any]:
     """Return what the figures show of overlaps, videos × frames; the first frame is given and does not count."""
     later = overlaps[:, 1:]
-    followed = np.minimum.accumulate(overlaps > 0.1, axis=1)
+    kept_frames = np.minimum.accumulate(overlaps > 0.1, axis=1)
     return {
         "iou": float(later.mean()),
-        "kept": [round(float(share), 4) for share in followed.mean(0)],
+        "kept": [round(float(share), 4) for share in kept_frames.mean(0)],
         "success": [[t / 20, round(float((later > t / 20).mean()), 4)] for t in range(20)],
     }
 
 
 def _keep(context: TrialContext, videos: Videos, boxes: np.ndarray, overlaps: np.ndarray) -> None:
     """Keep first and last frame of a few videos, from the worst followed to the best."""
-    chosen = np.argsort(overlaps.mean(1))[np.linspace(0, len(videos) - 1, SHOWN).astype(int)]
-    first, last = videos.frames[chosen, 0].copy(), videos.frames[chosen, -1].copy()
-    for i, video in enumerate(chosen):
+    rows = np.argsort(overlaps.mean(1))[np.linspace(0, len(videos) - 1, SHOWN).astype(int)]
+    first, last = videos.frames[rows, 0].copy(), videos.frames[rows, -1].copy()
+    for i, video in enumerate(rows):
         _outline(first[i], videos.boxes[video, 0], 255)
         _outline(last[i], videos.boxes[video, -1], 255)
         _outline(last[i], boxes[video, -1], 0)
-    np.savez_compressed(context.folder / PICTURES, first=first, last=last, iou=overlaps[chosen].mean(1))
+    np.savez_compressed(context.folder / PICTURES, first=first, last=last, iou=overlaps[rows].mean(1))
 
 
 def _outline(frame: np.ndarray, box: np.ndarray, level: int) -> None:

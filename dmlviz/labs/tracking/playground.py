@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlviz.data import load
 from dmlviz.data.dataset import Split
-from dmlviz.data.made.pixels import enlarged
+from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, Videos, make_videos
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import FollowedVideo, Follower, VideoQuestion
@@ -44,7 +44,7 @@ def answer(question: VideoQuestion) -> FollowedVideo:
         np.random.default_rng(number),
         distractors,
         noise,
-        drawn=MOST_DISTRACTORS,
+        draws=MOST_DISTRACTORS,
     )
     first = videos.boxes[0, 0] if (box := question.get("box")) is None else _drawn_box(box)
     truth = _target(videos, first)
@@ -65,18 +65,18 @@ def answer(question: VideoQuestion) -> FollowedVideo:
 def _follower(method: str, tracker: Correlation, videos: Videos, first: np.ndarray, truth: np.ndarray) -> Follower:
     start = time.perf_counter()
     boxes, maps = follow_from(tracker, videos.frames, first[None])
-    spent = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     overlaps = box_overlap(boxes[0], truth)
     low, high = maps.min(axis=(2, 3), keepdims=True), maps.max(axis=(2, 3), keepdims=True)
     shares = (maps - low) / np.maximum(high - low, 1e-9)
-    lost = np.flatnonzero(overlaps <= LOST)
+    failures = np.flatnonzero(overlaps <= LOST)
     return {
         "title": TITLES[method],
         "boxes": boxes[0].round(1).tolist(),
         "maps": _bytes(np.rint(255 * shares[0]).astype(np.uint8)),
         "overlaps": overlaps.round(3).tolist(),
-        "frames_followed": int(lost[0]) if len(lost) else FRAMES,
-        "milliseconds": round(1000 * spent / FRAMES, 2),
+        "frames_followed": int(failures[0]) if len(failures) else FRAMES,
+        "milliseconds": round(1000 * seconds / FRAMES, 2),
     }
 
 
@@ -100,14 +100,14 @@ def _target(videos: Videos, first: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=4)
 def _things(dataset: str, data: str) -> Split:
     """Return the things of a video: of classes that the training never shows."""
-    return enlarged(load(dataset, Path(data)))[1].select_classes(TEST_CLASSES)
+    return enlarge(load(dataset, Path(data)))[1].select_classes(TEST_CLASSES)
 
 
 @lru_cache(maxsize=4)
 def _trackers(folder: str, stamp: int) -> dict[str, Correlation]:
-    trained = build_tracker("trained", 0)
-    fill_with_kept(trained, Path(folder))
-    return {"trained": trained, "pixels": build_tracker("pixels", 0).eval(), "untrained": build_tracker("untrained", 0)}
+    tracker = build_tracker("trained", 0)
+    fill_with_kept(tracker, Path(folder))
+    return {"trained": tracker, "pixels": build_tracker("pixels", 0).eval(), "untrained": build_tracker("untrained", 0)}
 
 
 def _bytes(values: np.ndarray) -> str:

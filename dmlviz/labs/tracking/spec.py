@@ -44,10 +44,10 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
-    measured = [result for result in results if result.values]
+    trials = [result for result in results if result.values]
     rows: list[FigureRow] = []
     for method in METHODS:
-        own = [result.values for result in measured if result.trial.settings["method"] == method]
+        own = [result.values for result in trials if result.trial.settings["method"] == method]
         title = TITLES[method]
         rows += mean_rows("overlap", title, [(n, test["iou"]) for values in own for n, test in _tests(values)])
         usual = [test for values in own for n, test in _tests(values) if n == USUAL_DISTRACTORS]

@@ -37,13 +37,13 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     data = made.load(DATASETS["sketches"], trial.dataset, data_root(context.data_root))
     photographs, sketches = domains(data.test, data.mean, data.std)
     if settings["learns"] == "nothing":
-        embedded, seconds = [images.flatten(1).numpy() for images in (photographs, sketches)], 0.0
+        vectors, seconds = [images.flatten(1).numpy() for images in (photographs, sketches)], 0.0
     else:
         net, seconds = _train(data.train, data.mean, data.std, settings, context)
         if settings["variant"] in ASKED and not settings["seed"]:
             keep_net(net, context.folder)
-        embedded = [embed(net.a, photographs, settings), embed(net.b, sketches, settings)]
-    gallery, queries = (values.astype(np.float32) for values in embedded)
+        vectors = [embed(net.a, photographs, settings), embed(net.b, sketches, settings)]
+    gallery, queries = (values.astype(np.float32) for values in vectors)
     garments = data.test.roles["garment"][0::2]
     values = retrieval_scores(queries, gallery, garments)
     _keep(context, data.test, queries, gallery, garments)
@@ -58,10 +58,10 @@ def build_towers(settings: Mapping[str, Any], size: int) -> PairNet:
 
 def embed(tower: torch.nn.Module, images: torch.Tensor, settings: Mapping[str, Any]) -> np.ndarray:
     """Return the embeddings of normalized images, n × d, as they are compared."""
-    embedded = in_chunks(tower, images)
+    vectors = in_chunks(tower, images)
     if settings["learns"] == "class":  # as in retrieval by features of a classifier
-        return np.asarray(l2_normalize(torch.from_numpy(embedded)).numpy())
-    return embedded
+        return np.asarray(l2_normalize(torch.from_numpy(vectors)).numpy())
+    return vectors
 
 
 def domains(split: Split, mean: float, std: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -141,14 +141,14 @@ def _keep(context: TrialContext, test: Split, queries: np.ndarray, gallery: np.n
     """Keep a map of both domains, and what a few queries find, for the figure and the pictures."""
     both = np.concatenate([gallery[:SHOWN], queries[:SHOWN]])
     places = LinearProjection.pca(np.concatenate([gallery, queries])).project(both)
-    chosen = np.linspace(0, len(queries) - 1, 12).astype(int)
-    order = np.argsort((gallery**2).sum(1)[None] - 2 * queries[chosen] @ gallery.T, axis=1)[:, :STRIP]
+    rows = np.linspace(0, len(queries) - 1, 12).astype(int)
+    order = np.argsort((gallery**2).sum(1)[None] - 2 * queries[rows] @ gallery.T, axis=1)[:, :STRIP]
     np.savez_compressed(
         context.folder / MAP, places=places.reshape(2, -1, 2).astype(np.float32), garments=garments[:SHOWN]
     )
     np.savez_compressed(
         context.folder / PICTURES,
-        sketches=test.images[1::2][chosen],
+        sketches=test.images[1::2][rows],
         photographs=test.images[0::2][order],
-        right=order == chosen[:, None],
+        right=order == rows[:, None],
     )

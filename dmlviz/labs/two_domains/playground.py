@@ -69,9 +69,9 @@ def answer(question: SketchQuestion) -> TwoDomains:
 
 
 def _find(gallery: _Gallery, drawing: np.ndarray) -> SketchAnswer:
-    prepared = prepare(drawing, gallery.images.shape[1])
-    embedded = embed(gallery.net.b, normalized(prepared[None], gallery.mean, gallery.std), gallery.settings)
-    distances = np.linalg.norm(gallery.embedded - embedded, axis=1)
+    image = prepare(drawing, gallery.images.shape[1])
+    query = embed(gallery.net.b, normalized(image[None], gallery.mean, gallery.std), gallery.settings)
+    distances = np.linalg.norm(gallery.embedded - query, axis=1)
     best = np.argsort(distances, kind="stable")[:NUM_NEAREST]
     return {
         "nearest": [
@@ -83,8 +83,8 @@ def _find(gallery: _Gallery, drawing: np.ndarray) -> SketchAnswer:
             for item in best
         ],
         "sheet": _sheet(gallery.images[best]),
-        "place": gallery.projection.project(embedded)[0].round(4).tolist(),
-        "prepared": _sheet(prepared[None]),
+        "place": gallery.projection.project(query)[0].round(4).tolist(),
+        "prepared": _sheet(image[None]),
     }
 
 
@@ -119,9 +119,9 @@ def _gallery(folder: str, stamp: int, dataset: str, data: str, variant: str) -> 
     net = build_towers(settings, source.size)
     fill_with_kept(net, Path(folder))
     photographs, sketches = domains(source.test, source.mean, source.std)
-    embedded, sketch_embeddings = embed(net.a, photographs, settings), embed(net.b, sketches, settings)
-    projection = LinearProjection.pca(np.concatenate([embedded, sketch_embeddings]))
-    places = projection.project(np.concatenate([embedded[:SHOWN], sketch_embeddings[:SHOWN]]))
+    embeddings, sketch_embeddings = embed(net.a, photographs, settings), embed(net.b, sketches, settings)
+    projection = LinearProjection.pca(np.concatenate([embeddings, sketch_embeddings]))
+    places = projection.project(np.concatenate([embeddings[:SHOWN], sketch_embeddings[:SHOWN]]))
     return _Gallery(
         net=net,
         settings=settings,
@@ -131,7 +131,7 @@ def _gallery(folder: str, stamp: int, dataset: str, data: str, variant: str) -> 
         names=tuple(source.roles["garment"]),
         mean=source.mean,
         std=source.std,
-        embedded=embedded,
+        embedded=embeddings,
         projection=projection,
         places=places.reshape(2, -1, 2),
     )

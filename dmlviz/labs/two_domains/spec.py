@@ -51,14 +51,14 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
-    measured = [result for result in results if result.values]
+    trials = [result for result in results if result.values]
     rows: list[FigureRow] = []
     for variant in VARIANTS:
-        own = [result for result in measured if result.trial.settings["variant"] == variant]
+        own = [result for result in trials if result.trial.settings["variant"] == variant]
         rows += mean_rows("recall", variant, [(k, value) for result in own for k, value in result.values["recall"]])
         for score, words in (("recall_at_1_percent", "the partner, R@1 %"), ("class_at_1", "a garment of its class")):
             rows += mean_rows("partner_or_class", words, [(variant, result.values[score]) for result in own])
-    return rows + _map(measured)
+    return rows + _map(trials)
 
 
 def _map(results: Sequence[TrialResult]) -> list[FigureRow]:

@@ -117,23 +117,23 @@ def _bootstrap(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the lower and upper ends of the scores' 95 % intervals."""
     order = np.argsort(distances, kind="stable")
-    ordered = FoldPairs(pairs.first[order], pairs.second[order], pairs.same[order], pairs.fold[order])
+    draws = FoldPairs(pairs.first[order], pairs.second[order], pairs.same[order], pairs.fold[order])
     rng = np.random.default_rng(0)
-    resampled = [
-        _scores(*weighted_operating_points(distances[order], ordered.same, resample_identities(labels, ordered, rng)))
+    samples = [
+        _scores(*weighted_operating_points(distances[order], draws.same, resample_identities(labels, draws, rng)))
         for _ in range(RESAMPLES)
     ]
-    names = [name for name in SCORES if name in resampled[0]]
-    ends = {name: np.percentile([scores[name] for scores in resampled], [2.5, 97.5]) for name in names}
+    names = [name for name in SCORES if name in samples[0]]
+    ends = {name: np.percentile([scores[name] for scores in samples], [2.5, 97.5]) for name in names}
     return {name: float(ends[name][0]) for name in names}, {name: float(ends[name][1]) for name in names}
 
 
 def _worst(distances: np.ndarray, same: np.ndarray, threshold: float) -> np.ndarray:
     """Return the indices of the nearest pairs of two identities, then of the farthest pairs of one identity."""
-    accepted = np.flatnonzero(~same & (distances < threshold))
-    rejected = np.flatnonzero(same & (distances >= threshold))
-    nearest = accepted[np.argsort(distances[accepted], kind="stable")]
-    farthest = rejected[np.argsort(-distances[rejected], kind="stable")]
+    alarms = np.flatnonzero(~same & (distances < threshold))
+    misses = np.flatnonzero(same & (distances >= threshold))
+    nearest = alarms[np.argsort(distances[alarms], kind="stable")]
+    farthest = misses[np.argsort(-distances[misses], kind="stable")]
     return np.concatenate([nearest[:WORST], farthest[:WORST]])
 
 

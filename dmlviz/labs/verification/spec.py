@@ -82,11 +82,11 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     rows: list[FigureRow] = []
     for title, group in by_net(results).items():
-        measured = having("roc", group)
-        rows += seed_rows("roc", title, FALSE_POSITIVE_RATES, measured, lambda result: result.values["roc"])
+        own = having("roc", group)
+        rows += seed_rows("roc", title, FALSE_POSITIVE_RATES, own, lambda result: result.values["roc"])
         rows += [_score_row("accuracy", "this lab", title, "accuracy_10_fold", group)]
-        if measured:
-            rows += [_score_row("errors", words, title, name, measured) for name, words in ERRORS.items()]
+        if own:
+            rows += [_score_row("errors", words, title, name, own) for name, words in ERRORS.items()]
         rows += [
             FigureRow(figure="folds", series=title, x=fold + 1, y=accuracy)
             for fold, accuracy in enumerate(group[0].values["folds"]["accuracy"])
@@ -113,8 +113,8 @@ def _score_row(figure: str, series: str, title: str, name: str, group: Sequence[
 
 
 def _best(results: Sequence[TrialResult]) -> TrialResult | None:
-    measured = [result for result in results if result.values]
-    return max(measured, key=lambda result: float(result.values["accuracy_10_fold"]), default=None)
+    trials = [result for result in results if result.values]
+    return max(trials, key=lambda result: float(result.values["accuracy_10_fold"]), default=None)
 
 
 def _worst(result: TrialResult, kinds: Sequence[bool] = (False, True)) -> list[PicturePair]:
