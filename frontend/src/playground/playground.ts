@@ -35,6 +35,9 @@ let opened: Opened;
 let settings: Settings;
 let page: RunPage | null = null;
 let running = false;
+let steps = 0;
+let score = "";
+let untrained = false; // whether the run on the page waits for the click
 let changed = false;
 let begun = "";
 let before = "";
@@ -42,7 +45,7 @@ let answer: Answer | null = null;
 
 const tab = new TabSource("../playground_worker.js", {
   news(events, ended) {
-    for (const event of events) report(event, ended);
+    report(events, ended);
     if (ended) end();
   },
   trouble: complain,
@@ -66,6 +69,7 @@ async function open(dataset: string): Promise<void> {
   const plain = opened.simd ? "" : " It has no vector instructions of WebAssembly here: that takes longer.";
   status.textContent = `This page trains in your browser, on ${opened.data.labels.train.length.toLocaleString("en")} images.${plain}`;
   showForm();
+  prepare();
 }
 
 function showForm(): void {
@@ -81,18 +85,18 @@ function change(next: Settings, dataset = opened.data.dataset): void {
     changed = true;
     tab.change(settings);
   }
-  if (dataset === opened.data.dataset) showForm();
-  else void open(dataset).catch(() => {});
+  if (dataset !== opened.data.dataset) return void open(dataset).catch(() => {});
+  showForm();
+  if (untrained) prepare();
 }
 
-function start(): void {
-  complain("");
-  writeSettings(settings, opened.data.dataset);
-  [running, changed, answer] = [true, false, null];
+/** Show the untrained net, so that a click on Train finds all in place. */
+function prepare(): void {
+  [untrained, answer, steps] = [true, null, 0];
   begun = new Date().toISOString();
   const { data } = opened;
   const contents: RunContents = {
-    run: tab.train(settings),
+    run: tab.prepare(settings),
     view: "live",
     begun,
     dataset: data.dataset,
@@ -118,8 +122,16 @@ function start(): void {
     });
   }
   page.show();
-  train.textContent = "Stop";
   keep.hidden = true;
+}
+
+function start(): void {
+  complain("");
+  writeSettings(settings, opened.data.dataset);
+  if (!untrained) prepare();
+  [running, changed, untrained, begun] = [true, false, false, new Date().toISOString()];
+  tab.train(settings);
+  train.textContent = "Stop";
 }
 
 const renderDrawingPad = ({ parentElement, key }: { parentElement: HTMLElement | ShadowRoot; key?: string }) =>
@@ -149,14 +161,14 @@ async function draw(drawing: Drawing | null): Promise<void> {
   page?.show(answer);
 }
 
-let steps = 0;
-let score = "";
-
-function report(event: RunEvent, ended: boolean): void {
-  if (event.event === "step") steps = event.step;
-  if (event.event === "snapshot") score = (event.metrics.precision_at_1 ?? 0).toFixed(3);
-  if ("validation_metrics" in event) score = (event.validation_metrics?.precision_at_1 ?? 0).toFixed(3);
-  if (event.event === "failed") return complain(event.reason);
+function report(events: RunEvent[], ended: boolean): void {
+  for (const event of events) {
+    if (event.event === "step") steps = event.step;
+    if (event.event === "snapshot") score = (event.metrics.precision_at_1 ?? 0).toFixed(3);
+    if ("validation_metrics" in event) score = (event.validation_metrics?.precision_at_1 ?? 0).toFixed(3);
+    if (event.event === "failed") return complain(event.reason);
+  }
+  if (untrained) return;
   const where = ended ? "Trained in this tab" : "Trains in this tab";
   status.textContent = `${where}: step ${steps.toLocaleString("en")} of ${settings.steps.toLocaleString("en")}, P@1 ${score} on ${opened.data.labels.validation.length} validation images.${before}`;
 }

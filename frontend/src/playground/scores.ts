@@ -1,6 +1,6 @@
 // How well embeddings find their class, as dmlviz/metrics says: each image asks all others. Pure: no DOM.
 
-import { nearestRows, squaredDistances } from "../standalone/nearest.ts";
+import { nearestOf, squaredDistances } from "../standalone/nearest.ts";
 
 export interface Scores extends Record<string, number> {
   precision_at_1: number;
@@ -22,17 +22,23 @@ export function scoresOf(embeddings: Float32Array, labels: ArrayLike<number>, d:
   for (let i = 0; i < n; i++) {
     const point = embeddings.subarray(i * d, (i + 1) * d);
     const squares = squaredDistances(embeddings, point);
+    const own = sizes.get(labels[i]) ?? 1;
+    let [near, all] = [0, 0];
     for (let j = 0; j < n; j++) {
-      if (j === i) continue;
-      if (labels[i] === labels[j]) [sums.own, sums.owns] = [sums.own + Math.sqrt(squares[j]), sums.owns + 1];
-      else [sums.other, sums.others] = [sums.other + Math.sqrt(squares[j]), sums.others + 1];
+      const distance = Math.sqrt(squares[j]);
+      all += distance;
+      if (labels[i] === labels[j]) near += distance; // the image itself is at 0
     }
+    sums.own += near;
+    sums.owns += own - 1;
+    sums.other += all - near;
+    sums.others += n - own;
     sums.norm += Math.sqrt(point.reduce((sum, x) => sum + x * x, 0)) / n;
-    const r = (sizes.get(labels[i]) ?? 1) - 1;
+    const r = own - 1;
     if (r < 1) continue;
     queries++;
     let hits = 0;
-    nearestRows(embeddings, point, r, i).forEach(([row], rank) => {
+    nearestOf(squares, r, i).forEach(([row], rank) => {
       if (labels[row] !== labels[i]) return;
       hits++;
       if (rank === 0) first++;

@@ -8,7 +8,7 @@ import { nearestRows } from "../standalone/nearest.ts";
 import { scoresOf } from "./scores.ts";
 import { Training, type BatchStats } from "./training.ts";
 
-const FRAME_MS = 80; // between two frames while it trains
+const FRAME_MS = 75; // from a frame to the next, or twice as long as a frame takes: half of the time it trains
 const MAX_SNAPSHOTS = 60; // that the replay keeps
 const USUAL = 0.99; // the share of test images whose nearest neighbor is nearer than `usual_distance`
 
@@ -33,8 +33,7 @@ export class Session {
   private box = new SteadyBox();
   private every = 1; // of the snapshots, which is kept for the replay
   private taken = 0;
-  private lastFrame = 0;
-  private pause = FRAME_MS;
+  private nextFrame = 0;
   private started: number;
   private stepStart: number;
   private alarms = watch();
@@ -49,7 +48,7 @@ export class Session {
     this.training = new Training(data, settings, objective);
   }
 
-  /** The first event, and the map of the untrained net. */
+  /** The first event, and the map of the untrained net; the time of the training runs from its first step. */
   begin(): News {
     const { data, settings } = this;
     const { train, validation, test } = data.labels;
@@ -72,6 +71,7 @@ export class Session {
 
   /** Train on one batch; a snapshot comes when it is due. */
   step(): News {
+    if (!this.training.steps) this.started = this.stepStart = this.now();
     const stats = this.training.step();
     const { steps: step } = this.training;
     if (!Number.isFinite(stats.loss)) return this.failed(`a loss of ${stats.loss}`);
@@ -87,7 +87,7 @@ export class Session {
     this.stepStart = now;
     const news: News = { events: [event, ...alarms].map((one) => this.timed(one)), frames: {} };
     const { steps } = this.settings;
-    if (step < steps && now - this.lastFrame < this.pause) return news;
+    if (step < steps && now < this.nextFrame) return news;
     const more = step < steps ? this.snapshot() : this.end("");
     this.stepStart = this.now();
     return { ...more, events: [...news.events, ...more.events] };
@@ -151,7 +151,7 @@ export class Session {
     image: Uint8Array,
     k: number,
   ): { embedding: Float32Array<ArrayBuffer>; near: [number, number][]; xy: number[] | null } {
-    const embedding = this.training.embedImage(image);
+    const embedding = this.training.embed(image);
     const rows = this.snapshots[this.snapshots.length - 1].embeddings;
     return { embedding, near: nearestRows(rows, embedding, k), xy: this.basis && [...project(embedding, this.basis)] };
   }
@@ -171,8 +171,7 @@ export class Session {
       ...this.alarms.snapshot(step, metrics),
     ];
     this.keep({ step, embeddings });
-    this.lastFrame = this.now();
-    this.pause = Math.max(FRAME_MS, 2 * (this.lastFrame - begun)); // most of the time it trains
+    this.nextFrame = begun + Math.max(FRAME_MS, 2 * (this.now() - begun));
     const frames = { [meta.id]: new Uint8Array(frame.buffer) };
     return { events: events.map((one) => this.timed(one)), frames, embeddings, d };
   }

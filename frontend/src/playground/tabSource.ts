@@ -53,8 +53,8 @@ export class TabSource implements RunSource {
     return opened;
   }
 
-  /** Train from the start; the run's events come to the page's stream. */
-  train(settings: Settings): string {
+  /** Begin a run with its untrained net; its events come to the page's stream. */
+  prepare(settings: Settings): string {
     this.leave();
     this.run = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
       "",
@@ -63,10 +63,11 @@ export class TabSource implements RunSource {
     this.frames = new Map();
     this.rows = new Float32Array(0);
     this.leave = answerInPlace(this.run, this);
-    this.tell({ do: "train", run: this.run, settings });
+    this.tell({ do: "prepare", run: this.run, settings });
     return this.run;
   }
 
+  train = (settings: Settings): void => this.tell({ do: "train", settings });
   change = (settings: Settings): void => this.tell({ do: "change", settings });
   stop = (): void => this.tell({ do: "stop" });
 

@@ -53,7 +53,8 @@ export class Training {
   private rate: number;
   private random: () => number;
   private batches: Generator<number[]>;
-  private images: Record<SplitName, Float32Array>;
+  /** What a pixel's byte becomes. */
+  private scaled: Float32Array;
 
   constructor(
     private data: DatasetContents,
@@ -62,11 +63,7 @@ export class Training {
   ) {
     this.random = randomNumbers(settings.seed);
     this.rate = settings.learning_rate;
-    this.images = {
-      train: this.normalized("train"),
-      validation: this.normalized("validation"),
-      test: this.normalized("test"),
-    };
+    this.scaled = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255 - data.mean) / data.std);
     const { classes, images } = objective.update.batch;
     this.batches = balanced(data.labels.train, classes, images, this.random);
     this.weights = this.net(objective.normalize).weights;
@@ -115,9 +112,7 @@ export class Training {
     const net = this.net(normalize).step;
     const rows = this.batches.next().value as number[];
     const images = net.input("images");
-    rows.forEach((row, i) =>
-      images.set(this.images.train.subarray(row * size * size, (row + 1) * size * size), i * size * size),
-    );
+    rows.forEach((row, i) => this.put(this.data.pixels.train, row * size * size, images, i * size * size, size * size));
     net.runFirst();
     this.machine.input("embeddings").set(net.output("embeddings"));
     this.machine.run();
@@ -145,15 +140,12 @@ export class Training {
 
   /** Embeddings (n × d) of the images of a split, or of its first. */
   embedSplit = (split: SplitName, most = Infinity): Float32Array<ArrayBuffer> =>
-    this.embed(this.images[split].subarray(0, Math.min(most * this.data.size ** 2, this.images[split].length)));
+    this.embed(
+      this.data.pixels[split].subarray(0, Math.min(most, this.data.labels[split].length) * this.data.size ** 2),
+    );
 
-  /** The embedding of an image of bytes, prepared as those of the data set. */
-  embedImage(image: Uint8Array): Float32Array<ArrayBuffer> {
-    const { mean, std } = this.data;
-    return this.embed(Float32Array.from(image, (byte) => (byte / 255 - mean) / std));
-  }
-
-  private embed(pixels: Float32Array): Float32Array<ArrayBuffer> {
+  /** Embeddings of images of bytes, prepared as those of the data set. */
+  embed(pixels: Uint8Array): Float32Array<ArrayBuffer> {
     const { embed } = this.net(this.objective.normalize);
     const [images, found] = [embed.input("images"), embed.output("embeddings")];
     const { d } = this;
@@ -163,7 +155,7 @@ export class Training {
     const embeddings = new Float32Array(n * d);
     for (let start = 0; start < n; start += many) {
       const count = Math.min(many, n - start);
-      images.set(pixels.subarray(start * area, (start + count) * area));
+      this.put(pixels, start * area, images, 0, count * area);
       embed.run();
       embeddings.set(found.subarray(0, count * d), start * d);
     }
@@ -182,10 +174,9 @@ export class Training {
     return net;
   }
 
-  private normalized(split: SplitName): Float32Array {
-    const { mean, std, pixels } = this.data;
-    const scaled = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255 - mean) / std);
-    return Float32Array.from(pixels[split], (byte) => scaled[byte]);
+  /** Write pixels from a place on as the net takes them. */
+  private put(pixels: Uint8Array, from: number, to: Numbers, at: number, count: number): void {
+    for (let i = 0; i < count; i++) to[at + i] = this.scaled[pixels[from + i]];
   }
 }
 

@@ -1,4 +1,5 @@
 // The worker of a playground: it trains, and tells the page what happens.
+import type { RunEvent } from "../protocol.ts";
 import { unpack } from "../standalone/unpack.ts";
 import type { DatasetContents, LossContents, Objective, Settings } from "./contents.ts";
 import { Memory } from "../program/program.ts";
@@ -8,7 +9,8 @@ import type { WeightArrays } from "./keep.ts";
 /** What the page asks for. */
 export type Order =
   | { do: "open"; data: string; losses: string }
-  | { do: "train"; run: string; settings: Settings }
+  | { do: "prepare"; run: string; settings: Settings }
+  | { do: "train"; settings: Settings }
   | { do: "change"; settings: Settings }
   | { do: "stop" }
   | { do: "ask"; id: number; image: Uint8Array; k: number }
@@ -20,7 +22,7 @@ export type Word =
   | {
       says: "opened";
       simd: boolean;
-      data: Omit<DatasetContents, "nets"> & { nets: Record<string, string> };
+      data: Omit<DatasetContents, "nets" | "pixels"> & { nets: Record<string, string> };
       losses: Pick<LossContents, "config"> & { objectives: Omit<Objective, "program">[] };
     }
   | { says: "trouble"; sentence: string }
@@ -31,6 +33,8 @@ let data: DatasetContents;
 let losses: LossContents | undefined;
 let session: Session | null = null;
 let run = "";
+let training = false;
+let unsent: RunEvent[] = [];
 
 const objectiveOf = ({ loss, miner }: Settings): Objective => {
   const found = losses?.objectives.find((one) => one.loss === loss && one.miner === miner);
@@ -38,14 +42,19 @@ const objectiveOf = ({ loss, miner }: Settings): Objective => {
   return found;
 };
 
-const send = (news: News): void => tell({ says: "news", run, ended: session?.ended ?? true, ...news });
+function send(news: News): void {
+  tell({ says: "news", run, ended: session?.ended ?? true, ...news, events: [...unsent, ...news.events] });
+  unsent = [];
+}
 
 // Between two steps the worker hears what the page wants; a timer would wait for milliseconds, and longer in the background.
 const turn = new MessageChannel();
 turn.port1.onmessage = () =>
   guarded(() => {
-    if (!session || session.ended) return;
-    send(session.step());
+    if (!session || session.ended || !training) return;
+    const news = session.step();
+    if (news.embeddings || session.ended) send(news);
+    else unsent.push(...news.events); // the page has less to do where several come at once
     turn.port2.postMessage(null);
   });
 
@@ -53,19 +62,26 @@ const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => 
   async open({ data: file, losses: others }) {
     data = await unpack<DatasetContents>(file);
     losses ??= await unpack<LossContents>(others);
-    const nets = Object.fromEntries(Object.entries(data.nets).map(([name, { title }]) => [name, title]));
+    const { nets: packed, pixels: _pixels, ...known } = data;
+    const nets = Object.fromEntries(Object.entries(packed).map(([name, { title }]) => [name, title]));
     const objectives = losses.objectives.map(({ program: _, ...rest }) => rest);
     tell({
       says: "opened",
       simd: new Memory([]).simd !== null,
-      data: { ...data, nets },
+      data: { ...known, nets },
       losses: { config: losses.config, objectives },
     });
   },
-  train({ run: name, settings }) {
+  prepare({ run: name, settings }) {
+    [training, unsent] = [false, []];
     session = new Session(data, settings, objectiveOf(settings));
     run = name;
     send(session.begin());
+  },
+  train({ settings }) {
+    if (training || !session || session.ended) return;
+    session.change(settings, objectiveOf(settings));
+    training = true;
     turn.port2.postMessage(null);
   },
   change({ settings }) {

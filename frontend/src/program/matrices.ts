@@ -16,13 +16,22 @@ export function matrixKernel(one: Instruction, arrays: Numbers[], memory: Room):
   const [out, ...inputs] = views.map(([buffer, offset]) => arrays[buffer].subarray(offset));
   switch (one.op) {
     case "mm": {
-      const [o, a, b, bias] = views.map(([buffer, offset, row = 0, column = 0]) => ({
+      const [o, a, b, bias = null] = views.map(([buffer, offset, row = 0, column = 0]) => ({
         array: arrays[buffer],
         offset,
         row,
         column,
       }));
-      return product(memory, one.shape as [number, number, number], o, a, b, bias);
+      const [m, , n] = one.shape;
+      const multiply = product(memory, one.shape as [number, number, number], o, a, b);
+      return () => {
+        for (let i = 0; i < m; i++) {
+          let to = o.offset + i * o.row;
+          for (let j = 0; j < n; j++, to += o.column)
+            o.array[to] = bias ? bias.array[bias.offset + i * bias.row + j * bias.column] : 0;
+        }
+        multiply();
+      };
     }
     case "conv":
       return convolution(one, out, inputs, memory);
@@ -40,62 +49,60 @@ export function matrixKernel(one: Instruction, arrays: Numbers[], memory: Room):
 
 /** Numbers that an operation needs room for meanwhile. */
 export function scratchNumbers(one: Instruction): number {
-  const forProduct = (m: number, k: number, n: number): number => {
-    const [tall, wide] = [rounded(m, ROWS_AT_ONCE), rounded(n, COLUMNS_AT_ONCE)];
-    return tall * k + k * wide + tall * wide;
-  };
   if (one.op === "mm") return forProduct(one.shape[0], one.shape[1], one.shape[2]);
   if (!one.op.startsWith("conv")) return 0;
-  const { places, patch, filters } = sizes(one);
-  const [m, k, n] = { conv: [places, patch, filters], conv_images: [places, filters, patch] }[one.op] ?? [
+  const { area, patch, filters } = sizes(one);
+  const [m, k, n] = { conv: [filters, patch, area], conv_images: [patch, filters, area] }[one.op] ?? [
     filters,
-    places,
+    area,
     patch,
   ];
-  return places * (patch + filters) + forProduct(m, k, n);
+  return roomOf(one) + forProduct(m, k, n);
 }
 
 const rounded = (count: number, by: number): number => Math.ceil(count / by) * by;
 const matrix = (array: Numbers, columns: number): Matrix => ({ array, offset: 0, row: columns, column: 1 });
 
-/** out = a · b, and a bias where there is one; a is m × k, b is k × n. */
+function forProduct(m: number, k: number, n: number): number {
+  const [tall, wide] = [rounded(m, ROWS_AT_ONCE), rounded(n, COLUMNS_AT_ONCE)];
+  return tall * k + k * wide + tall * wide;
+}
+
+/**
+ * A function for out += a · b; a is m × k, b is k × n. It takes how many numbers further on each of the three begins, as
+ * for one image after another.
+ */
 function product(
   memory: Room,
   [m, k, n]: [number, number, number],
   out: Matrix,
   a: Matrix,
   b: Matrix,
-  bias?: Matrix,
   after = 0,
-): Step {
+): (ofOut?: number, ofA?: number, ofB?: number) => void {
   const { simd } = memory;
   const single = [out, a, b].every(({ array }) => array instanceof Float32Array);
-  if (!simd || !single || m * k * n < 4096) return plainProduct([m, k, n], out, a, b, bias);
+  if (!simd || !single || m * k * n < 4096) return plainProduct([m, k, n], out, a, b);
   const [tall, wide] = [rounded(m, ROWS_AT_ONCE), rounded(n, COLUMNS_AT_ONCE)];
   const partA = memory.scratch.subarray(after);
   const [partB, partC] = [partA.subarray(tall * k), partA.subarray(tall * k + k * wide)];
-  const usable = ({ array, offset, row, column }: Matrix, rows: number, padded: number, columns: number) =>
-    array.buffer === memory.buffer &&
-    rows === padded &&
-    column === 1 &&
-    row === columns &&
-    (array.byteOffset + 4 * offset) % 4 === 0;
+  const usable = ({ array, row, column }: Matrix, rows: number, padded: number, columns: number) =>
+    array.buffer === memory.buffer && rows === padded && column === 1 && row === columns;
   const directA = usable(a, m, tall, k);
-  const directB = usable(b, n, wide, n);
-  const directC = usable(out, m, tall, n) && n === wide;
+  const directB = usable(b, k, k, wide);
+  const directC = usable(out, m, tall, wide) && n === wide;
   const place = (direct: boolean, { array, offset }: Matrix, part: Float32Array) =>
     direct ? array.byteOffset + 4 * offset : part.byteOffset;
   const [atA, atB, atC] = [place(directA, a, partA), place(directB, b, partB), place(directC, out, partC)];
-  return () => {
-    if (!directA) copy(a, m, k, partA, k, tall);
-    if (!directB) copy(b, k, n, partB, wide, k);
-    simd(atA, atB, atC, tall, k, wide);
-    if (directC && !bias) return;
-    const [from, columns] = directC ? [out.array.subarray(out.offset), n] : [partC, wide];
+  return (ofOut = 0, ofA = 0, ofB = 0) => {
+    if (!directA) copy(a, ofA, m, k, partA, k, tall);
+    if (!directB) copy(b, ofB, k, n, partB, wide, k);
+    if (!directC) partC.fill(0, 0, tall * wide);
+    simd(directA ? atA + 4 * ofA : atA, directB ? atB + 4 * ofB : atB, directC ? atC + 4 * ofOut : atC, tall, k, wide);
+    if (directC) return;
     for (let i = 0; i < m; i++) {
-      let to = out.offset + i * out.row;
-      for (let j = 0, at = i * columns; j < n; j++, at++, to += out.column)
-        out.array[to] = bias ? from[at] + bias.array[bias.offset + i * bias.row + j * bias.column] : from[at];
+      let to = out.offset + ofOut + i * out.row;
+      for (let j = 0, at = i * wide; j < n; j++, at++, to += out.column) out.array[to] += partC[at];
     }
   };
 }
@@ -103,6 +110,7 @@ function product(
 /** A matrix row by row, filled up with zeros. */
 function copy(
   { array, offset, row, column }: Matrix,
+  further: number,
   rows: number,
   columns: number,
   to: Float32Array,
@@ -110,7 +118,7 @@ function copy(
   height: number,
 ): void {
   for (let i = 0; i < rows; i++) {
-    let from = offset + i * row;
+    let from = offset + further + i * row;
     let at = i * width;
     for (let j = 0; j < columns; j++, from += column) to[at++] = array[from];
     for (let j = columns; j < width; j++) to[at++] = 0;
@@ -118,18 +126,22 @@ function copy(
   to.fill(0, rows * width, height * width);
 }
 
-function plainProduct([m, k, n]: [number, number, number], out: Matrix, a: Matrix, b: Matrix, bias?: Matrix): Step {
+function plainProduct(
+  [m, k, n]: [number, number, number],
+  out: Matrix,
+  a: Matrix,
+  b: Matrix,
+): ReturnType<typeof product> {
   const sums = new Float64Array(n);
-  return () => {
+  return (ofOut = 0, ofA = 0, ofB = 0) => {
     for (let i = 0; i < m; i++) {
       sums.fill(0);
-      for (let p = 0, from = a.offset + i * a.row; p < k; p++, from += a.column) {
+      for (let p = 0, from = a.offset + ofA + i * a.row; p < k; p++, from += a.column) {
         const factor = a.array[from];
         if (factor === 0) continue;
-        for (let j = 0, at = b.offset + p * b.row; j < n; j++, at += b.column) sums[j] += factor * b.array[at];
+        for (let j = 0, at = b.offset + ofB + p * b.row; j < n; j++, at += b.column) sums[j] += factor * b.array[at];
       }
-      for (let j = 0, to = out.offset + i * out.row; j < n; j++, to += out.column)
-        out.array[to] = sums[j] + (bias ? bias.array[bias.offset + i * bias.row + j * bias.column] : 0);
+      for (let j = 0, to = out.offset + ofOut + i * out.row; j < n; j++, to += out.column) out.array[to] += sums[j];
     }
   };
 }
@@ -152,111 +164,108 @@ function sizes({ image = [], kernel = [], stride = 1, padding = 0 }: Instruction
     across,
     stride,
     padding,
+    pixels: channels * height * width,
     patch: channels * tall * wide,
-    places: images * down * across,
+    area: down * across,
     filters: kernel[0],
   };
 }
 
-/** For each number of each place's patch the pixel it comes from; -1 outside of the image. */
-function patchPixels(one: Instruction): Int32Array {
-  const { images, channels, height, width, tall, wide, down, across, stride, padding, patch, places } = sizes(one);
-  const pixels = new Int32Array(places * patch);
-  let at = 0;
-  for (let image = 0; image < images; image++)
-    for (let top = 0; top < down; top++)
-      for (let left = 0; left < across; left++)
-        for (let channel = 0; channel < channels; channel++)
-          for (let dy = 0; dy < tall; dy++)
-            for (let dx = 0; dx < wide; dx++) {
-              const [row, column] = [top * stride - padding + dy, left * stride - padding + dx];
-              const inside = row >= 0 && row < height && column >= 0 && column < width;
-              pixels[at++] = inside ? ((image * channels + channel) * height + row) * width + column : -1;
-            }
+/** Numbers that a convolution itself needs for one image at a time, beside its product. */
+function roomOf(one: Instruction): number {
+  const { area, patch, filters } = sizes(one);
+  return rounded(area, COLUMNS_AT_ONCE) * rounded(patch, COLUMNS_AT_ONCE) + filters * patch;
+}
+
+/**
+ * Where the numbers of all patches of one image come from, -1 for none: a row for each number of a patch and a column for
+ * each place, or with `byPlace` the other way round. Rows are filled up for vector instructions.
+ */
+function patchPixels(one: Instruction, byPlace: boolean): Int32Array {
+  const { height, width, tall, wide, across, stride, padding, patch, area } = sizes(one);
+  const row = rounded(byPlace ? patch : area, COLUMNS_AT_ONCE);
+  const pixels = new Int32Array(row * (byPlace ? area : patch)).fill(-1);
+  for (let place = 0; place < area; place++)
+    for (let part = 0; part < patch; part++) {
+      const [channel, within] = [Math.floor(part / (tall * wide)), part % (tall * wide)];
+      const y = Math.floor(place / across) * stride - padding + Math.floor(within / wide);
+      const x = (place % across) * stride - padding + (within % wide);
+      if (y < 0 || y >= height || x < 0 || x >= width) continue;
+      pixels[byPlace ? place * row + part : part * row + place] = (channel * height + y) * width + x;
+    }
   return pixels;
 }
 
-/** Memory for patches and for what comes of them, place by place. */
-function work({ scratch }: Room, one: Instruction) {
-  const { places, patch, filters } = sizes(one);
-  const after = places * (patch + filters);
-  return { pixels: patchPixels(one), patches: scratch, results: scratch.subarray(places * patch), after };
+function gather(x: Numbers, first: number, pixels: Int32Array, to: Float32Array): void {
+  for (let i = 0; i < pixels.length; i++) to[i] = pixels[i] < 0 ? 0 : x[first + pixels[i]];
 }
 
 function convolution(one: Instruction, out: Numbers, [x, weight, bias]: Numbers[], memory: Room): Step {
-  const { pixels, patches, results, after } = work(memory, one);
-  const { places, patch, filters, down, across } = sizes(one);
-  const area = down * across;
-  const byFilter: Matrix = { array: weight, offset: 0, row: 1, column: patch };
+  const { images, pixels: perImage, patch, area, filters } = sizes(one);
+  const pixels = patchPixels(one, false);
+  const patches = memory.scratch;
   const multiply = product(
     memory,
-    [places, patch, filters],
-    matrix(results, filters),
-    matrix(patches, patch),
-    byFilter,
-    undefined,
-    after,
+    [filters, patch, area],
+    matrix(out, area),
+    matrix(weight, patch),
+    matrix(patches, pixels.length / patch),
+    roomOf(one),
   );
   return () => {
-    for (let i = 0; i < pixels.length; i++) patches[i] = pixels[i] < 0 ? 0 : x[pixels[i]];
-    multiply();
-    for (let place = 0, from = 0; place < places; place++) {
-      let to = Math.floor(place / area) * filters * area + (place % area);
-      for (let filter = 0; filter < filters; filter++, to += area)
-        out[to] = results[from++] + (bias ? bias[filter] : 0);
+    for (let plane = 0; plane < images * filters; plane++)
+      out.fill(bias ? bias[plane % filters] : 0, plane * area, (plane + 1) * area);
+    for (let image = 0; image < images; image++) {
+      gather(x, image * perImage, pixels, patches);
+      multiply(image * filters * area);
     }
   };
 }
 
-/** The gradient with filters last, place by place. */
-function byPlace(gradient: Numbers, to: Numbers, places: number, filters: number, area: number): void {
-  for (let place = 0, at = 0; place < places; place++) {
-    let from = Math.floor(place / area) * filters * area + (place % area);
-    for (let filter = 0; filter < filters; filter++, from += area) to[at++] = gradient[from];
-  }
-}
-
 function imageGradient(one: Instruction, out: Numbers, [gradient, weight]: Numbers[], memory: Room): Step {
-  const { pixels, patches, results, after } = work(memory, one);
-  const { places, patch, filters, down, across } = sizes(one);
+  const { images, pixels: perImage, patch, area, filters } = sizes(one);
+  const pixels = patchPixels(one, false);
+  const row = pixels.length / patch;
+  const patches = memory.scratch.subarray(0, pixels.length);
+  const turned = memory.scratch.subarray(pixels.length, pixels.length + patch * filters);
   const multiply = product(
     memory,
-    [places, filters, patch],
-    matrix(patches, patch),
-    matrix(results, filters),
-    matrix(weight, patch),
-    undefined,
-    after,
+    [patch, filters, area],
+    matrix(patches, row),
+    matrix(turned, filters),
+    matrix(gradient, area),
+    roomOf(one),
   );
   return () => {
-    byPlace(gradient, results, places, filters, down * across);
-    multiply();
-    out.fill(
-      0,
-      0,
-      one.shape.reduce((count, side) => count * side, 1),
-    );
-    for (let i = 0; i < pixels.length; i++) if (pixels[i] >= 0) out[pixels[i]] += patches[i];
+    copy({ array: weight, offset: 0, row: 1, column: patch }, 0, patch, filters, turned, filters, patch);
+    out.fill(0, 0, images * perImage);
+    for (let image = 0; image < images; image++) {
+      patches.fill(0);
+      multiply(0, 0, image * filters * area);
+      const first = image * perImage;
+      for (let i = 0; i < pixels.length; i++) if (pixels[i] >= 0) out[first + pixels[i]] += patches[i];
+    }
   };
 }
 
 function weightGradient(one: Instruction, out: Numbers, [gradient, x]: Numbers[], memory: Room): Step {
-  const { pixels, patches, results, after } = work(memory, one);
-  const { places, patch, filters, down, across } = sizes(one);
-  const byFilter: Matrix = { array: results, offset: 0, row: 1, column: filters };
+  const { images, pixels: perImage, patch, area, filters } = sizes(one);
+  const pixels = patchPixels(one, true);
+  const patches = memory.scratch.subarray(0, pixels.length);
   const multiply = product(
     memory,
-    [filters, places, patch],
+    [filters, area, patch],
     matrix(out, patch),
-    byFilter,
-    matrix(patches, patch),
-    undefined,
-    after,
+    matrix(gradient, area),
+    matrix(patches, pixels.length / area),
+    roomOf(one),
   );
   return () => {
-    for (let i = 0; i < pixels.length; i++) patches[i] = pixels[i] < 0 ? 0 : x[pixels[i]];
-    byPlace(gradient, results, places, filters, down * across);
-    multiply();
+    out.fill(0, 0, filters * patch);
+    for (let image = 0; image < images; image++) {
+      gather(x, image * perImage, pixels, patches);
+      multiply(0, image * filters * area);
+    }
   };
 }
 

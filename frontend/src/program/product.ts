@@ -1,7 +1,7 @@
 // The product of two matrices by vector instructions: a small WebAssembly module, written here byte by byte. Pure: no DOM.
 
 /**
- * C = A · B for matrices row by row in the module's memory: addresses in bytes, `m` a multiple of 4, `n` of 8. A's rows
+ * C += A · B for matrices row by row in the module's memory: addresses in bytes, `m` a multiple of 4, `n` of 8. A's rows
  * have `k` numbers, those of B and C `n`.
  */
 export type Product = (a: number, b: number, c: number, m: number, k: number, n: number) => void;
@@ -75,7 +75,12 @@ function code(): number[] {
       ...int(2),
       ...shl,
       ...add,
+      ...set(PA),
+      ...get(PA),
+      ...get(PA),
+      ...load(16 * half),
       ...get(SUM + 2 * row + half),
+      ...add4,
       ...store(16 * half),
     ]),
   );

@@ -2,7 +2,11 @@
 
 /** The `k` rows (n × d) nearest to a point: [row, distance], nearest first, of equals the first; never `self`. */
 export function nearestRows(rows: Float32Array, point: Float32Array, k: number, self = -1): [number, number][] {
-  const squares = squaredDistances(rows, point);
+  return nearestOf(squaredDistances(rows, point), k, self);
+}
+
+/** The same of squared distances to all rows. */
+export function nearestOf(squares: Float64Array, k: number, self = -1): [number, number][] {
   const best: number[] = [];
   for (let row = 0; row < squares.length; row++) {
     if (row === self || (best.length === k && squares[row] >= squares[best[k - 1]])) continue;
