@@ -141,14 +141,14 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
         title = st.text_input("Name", preview["title"], key="custom-title", max_chars=60)
     use, restart, _ = st.columns([2, 2, 3])
     with use:
-        is_click = st.button(
+        is_accepted = st.button(
             "Use this data set" if pictures else "Open embeddings", type="primary", width="stretch", key="custom-use"
         )
     with restart:
         if st.button("Choose other files", width="stretch", key="custom-other"):
             services.intake.discard(services.person.id)
             st.rerun()
-    if is_click:
+    if is_accepted:
         kind, name = services.intake.accept(services.person.id, title)
         if kind == "pictures":
             services.datasets.hold(name)

@@ -78,9 +78,9 @@ async def _question(request: Request, kind: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise UserError(f"A question about a loss is a JSON object; got {type(fields).__name__}.")
     if not _REQUIRED[kind] <= fields.keys() <= _ALLOWED[kind]:
-        names = ", ".join(sorted(_REQUIRED[kind])) or "none"
-        options, size = ", ".join(sorted(_ALLOWED[kind])), ", ".join(sorted(fields))[:100] or "none"
-        raise UserError(f"The fields for {kind}.json are {options} (required: {names}); got {size}.")
+        allowed, required = ", ".join(sorted(_ALLOWED[kind])), ", ".join(sorted(_REQUIRED[kind])) or "none"
+        names = ", ".join(sorted(fields))[:100] or "none"
+        raise UserError(f"The fields for {kind}.json are {allowed} (required: {required}); got {names}.")
     if not isinstance(fields.get("params", {}), dict) or not isinstance(fields.get("held", {}), dict):
         raise UserError("`params` and `held` are JSON objects with a value for each name; send {} for none.")
     return fields
