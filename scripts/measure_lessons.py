@@ -1,14 +1,14 @@
 """Trains every task of every lesson with several seeds and writes what they measured into dmlviz/lessons/measured.csv.
 
-`python scripts/measure_lessons.py --runs FOLDER [--dataset NAME ...] [--seed N ...]`: one thread. Finished runs in
-FOLDER are not trained again, so that a broken-off table goes on, and several processes may each train a data set: the
-last one writes the whole table. The teacher's sheets show its ranges; `tests/lessons` holds the answers to it.
+`python scripts/measure_lessons.py --runs FOLDER [--dataset NAME ...] [--seed N ...] [--lesson NAME ...]`: one thread.
+Finished runs in FOLDER are not trained again, so that a broken-off table goes on. Rows of settings that FOLDER holds no
+runs of stay as they are. The teacher's sheets show its ranges; `tests/lessons` holds the answers to it.
 """
 
 import argparse
 import csv
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dmlviz.config import TrainConfig
@@ -55,21 +55,28 @@ def as_measured(config: TrainConfig, seed: int) -> TrainConfig:
     return config.replace(seed=seed, num_snapshots=1)
 
 
-def rows(store: Runs) -> Iterator[tuple[object, ...]]:
-    """Return the rows of the table, of each lesson with those seeds with which all of its tasks were measured."""
+def rows(store: Runs, kept: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Return the rows of the table, of each lesson with those seeds with which all of its tasks were measured.
+
+    Args:
+        store: The runs that were measured.
+        kept: Rows of the table so far, for settings that `store` holds no runs of.
+    """
     for dataset in DATASETS:
         for lesson in LESSONS.values():
             for seed in SEEDS:
-                found = []
+                found: list[tuple[str, ...]] = []
                 for number, task in enumerate(lesson.tasks, 1):
                     config = task.training(dataset).replace(seed=seed)
                     run = finished(as_measured(config, seed), store)
                     values = {} if run is None else measured_values(run, task)
-                    found += [
-                        (dataset, lesson.name, number, seed, config.id, name, f"{values[name]:.6g}")
-                        for name in task.measurements
-                        if name in values
-                    ]
+                    for name in task.measurements:
+                        row = (dataset, lesson.name, str(number), str(seed), config.id, name)
+                        found += (
+                            [(*row, f"{values[name]:.6g}")]
+                            if name in values
+                            else [old for old in kept if old[:6] == row]
+                        )
                 if len(found) == sum(len(task.measurements) for task in lesson.tasks):
                     yield from found
 
@@ -80,17 +87,20 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True)
     parser.add_argument("--dataset", nargs="*", default=DATASETS)
     parser.add_argument("--seed", nargs="*", type=int, default=SEEDS)
+    parser.add_argument("--lesson", nargs="*", default=[*LESSONS])
     chosen = parser.parse_args()
     limit_to_one_thread()
     chosen.runs.mkdir(parents=True, exist_ok=True)
     store = Runs(chosen.runs)
     for seed in chosen.seed:
         for dataset in chosen.dataset:
-            for lesson in LESSONS.values():
+            for lesson in map(LESSONS.__getitem__, chosen.lesson):
                 for task in lesson.tasks:
                     run = train(task, as_measured(task.training(dataset), seed), store)
                     print(dataset, seed, lesson.name, task.title, measured_values(run, task), flush=True)
-    table = [COLUMNS, *rows(store)]  # first all of it: another process may write, too
+    with FILE.open(encoding="utf-8", newline="") as file:
+        kept = [tuple(row) for row in csv.reader(file)]
+    table = [COLUMNS, *rows(store, kept)]
     with FILE.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(table)
 

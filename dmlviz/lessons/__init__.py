@@ -98,21 +98,30 @@ class Lesson:
     related: tuple[tuple[str, str], ...] = ()
 
 
-def read(path: Path) -> Lesson:
-    """Parse one file; raise ValueError where it is not a lesson."""
+def front_matter(path: Path) -> dict[str, Any]:
+    """Return the fields of a file: its TOML and, as `text`, the Markdown after it; `related` as tuples.
+
+    Raises:
+        ValueError: If it has no front matter.
+    """
     parts = path.read_text(encoding="utf-8").split(FENCE)
     if len(parts) != 3 or parts[0]:
         raise ValueError(f"{path.name} starts with +++, its settings as TOML, and +++ again")
     fields = tomllib.loads(parts[1])
+    related = tuple(map(tuple, fields.get("related", ())))
+    return fields | {"name": path.stem, "text": parts[2].strip(), "related": related}
+
+
+def read(path: Path) -> Lesson:
+    """Parse one file; raise ValueError where it is not a lesson."""
+    fields = front_matter(path)
     tasks = tuple(Task(**{name: _to_tuple(value) for name, value in task.items()}) for task in fields.pop("tasks"))
     for task in tasks:
         if not 0 <= task.answer < len(task.guesses):
             raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
     if fields["part"] not in PARTS:
         raise ValueError(f"{path.name}: the part of a lesson is one of {', '.join(PARTS)}; got {fields['part']!r}")
-    related = tuple(tuple(place) for place in fields.pop("related", ()))
-    sheet = Sheet(**fields.pop("sheet"))
-    return Lesson(name=path.stem, tasks=tasks, sheet=sheet, text=parts[2].strip(), related=related, **fields)
+    return Lesson(tasks=tasks, sheet=Sheet(**fields.pop("sheet")), **fields)
 
 
 @cache

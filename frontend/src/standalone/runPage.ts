@@ -131,13 +131,14 @@ export class RunPage {
   /** The drawing with its neighbors; words where there is none. */
   private inspected(answer: Answer | null, trouble: string): InspectorProps {
     const { contents, labels, sprites } = this;
-    const { run, classes, n } = contents;
+    const { run, classes, n, noun, plain } = contents;
     const known = {
       run,
+      ...(noun === undefined ? {} : { noun }),
       classes: Object.fromEntries(classes.entries()),
       sprites,
       among: n,
-      given: this.options.source !== undefined,
+      given: plain || this.options.source !== undefined,
     };
     if (!answer) return { ...known, placeholder: trouble || HINT, example: !trouble && !this.options.source };
     const votes = new Map<number, number>();

@@ -4,13 +4,12 @@
 page as the parameters of its address, and what was measured with them.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from dmlviz.lessons import FENCE
+from dmlviz.lessons import front_matter
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -46,14 +45,9 @@ class Answer:
 
 def read(path: Path) -> Answer:
     """Parse one file; raise ValueError where it is not an answer."""
-    parts = path.read_text(encoding="utf-8").split(FENCE)
-    if len(parts) != 3 or parts[0]:
-        raise ValueError(f"{path.name} starts with +++, its settings as TOML, and +++ again")
-    fields = tomllib.loads(parts[1])
+    fields = front_matter(path)
     runs = tuple(AnswerRun(**run) for run in fields.pop("runs"))
-    related = tuple((kind, name) for kind, name in fields.pop("related", ()))
-    symptoms = tuple(fields.pop("symptoms"))
-    return Answer(name=path.stem, runs=runs, related=related, symptoms=symptoms, text=parts[2].strip(), **fields)
+    return Answer(runs=runs, symptoms=tuple(fields.pop("symptoms")), **fields)
 
 
 def _all() -> dict[str, Answer]:
