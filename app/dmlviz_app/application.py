@@ -110,10 +110,10 @@ def _close_streams_on_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         previous = signal.getsignal(number)
 
-        def handle(received: int, stack: Any, previous: Any = previous) -> None:
+        def handle(signal_number: int, stack: Any, previous: Any = previous) -> None:
             loop.call_soon_threadsafe(event_hub.close)
             if callable(previous):
-                previous(received, stack)
+                previous(signal_number, stack)
 
         signal.signal(number, handle)
 

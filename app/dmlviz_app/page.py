@@ -16,7 +16,7 @@ from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 
-begun = time.perf_counter()
+start = time.perf_counter()
 APP_DIR = Path(__file__).resolve().parent
 
 url_state.begin_rerun()
@@ -39,4 +39,4 @@ with error_boundary(), track_interrupted_rerun():
         page.run()  # what is seen comes before what is only kept
         sidebar.other_page_sidebar()
 mount("glossary", key="glossary", data=GlossaryProps())  # explains the words of any page
-RERUN.observe(time.perf_counter() - begun)  # not reached where a newer run takes over
+RERUN.observe(time.perf_counter() - start)  # not reached where a newer run takes over

@@ -64,7 +64,7 @@ def iter_files(path: Path) -> Iterator[list[Entry]]:
             members = archive.infolist()
             _check(path.name, len(members), sum(member.file_size for member in members))
             entries = [_zip_entry(archive, member) for member in members if not member.is_dir()]
-            yield sorted((entry for entry in entries if not _hidden(entry.parts)), key=lambda entry: entry.parts)
+            yield sorted((entry for entry in entries if not _is_hidden(entry.parts)), key=lambda entry: entry.parts)
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise UserError(f"{path.name} is not a zip, or it is damaged ({error}): zip the folder again.") from None
 
@@ -113,7 +113,7 @@ def read_file(path: Folder) -> bytes:
 
 def subfolders(folder: Folder) -> list[Folder]:
     """Return the folders in a folder, without hidden and system ones."""
-    return [path for path in folder.iterdir() if path.is_dir() and not _hidden((path.name,))]
+    return [path for path in folder.iterdir() if path.is_dir() and not _is_hidden((path.name,))]
 
 
 def _check(name: str, files: int, size: int) -> None:
@@ -128,11 +128,11 @@ def _check(name: str, files: int, size: int) -> None:
 
 def _dir_entries(top: Path) -> Iterator[Entry]:
     for folder, folders, files in os.walk(top):
-        folders[:] = sorted(name for name in folders if not _hidden((name,)))
+        folders[:] = sorted(name for name in folders if not _is_hidden((name,)))
         for name in files:
             path = Path(folder) / name
             parts = path.relative_to(top).parts
-            if _hidden(parts):
+            if _is_hidden(parts):
                 continue
             try:
                 inside = path.resolve().is_relative_to(top.resolve()) and path.is_file()
@@ -161,5 +161,5 @@ def _too_large(size: int) -> str:
     return f"larger than {MAX_BYTES // 1024**2} MB" if size > MAX_BYTES else ""
 
 
-def _hidden(parts: tuple[str, ...]) -> bool:
+def _is_hidden(parts: tuple[str, ...]) -> bool:
     return any((part.startswith(".") and part != "..") or part in ("__MACOSX", "Thumbs.db") for part in parts)

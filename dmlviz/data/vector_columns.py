@@ -55,7 +55,7 @@ def counted(columns: Sequence[str]) -> list[str]:
         match = _NUMBERED.fullmatch(column)
         if match:
             series[match[1]].append((int(match[2]), column))
-    from_the_first = [sorted(found) for found in series.values() if min(found)[0] <= 1]
+    from_the_first = [sorted(numbers) for numbers in series.values() if min(numbers)[0] <= 1]
     return [column for _, column in max(from_the_first, key=len, default=[])]
 
 

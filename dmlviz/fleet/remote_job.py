@@ -100,7 +100,7 @@ class RemoteJob:
         self._thread.join(timeout)
 
     def _work(self) -> None:
-        why, lost, link = "", False, None
+        why, is_lost, link = "", False, None
         try:
             if not self.record.lock.acquire():
                 raise UserError(f"Another process is writing {self.record.id}; wait until it ends, or stop it.")
@@ -108,7 +108,7 @@ class RemoteJob:
             link = self._connect(self)
             self._follow(link)
         except MachineLostError as error:
-            why, lost = str(error), True
+            why, is_lost = str(error), True
         except UserError as error:
             why = f"{self.machine} cannot train this: {error}"
         except Exception as error:
@@ -118,8 +118,8 @@ class RemoteJob:
             self.record.lock.release()
             if link is not None:
                 link.close()
-            self._on_end(self, lost)
-            self._events.put(WorkerEvent(self, None, why, lost))
+            self._on_end(self, is_lost)
+            self._events.put(WorkerEvent(self, None, why, is_lost))
 
     def _follow(self, link: Link) -> None:
         """Write the machine's messages until the job is over; raise MachineLostError if it does not end."""

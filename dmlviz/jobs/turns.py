@@ -22,8 +22,8 @@ class Turns:
     def __init__(self) -> None:
         self.active: dict[JobWorker, Job] = {}
         self.waiting: list[Job] = []
-        self._served: dict[str, int] = {}  # by owner: the number of the job that was started last
-        self._started = 0
+        self._last_by_owner: dict[str, int] = {}  # by owner: the number of the job that was started last
+        self._count = 0
 
     def __iter__(self) -> Iterator[Job]:
         """All jobs, the running ones first."""
@@ -45,9 +45,9 @@ class Turns:
         """Note that a waiting job begins."""
         self.waiting.remove(job)
         self.active[worker] = job
-        self._started += 1
+        self._count += 1
         if job.owners[0]:
-            self._served[job.owners[0]] = self._started
+            self._last_by_owner[job.owners[0]] = self._count
 
     def is_next(self, job: Job) -> bool:
         """Return whether a waiting job may begin: no other one of its owner runs."""
@@ -64,6 +64,6 @@ class Turns:
         for number, job in enumerate(self.waiting):
             owner = job.owners[0]
             turn = -1 if job.lost else before[owner] if owner else 0
-            turns.append(((turn, self._served.get(owner, 0), number), job))
+            turns.append(((turn, self._last_by_owner.get(owner, 0), number), job))
             before[owner] += 1
         return [job for _, job in sorted(turns, key=lambda pair: pair[0])]

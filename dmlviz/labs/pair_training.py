@@ -24,7 +24,7 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def normalized(images: np.ndarray, mean: float, std: float) -> Tensor:
+def normalize(images: np.ndarray, mean: float, std: float) -> Tensor:
     """Return gray images (uint8, n × h × w) as a normalized tensor, n × 1 × h × w."""
     return (torch.from_numpy(np.ascontiguousarray(images)).float().div_(255).sub_(mean).div_(std))[:, None]
 

@@ -18,13 +18,13 @@ def images_id(data: Dataset) -> str:
 
 
 @lru_cache(maxsize=4)
-def find_images(dataset: str, wanted: str) -> np.ndarray | None:
-    """Return the test images of a data set (uint8 n × h × w) if they are those of `wanted`; None otherwise."""
+def find_images(dataset: str, id: str) -> np.ndarray | None:
+    """Return the test images of a data set (uint8 n × h × w) if they are those of `id`; None otherwise."""
     try:
         data = load(dataset)
     except UserError:
         return None
-    return data.test.images if images_id(data) == wanted else None
+    return data.test.images if images_id(data) == id else None
 
 
 def images_and_arrays(result: TrialResult, name: str) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:

@@ -144,9 +144,9 @@ def unpack_run(file: IO[bytes], folder: Path, holder: str = "", room: int = MAX_
         run_folder.mkdir()
         if entries_in(file, 2 * MAX_FILES) > 2 * MAX_FILES:  # folders have entries, too
             raise invalid_export(f"a run has at most {MAX_FILES:,} files; got more than {2 * MAX_FILES:,}")
-        packed = file.seek(0, os.SEEK_END)
+        packed_size = file.seek(0, os.SEEK_END)
         with zipfile.ZipFile(file) as archive:
-            _extract(archive, run_folder, min(room, MAX_BYTES, FREE_BYTES + MAX_RATIO * packed))
+            _extract(archive, run_folder, min(room, MAX_BYTES, FREE_BYTES + MAX_RATIO * packed_size))
     except UserError:  # a ValueError too
         raise
     except _NO_ZIP as error:

@@ -41,11 +41,11 @@ def offsets(count: int, shift: int = 1) -> list[tuple[int, int]]:
     return sorted(((y, x) for y in steps for x in steps), key=lambda place: place != (0, 0))
 
 
-def shifted(images: np.ndarray, down: int, right: int) -> np.ndarray:
+def shift(images: np.ndarray, down: int, right: int) -> np.ndarray:
     """Shift images (n × h × w or n × h × w × 3); what comes in at an edge is the edge's own row or column.
 
     Example:
-        >>> shifted(np.array([[[1, 2], [3, 4]]]), 0, 1).tolist()
+        >>> shift(np.array([[[1, 2], [3, 4]]]), 0, 1).tolist()
         [[[1, 1], [3, 3]]]
     """
     height, width = images.shape[1:3]
@@ -69,7 +69,7 @@ def embed_crops(run: Run, images: np.ndarray, count: int) -> np.ndarray:
         UserError: For another count, or a run without weights.
     """
     parts = -(-len(images) // CHUNK)
-    crops = (np.array_split(shifted(images, *place), parts) for place in offsets(count))
+    crops = (np.array_split(shift(images, *place), parts) for place in offsets(count))
     return np.stack([np.concatenate([embed(run, part) for part in crop]) for crop in crops], axis=1)
 
 

@@ -51,7 +51,7 @@ def damage_summary(run: Run, damage: Damage) -> str:
     if not damage:
         return ""
     more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
-    lost = {
+    lost_parts = {
         part
         for error in damage
         for start, parts in _DEPENDENTS.items()
@@ -59,12 +59,12 @@ def damage_summary(run: Run, damage: Damage) -> str:
         for part in parts
         if fnmatch(error.file, _HOLDERS.get(part, "*")) or _has(run, part)
     }
-    damaged = [part for part in PARTS if part in lost]
-    usable = [part for part in PARTS if part not in lost and _has(run, part)]
+    names = [part for part in PARTS if part in lost_parts]
+    usable = [part for part in PARTS if part not in lost_parts and _has(run, part)]
     if not usable:
         consequence = "Nothing of the run can be shown."
-    elif damaged:
-        consequence = f"Unavailable or incomplete: {', '.join(damaged)}. Still available: {', '.join(usable)}."
+    elif names:
+        consequence = f"Unavailable or incomplete: {', '.join(names)}. Still available: {', '.join(usable)}."
     else:
         consequence = f"Still available: {', '.join(usable)}."
     return f"{damage[0].description}{more}. {consequence}"

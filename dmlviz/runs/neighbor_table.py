@@ -83,7 +83,7 @@ def index_table(run: "Run") -> "NeighborTable":
 
     points, projection = _points(run)
     table = indexed_table(points, min(NEIGHBORS, len(points) - 1))
-    kept = map_recall(table.indices, projection.project(points))
+    recall = map_recall(table.indices, projection.project(points))
     with atomic_write(run.path / FILE) as file:
         np.savez(
             file,
@@ -91,7 +91,7 @@ def index_table(run: "Run") -> "NeighborTable":
             distances=table.distances,
             recall=np.float64(table.recall),
             measured=np.int64(table.measured),
-            kept=kept,
+            kept=recall,
         )
     return table
 

@@ -44,7 +44,7 @@ def _stored_runs(runs: Runs) -> list[Run | DamagedRun]:
     return [run for run in every if not runs.is_bundled(run)]
 
 
-def _created(run: Run | DamagedRun) -> datetime:
+def _creation_time(run: Run | DamagedRun) -> datetime:
     return run.created if isinstance(run, Run) else run.touched
 
 
@@ -65,7 +65,7 @@ def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run |
             total -= folder_size(path)
             runs.trash.remove(path.name)
     evicted = []
-    for run in sorted(_stored_runs(runs), key=_created):
+    for run in sorted(_stored_runs(runs), key=_creation_time):
         if total <= limit:
             break
         if in_use(run.id) or (isinstance(run, Run) and (run.pinned or run.state == "running")):

@@ -54,7 +54,7 @@ class LabeledImages:
     def __getitem__(self, indices: Tensor | slice) -> Tensor:
         return self._normalize(self._take(indices))
 
-    def augmented(self, indices: Tensor, augmentation: Augmentation) -> tuple[Tensor, Tensor]:
+    def augment(self, indices: Tensor, augmentation: Augmentation) -> tuple[Tensor, Tensor]:
         """Return augmented images: as a net takes them, and as uint8 pixels, in the shape of the data set's."""
         images = self._take(indices).permute(0, 3, 1, 2).float().div_(255)
         pixels = augmentation(images).mul_(255).round_().byte().permute(0, 2, 3, 1).contiguous()

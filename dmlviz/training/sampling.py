@@ -35,10 +35,10 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
         UserError: If the images are too few for such batches.
     """
     batches: Iterator[np.ndarray] = registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
-    return _checked(batches, config, len(labels)) if config.sampler in SAMPLERS.plugged else batches
+    return _check(batches, config, len(labels)) if config.sampler in SAMPLERS.plugged else batches
 
 
-def _checked(batches: Iterator[Any], config: TrainConfig, n: int) -> Iterator[np.ndarray]:
+def _check(batches: Iterator[Any], config: TrainConfig, n: int) -> Iterator[np.ndarray]:
     """Yield a plug-in's batches; raise UserError for one of another size or with invalid indices."""
     for indices in batches:
         batch = np.asarray(indices)

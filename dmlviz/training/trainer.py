@@ -176,7 +176,7 @@ class Trainer:
         if self.augmentation is None:
             inputs = self.train_images[indices]
         else:
-            inputs, pixels = self.train_images.augmented(indices, self.augmentation)
+            inputs, pixels = self.train_images.augment(indices, self.augmentation)
         # Without labels each image is a class of its own, of which its views are the members.
         labels = self.labels[indices] if self.config.use_labels else indices
         with self.precision.autocast():

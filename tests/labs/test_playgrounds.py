@@ -14,7 +14,7 @@ from dmlviz.data.made.tracks import FRAMES, SIDE
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.labs.kept_arrays import NET
 from dmlviz.labs.kept_net import fill_with_kept, keep_net
-from dmlviz.labs.pair_training import normalized
+from dmlviz.labs.pair_training import normalize
 from dmlviz.labs.patches.nets import build_patch_net
 from dmlviz.labs.patches.spec import DRAWINGS
 from dmlviz.labs.playground import answer
@@ -132,7 +132,7 @@ def test_a_drawing_finds_the_photographs_that_are_nearest(towers_folder: Path, t
 
     net = fill_with_kept(build_towers({"normalize": True, "shared": "last"}, 28), towers_folder)
     photographs, _ = domains(source.test, source.mean, source.std)
-    asked = normalized(prepare(drawn, 28)[None], source.mean, source.std)
+    asked = normalize(prepare(drawn, 28)[None], source.mean, source.std)
     distances = torch.cdist(net.b(asked), net.a(photographs))[0]  # by another formula
     order = distances.argsort()[:12]
     assert [one["distance"] for one in reply["nearest"]] == pytest.approx(distances[order].tolist(), abs=2e-3)
@@ -169,7 +169,7 @@ def test_the_tiles_of_a_picture_are_embedded_row_after_row(tmp_path: Path) -> No
     reply = answer(about | {"columns": 12, "pixels": pixels})
     spec = DATASETS["digits"]
     rows = np.frombuffer(base64.b64decode(reply["embeddings"]), np.int8).reshape(144, reply["dimensions"])
-    expected = terrapattern.directions(net.eval()(normalized(tiles, spec.mean, spec.std)).detach().numpy())
+    expected = terrapattern.directions(net.eval()(normalize(tiles, spec.mean, spec.std)).detach().numpy())
     assert np.abs(rows.astype(int) - expected).max() <= 2  # the weights are kept in 16 bits
     assert np.abs(np.linalg.norm(rows, axis=1) - 127).max() < 3
     with pytest.raises(UserError, match="did not arrive whole"):

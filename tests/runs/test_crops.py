@@ -8,7 +8,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.ops.pairwise_numpy import distances
-from dmlviz.runs.crops import combine, embed_crops, offsets, shifted
+from dmlviz.runs.crops import combine, embed_crops, offsets, shift
 from dmlviz.runs.training_run import train_and_record
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=5, num_snapshots=1, eval_subset_size=50)
@@ -30,7 +30,7 @@ def test_another_number_of_crops_is_refused(count: int) -> None:
 @pytest.mark.parametrize("channels", [(), (3,)])
 def test_a_shift_moves_the_pixels_and_repeats_the_edge(channels: tuple[int, ...]) -> None:
     images = np.random.default_rng(0).integers(0, 255, (5, 6, 7, *channels))
-    moved = shifted(images, 1, -2)
+    moved = shift(images, 1, -2)
     assert moved.shape == images.shape
     assert np.array_equal(moved[:, 1:, :-2], images[:, :-1, 2:])
     assert np.array_equal(moved[:, 0, :-2], images[:, 0, 2:])

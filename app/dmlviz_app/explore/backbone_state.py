@@ -177,7 +177,7 @@ def reusable_upload(services: Services, backbone: str) -> Path | None:
     status = services.features.status(services.person)
     if status is not None and status.phase == "failed" and status.backbone == backbone and not status.done:
         return None
-    return services.features.uploaded(services.person)
+    return services.features.last_upload(services.person)
 
 
 def heading(status: FeaturesStatus) -> str:

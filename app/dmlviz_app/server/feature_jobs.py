@@ -194,7 +194,7 @@ class FeatureJobs:
         if record is not None and not self._is_busy(record):
             shutil.rmtree(record.path, ignore_errors=True)
 
-    def uploaded(self, person: Person) -> Path | None:
+    def last_upload(self, person: Person) -> Path | None:
         """Return the file of weights that this person uploaded last; None where there is none, or no more."""
         return next((self.folder_of(person) / UPLOADED).glob("*"), None)
 

@@ -11,7 +11,7 @@ from dmlviz.data import Dataset, load, stratified_subset
 from dmlviz.data.dataset import Split
 from dmlviz.data.made.pixels import enlarge
 from dmlviz.labs.kept_arrays import MAP
-from dmlviz.labs.pair_training import in_chunks, normalized, seeded, train_steps
+from dmlviz.labs.pair_training import in_chunks, normalize, seeded, train_steps
 from dmlviz.losses import build as build_loss
 from dmlviz.metrics import evaluate
 from dmlviz.nets import build, templates
@@ -144,7 +144,7 @@ def _learn(
     settings: Mapping[str, Any],
     context: TrialContext,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    images, targets = normalized(train.images, data.mean, data.std), torch.from_numpy(labels.astype(np.int64))
+    images, targets = normalize(train.images, data.mean, data.std), torch.from_numpy(labels.astype(np.int64))
     classes, dimension = int(labels.max()) + 1, settings["embedding_dim"]
     with seeded(settings["seed"]):
         net = build(settings["net"], embedding_dim=dimension, normalize=False, size=images.shape[-1])
@@ -163,7 +163,7 @@ def _learn(
     seconds = train_steps(both, settings["steps"], step_loss, context, lr=settings["learning_rate"])
     if is_matrix(net):
         np.savez_compressed(context.folder / "rows.npz", rows=templates(net)[:ROWS, 0])
-    gallery, embeddings = (in_chunks(net, normalized(split.images, data.mean, data.std)) for split in (train, test))
+    gallery, embeddings = (in_chunks(net, normalize(split.images, data.mean, data.std)) for split in (train, test))
     return gallery, embeddings, seconds
 
 

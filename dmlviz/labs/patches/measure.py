@@ -13,7 +13,7 @@ from dmlviz.data import load, made
 from dmlviz.data.dataset import Split
 from dmlviz.data.made.patches import make_scene_pair
 from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
-from dmlviz.labs.pair_training import in_chunks, normalized, pair_batches, train_steps
+from dmlviz.labs.pair_training import in_chunks, normalize, pair_batches, train_steps
 from dmlviz.labs.patches.nets import DistanceScore, build_patch_net, num_weights
 from dmlviz.metrics.verification import operating_points, verify_pairs
 from dmlviz.nets import DecisionNet
@@ -57,7 +57,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
 
 
 def _train(net: nn.Module, train: Split, settings: Mapping[str, Any], context: TrialContext) -> float:
-    images = normalized(train.images, *_statistics())
+    images = normalize(train.images, *_statistics())
     batches = pair_batches(_groups(train), BATCH, settings["seed"])
     rng = np.random.default_rng(settings["seed"])
 
@@ -97,7 +97,7 @@ def _score(net: nn.Module, test: Split) -> tuple[np.ndarray, np.ndarray, np.ndar
     a = np.repeat(groups[:, 0], groups.shape[1] - 1)
     b = groups[:, 1:].ravel()
     pairs = np.concatenate([np.stack([a, b], 1), np.stack([a, np.roll(b, groups.shape[1] - 1)], 1)])
-    images = normalized(test.images, *_statistics())
+    images = normalize(test.images, *_statistics())
     scores = in_chunks(
         lambda first, second: net(images[first], images[second]), *torch.from_numpy(np.ascontiguousarray(pairs.T))
     )
@@ -129,7 +129,7 @@ def _keep_worst(
 def _keep_for_playground(net: nn.Module, dataset: str, context: TrialContext) -> None:
     """Keep the score of every place of a scene with every place of its second view, as bytes, row after row."""
     pair = make_scene_pair(load(dataset, context.data_root))
-    left, right = (normalized(pair.cut(scene), *_statistics()) for scene in (pair.left, pair.right))
+    left, right = (normalize(pair.cut(scene), *_statistics()) for scene in (pair.left, pair.right))
     with torch.inference_mode():
         compare = compare_with(net, right)
         scores = torch.stack([compare(patch[None]) for patch in left]).numpy()

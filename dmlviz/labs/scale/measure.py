@@ -37,8 +37,8 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     def values(embeddings: np.ndarray) -> dict[str, Any]:
         scores = _scores(embeddings, labels)
         if trial.settings["normalized_too"]:
-            normalized = _scores(embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True), labels)
-            scores |= {f"normalized/{name}": value for name, value in normalized.items()}
+            unit_scores = _scores(embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True), labels)
+            scores |= {f"normalized/{name}": value for name, value in unit_scores.items()}
         return scores
 
     def so_far(snapshot: Snapshot) -> dict[str, Any]:

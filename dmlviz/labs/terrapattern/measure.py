@@ -14,7 +14,7 @@ from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.town import build_town
 from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
 from dmlviz.labs.kept_net import keep_net
-from dmlviz.labs.pair_training import in_chunks, normalized
+from dmlviz.labs.pair_training import in_chunks, normalize
 from dmlviz.labs.training import train_to_the_end
 from dmlviz.nets import build
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
@@ -56,7 +56,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
             if not settings["seed"]:
                 keep_net(net, context.folder)
         net.eval()
-        embeddings = in_chunks(net, normalized(town.tiles, source.mean, source.std))
+        embeddings = in_chunks(net, normalize(town.tiles, source.mean, source.std))
     neighbors = _neighbors(embeddings, town.image, town.labels, context)
     right = town.labels[neighbors] == town.labels[:, None]
     _keep_for_playground(context, embeddings)

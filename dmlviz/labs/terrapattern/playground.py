@@ -11,7 +11,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import EmbeddedTiles, TilesQuestion
 from dmlviz.labs.kept_net import fill_with_kept
-from dmlviz.labs.pair_training import in_chunks, normalized
+from dmlviz.labs.pair_training import in_chunks, normalize
 from dmlviz.labs.terrapattern.measure import DIMENSIONS, build_net, directions
 from dmlviz.labs.terrapattern.spec import CELL, LEAST_COLUMNS, MOST_COLUMNS
 
@@ -34,7 +34,7 @@ def answer(question: TilesQuestion) -> EmbeddedTiles:
     grid = pixels.reshape(columns, CELL, columns, CELL).swapaxes(1, 2).reshape(-1, CELL, CELL)
     spec = DATASETS[question["dataset"]]
     net = _net(question["folder"], question["stamp"])
-    embeddings = directions(in_chunks(net, normalized(grid, spec.mean, spec.std)))
+    embeddings = directions(in_chunks(net, normalize(grid, spec.mean, spec.std)))
     return EmbeddedTiles(embeddings=b64encode(embeddings.tobytes()).decode(), dimensions=DIMENSIONS)
 
 

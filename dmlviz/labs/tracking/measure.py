@@ -109,7 +109,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
 
 def _train(tracker: Correlation, videos: Videos, settings: Mapping[str, Any], context: TrialContext) -> float:
     rng = np.random.default_rng(settings["seed"])
-    frames = _normalized(videos.frames)
+    frames = _normalize(videos.frames)
     rows = np.arange(0, SIDE, STRIDE)
 
     def loss(_step: int) -> torch.Tensor:
@@ -136,7 +136,7 @@ def balanced_logistic(scores: torch.Tensor, positive: torch.Tensor) -> torch.Ten
     return (halves[0] + halves[1]) / 2
 
 
-def _normalized(frames: np.ndarray) -> torch.Tensor:
+def _normalize(frames: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(frames).float().sub_(90).div_(60)
 
 
@@ -168,7 +168,7 @@ def follow_from(tracker: Correlation, videos: np.ndarray, first: np.ndarray) -> 
         (i, j) is pixel (STRIDE · i, STRIDE · j).
     """
     n = len(videos)
-    frames = _normalized(videos)
+    frames = _normalize(videos)
     boxes = np.repeat(first[:, None], FRAMES, axis=1).astype(np.float32)
     rows = np.arange(0, SIDE, STRIDE)
     maps = np.empty((n, FRAMES, len(rows), len(rows)), np.float32)

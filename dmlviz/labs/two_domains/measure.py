@@ -12,7 +12,7 @@ from dmlviz.data import made
 from dmlviz.data.dataset import Split
 from dmlviz.labs.kept_arrays import MAP, PICTURES
 from dmlviz.labs.kept_net import keep_net
-from dmlviz.labs.pair_training import in_chunks, normalized, seeded, train_steps
+from dmlviz.labs.pair_training import in_chunks, normalize, seeded, train_steps
 from dmlviz.labs.two_domains.spec import ASKED
 from dmlviz.nets import PairNet, build
 from dmlviz.ops.linear_projection import LinearProjection
@@ -66,7 +66,7 @@ def embed(tower: torch.nn.Module, images: torch.Tensor, settings: Mapping[str, A
 
 def domains(split: Split, mean: float, std: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Return photographs and sketches; row i of both shows the same thing."""
-    images = normalized(split.images, mean, std)
+    images = normalize(split.images, mean, std)
     domain = split.roles["domain"]
     return images[domain == 0], images[domain == 1]
 

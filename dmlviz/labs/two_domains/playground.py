@@ -17,7 +17,7 @@ from dmlviz.data.drawing import decode_drawing
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import SketchAnswer, SketchQuestion, TwoDomains
 from dmlviz.labs.kept_net import fill_with_kept
-from dmlviz.labs.pair_training import normalized
+from dmlviz.labs.pair_training import normalize
 from dmlviz.labs.two_domains.measure import SHOWN, build_towers, domains, embed
 from dmlviz.labs.two_domains.spec import VARIANTS
 from dmlviz.nets import PairNet
@@ -39,7 +39,7 @@ class _Gallery:
     names: tuple[str, ...]
     mean: float
     std: float
-    embedded: np.ndarray
+    embeddings: np.ndarray
     projection: LinearProjection
     places: np.ndarray
 
@@ -70,8 +70,8 @@ def answer(question: SketchQuestion) -> TwoDomains:
 
 def _find(gallery: _Gallery, drawing: np.ndarray) -> SketchAnswer:
     image = prepare(drawing, gallery.images.shape[1])
-    query = embed(gallery.net.b, normalized(image[None], gallery.mean, gallery.std), gallery.settings)
-    distances = np.linalg.norm(gallery.embedded - query, axis=1)
+    query = embed(gallery.net.b, normalize(image[None], gallery.mean, gallery.std), gallery.settings)
+    distances = np.linalg.norm(gallery.embeddings - query, axis=1)
     best = np.argsort(distances, kind="stable")[:NUM_NEAREST]
     return {
         "nearest": [
@@ -131,7 +131,7 @@ def _gallery(folder: str, stamp: int, dataset: str, data: str, variant: str) -> 
         names=tuple(source.roles["garment"]),
         mean=source.mean,
         std=source.std,
-        embedded=embeddings,
+        embeddings=embeddings,
         projection=projection,
         places=places.reshape(2, -1, 2),
     )

@@ -80,11 +80,11 @@ export interface Band {
 }
 
 export function classBands(labels: number[], order: number[]): Band[] {
-  const found: Band[] = [];
+  const bands: Band[] = [];
   order.forEach((image, place) => {
-    const last = found.at(-1);
+    const last = bands.at(-1);
     if (last?.label === labels[image]) last.to = place + 1;
-    else found.push({ label: labels[image], from: place, to: place + 1 });
+    else bands.push({ label: labels[image], from: place, to: place + 1 });
   });
-  return found;
+  return bands;
 }

@@ -20,8 +20,8 @@ export function rings(b: LoadedBatch, row: Row | null): Ring[] {
   const radius = (value: number) => (measure === "sqeuclidean" ? Math.sqrt(Math.max(0, value)) : value);
   if (b.tuples.kind === "triplets") {
     const positive = b.space.distance(row[0], row[1], measure);
-    const found: Ring[] = [{ radius: radius(positive), what: "positive" }];
-    return gap > 0 ? [...found, { radius: radius(positive + gap), what: "margin" }] : found;
+    const list: Ring[] = [{ radius: radius(positive), what: "positive" }];
+    return gap > 0 ? [...list, { radius: radius(positive + gap), what: "margin" }] : list;
   }
   return (
     [
@@ -118,10 +118,10 @@ export function drawComparisons(context: Context, stage: BatchStage, view: Canva
 }
 
 /** Draws the thresholds of the chosen comparison, as circles around its first image. */
-export function drawMargin(context: Context, stage: BatchStage, chosen: number, { theme, negative }: CanvasLook): void {
+export function drawMargin(context: Context, stage: BatchStage, index: number, { theme, negative }: CanvasLook): void {
   const { b } = stage;
-  const [x, y] = stage.where(b.rows[chosen][0]);
-  for (const { radius, what } of rings(b, b.rows[chosen])) {
+  const [x, y] = stage.where(b.rows[index][0]);
+  for (const { radius, what } of rings(b, b.rows[index])) {
     context.strokeStyle = what === "margin" ? css(negative, 0.8) : css(theme.text, 0.35);
     context.setLineDash(what === "margin" ? [4, 3] : []);
     context.lineWidth = 1;

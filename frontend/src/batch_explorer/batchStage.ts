@@ -11,23 +11,23 @@ export class BatchStage {
   /** Canvas pixels a unit of the picture. */
   scale = 1;
   private corner: Point = [0, 0];
-  private gone = 0;
+  private progress = 0;
   /** Positions of the images after the step. */
-  private moved: number[];
+  private ends: number[];
   private boxes: [Box, Box];
 
   constructor(readonly b: LoadedBatch) {
     const by = magnification(b) ?? 1;
-    this.moved = Array.from(b.places, (at, k) => at + by * (b.moved[k] - at));
+    this.ends = Array.from(b.places, (at, k) => at + by * (b.moved[k] - at));
     const still: ArrayLike<number>[] = [b.places, ...(b.centers ? [b.centers.places] : [])];
-    this.boxes = [around(still), around([...still, this.moved])];
+    this.boxes = [around(still), around([...still, this.ends])];
   }
 
-  /** Fit everything into a canvas of so many CSS pixels; the images have `gone` (0 to 1) the way of the step. */
-  fit(width: number, height: number, gone: number): void {
-    this.gone = gone;
+  /** Fit everything into a canvas of so many CSS pixels; the images have `progress` (0 to 1) the way of the step. */
+  fit(width: number, height: number, progress: number): void {
+    this.progress = progress;
     const [small, large] = this.boxes;
-    const [x0, y0, x1, y1] = small.map((edge, k) => edge + (large[k] - edge) * gone);
+    const [x0, y0, x1, y1] = small.map((edge, k) => edge + (large[k] - edge) * progress);
     this.scale = Math.min(
       (width - 2 * PADDING) / Math.max(1e-12, x1 - x0),
       (height - 2 * PADDING) / Math.max(1e-12, y1 - y0),
@@ -47,7 +47,7 @@ export class BatchStage {
   /** Current position of image i. */
   where(i: number): Point {
     const { places } = this.b;
-    const at = (k: number) => places[2 * i + k] + (this.moved[2 * i + k] - places[2 * i + k]) * this.gone;
+    const at = (k: number) => places[2 * i + k] + (this.ends[2 * i + k] - places[2 * i + k]) * this.progress;
     return this.place(at(0), at(1));
   }
 

@@ -17,14 +17,14 @@ export function leavesOf(tree: TreeNode[]): number[][] {
 }
 
 /** Draw the tree; `chosen` are the classes of an anchor and a negative, whose meeting is marked. */
-export function drawTree(tree: TreeNode[], names: string[], colors: Rgb[], chosen: number[]): SVGSVGElement | null {
+export function drawTree(tree: TreeNode[], names: string[], colors: Rgb[], labels: number[]): SVGSVGElement | null {
   const leaves = leavesOf(tree);
   const order = leaves.at(-1) ?? [];
   if (order.length < 2 || order.length > MAX_CLASSES) return null;
   const end = Math.max(...tree.map(({ height }) => height)) * 1.08;
   const x = (height: number) => LEFT + (height / end) * (WIDTH - LEFT - 4);
   const meeting =
-    new Set(chosen).size > 1 ? leaves.findIndex((own) => chosen.every((label) => own.includes(label))) : -1;
+    new Set(labels).size > 1 ? leaves.findIndex((own) => labels.every((label) => own.includes(label))) : -1;
   const y: number[] = [];
   const parts: SVGElement[] = [];
   tree.forEach(({ label, height, children }, index) => {

@@ -15,7 +15,7 @@ export class ComparisonChoice {
   shown: Shown = [true, true, true];
   private batch: LoadedBatch | null = null;
   private byHand = false;
-  private satisfied = new Map<number, boolean>();
+  private satisfaction = new Map<number, boolean>();
 
   /** Take another batch. */
   show(batch: LoadedBatch | null): void {
@@ -27,7 +27,7 @@ export class ComparisonChoice {
 
   /** The terms of the batch have come: choose by them, unless a person has chosen. */
   renew(): void {
-    this.satisfied.clear();
+    this.satisfaction.clear();
     if (!this.byHand) this.chosen = this.batch && mostInformative(this.batch);
   }
 
@@ -49,8 +49,8 @@ export class ComparisonChoice {
   pickPair([i, j]: Pair): void {
     if (!this.batch || this.batch.tuples.kind === "classes") return;
     const find = (a: number, b: number) => this.batch?.rows.findIndex((row) => row[0] === a && row.includes(b)) ?? -1;
-    const found = find(i, j) >= 0 ? find(i, j) : find(j, i);
-    if (found >= 0) this.pick(found);
+    const index = find(i, j) >= 0 ? find(i, j) : find(j, i);
+    if (index >= 0) this.pick(index);
   }
 
   /** Choose the next comparison of those drawn, hard ones first. */
@@ -62,11 +62,11 @@ export class ComparisonChoice {
 
   /** True if the terms of a comparison are close to 0. */
   isSatisfied(index: number): boolean {
-    let satisfied = this.satisfied.get(index);
+    let satisfied = this.satisfaction.get(index);
     if (satisfied === undefined) {
       const values = this.batch ? termValues(this.batch, index) : [];
       satisfied = values.length > 0 && values.every((value) => Math.abs(value) <= NEGLIGIBLE);
-      this.satisfied.set(index, satisfied);
+      this.satisfaction.set(index, satisfied);
     }
     return satisfied;
   }

@@ -142,8 +142,8 @@ export class DistanceHistogram {
     const { steps } = this;
     const newest = steps.at(-1);
     if (newest === undefined) return;
-    const wanted = this.step ?? newest;
-    const step = steps.reduce((best, each) => (Math.abs(each - wanted) < Math.abs(best - wanted) ? each : best));
+    const target = this.step ?? newest;
+    const step = steps.reduce((best, each) => (Math.abs(each - target) < Math.abs(best - target) ? each : best));
     const answer = this.answers.get(`${ROUTES}/runs/${this.run}/distances/${step}.json?${this.begun}`);
     if (!answer) return;
     this.error = "error" in answer ? answer.error : null;

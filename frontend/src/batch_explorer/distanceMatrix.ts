@@ -31,7 +31,7 @@ export class DistanceMatrix {
   private distances = new Float32Array();
   private order: number[] = [];
   private bands: Band[] = [];
-  private painted: HTMLCanvasElement | null = null;
+  private image: HTMLCanvasElement | null = null;
   private key = "";
 
   constructor(onhover: (pair: Pair | null, event?: PointerEvent) => void, onpick: (pair: Pair | null) => void) {
@@ -50,7 +50,7 @@ export class DistanceMatrix {
     for (const value of distances) if (value > top) top = value;
     this.top = top || 1;
     this.marks = marked(b);
-    this.painted = null;
+    this.image = null;
   }
 
   /** The pair under the pointer, null outside and on the diagonal. */
@@ -70,20 +70,20 @@ export class DistanceMatrix {
     const side = Math.max(80, this.canvas.clientWidth) * pixels;
     if (this.canvas.width !== Math.round(side)) {
       this.canvas.width = this.canvas.height = Math.round(side);
-      this.painted = null;
+      this.image = null;
     }
     const context = context2d(this.canvas);
     const key = `${marks} ${values} ${theme.dark}`;
-    if (this.key !== key || !this.painted) {
+    if (this.key !== key || !this.image) {
       this.key = key;
-      this.painted = this.picture(b, theme, marks ? [positive, negative] : null, values);
+      this.image = this.picture(b, theme, marks ? [positive, negative] : null, values);
     }
     const edge = BAND_PX * pixels;
     const [width, n] = [this.canvas.width, b.n];
     const cell = (width - edge) / n;
     context.clearRect(0, 0, width, width);
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.painted, edge, edge, width - edge, width - edge);
+    context.drawImage(this.image, edge, edge, width - edge, width - edge);
     for (const { label, from, to } of this.bands) {
       context.fillStyle = css(colors[label]);
       context.fillRect(edge + from * cell, 0, (to - from) * cell - pixels * 0.5, edge - 2 * pixels);
@@ -128,8 +128,8 @@ export const shades = ({ background, text }: Theme): [Rgb, Rgb] => [
 export function marked(
   b: Pick<LoadedBatch, "n" | "rows" | "hardness" | "anchored" | "tuples">,
 ): Uint8Array<ArrayBuffer> {
-  const found = new Uint8Array(b.n * b.n);
-  if (b.tuples.kind === "classes" || b.tuples.by !== "selection") return found;
+  const marks = new Uint8Array(b.n * b.n);
+  if (b.tuples.kind === "classes" || b.tuples.by !== "selection") return marks;
   b.rows.forEach((row, k) => {
     const partners = b.tuples.kind === "pairs" ? [row[1]] : row.slice(1);
     for (const partner of partners) {
@@ -137,8 +137,8 @@ export function marked(
         b.tuples.kind === "pairs" && !b.anchored
           ? [row[0] * b.n + partner, partner * b.n + row[0]]
           : [row[0] * b.n + partner];
-      for (const at of places) found[at] = Math.max(found[at], b.hardness[k] + 1);
+      for (const at of places) marks[at] = Math.max(marks[at], b.hardness[k] + 1);
     }
   });
-  return found;
+  return marks;
 }

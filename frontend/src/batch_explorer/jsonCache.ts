@@ -8,24 +8,24 @@ type Fetch = (url: string) => Promise<Pick<Response, "ok" | "json">>;
 
 /** Requests JSON and keeps the last answers; `onanswer` is called when one arrives. */
 export class JsonCache<T> {
-  private known = new Map<string, Answer<T>>();
+  private answers = new Map<string, Answer<T>>();
   private asking: string | null = null;
   private next: string | null = null;
   private fetch: Fetch;
-  private kept: number;
+  private capacity: number;
 
   constructor(
     private onanswer: (url: string, answer: Answer<T>) => void,
-    { fetch = fetchServer, kept = 80 }: { fetch?: Fetch; kept?: number } = {},
+    { fetch = fetchServer, capacity = 80 }: { fetch?: Fetch; capacity?: number } = {},
   ) {
     this.fetch = fetch;
-    this.kept = kept;
+    this.capacity = capacity;
   }
 
   /** The answer at `url` if it is here, else null, and it is asked for; of several questions only the last one waits. */
   get(url: string): Answer<T> | null {
-    const known = this.known.get(url);
-    if (known) return known;
+    const answer = this.answers.get(url);
+    if (answer) return answer;
     if (this.asking === null) void this.ask(url);
     else if (this.asking !== url) this.next = url;
     return null;
@@ -36,22 +36,22 @@ export class JsonCache<T> {
     let answer: Answer<T>;
     try {
       const response = await this.fetch(url);
-      const said = (await response.json()) as T & { error?: string };
-      answer = response.ok ? said : { error: said.error ?? "The server sent no answer." };
+      const json = (await response.json()) as T & { error?: string };
+      answer = response.ok ? json : { error: json.error ?? "The server sent no answer." };
     } catch {
       answer = { error: "The server cannot be reached." };
     }
     if (this.asking !== url) return; // forgotten meanwhile
-    this.known.set(url, answer);
-    if (this.known.size > this.kept) this.known.delete(this.known.keys().next().value as string);
+    this.answers.set(url, answer);
+    if (this.answers.size > this.capacity) this.answers.delete(this.answers.keys().next().value as string);
     const next = this.next;
     this.asking = this.next = null;
-    if (next && !this.known.has(next)) void this.ask(next);
+    if (next && !this.answers.has(next)) void this.ask(next);
     this.onanswer(url, answer);
   }
 
   clear(): void {
-    this.known.clear();
+    this.answers.clear();
     this.asking = this.next = null;
   }
 }

@@ -62,19 +62,19 @@ export function mathml(latex: string, display = false): string {
 }
 
 function series(reader: Reader, end: string | null): string {
-  let found = "";
+  let markup = "";
   while (reader.at < reader.tokens.length) {
     if (reader.tokens[reader.at] === end) {
       reader.at += 1;
-      return found;
+      return markup;
     }
-    found += scripted(reader);
+    markup += withScripts(reader);
   }
   if (end) throw new Error(`a formula lacks a ${end}`);
-  return found;
+  return markup;
 }
 
-function scripted(reader: Reader): string {
+function withScripts(reader: Reader): string {
   const base = atom(reader);
   let sub: string | null = null;
   let sup: string | null = null;

@@ -55,10 +55,10 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
     case 4: {
       const most = Math.max(...b.force);
       const still = b.force.filter((force) => force < 1e-3 * most || force === 0).length;
-      const felt = still
+      const note = still
         ? `${whole(still)} of ${whole(b.n)} images have a near-zero gradient`
         : "every image has a gradient";
-      return `Arrows show the negative gradient of the loss at each image. The longest is ${digits(most)}; ${felt}.`;
+      return `Arrows show the negative gradient of the loss at each image. The longest is ${digits(most)}; ${note}.`;
     }
     default:
       return movementText(b);
@@ -68,8 +68,8 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
 function movementText(b: LoadedBatch): string {
   const by = magnification(b);
   if (by === null) return "The update moved nothing: the learning rate is near zero.";
-  const shown = by > 1 ? ` Movement enlarged ${whole(by)}×.` : "";
-  return `The same images after one update. Weights are shared, so images do not move exactly along their gradients.${shown}`;
+  const note = by > 1 ? ` Movement enlarged ${whole(by)}×.` : "";
+  return `The same images after one update. Weights are shared, so images do not move exactly along their gradients.${note}`;
 }
 
 /** Factor by which the movement of a step is enlarged to be visible; null if there is no movement. */
@@ -125,8 +125,8 @@ export function meanDistances({ groups, n }: Pick<LoadedBatch, "groups" | "n">, 
 }
 
 /** The visible parts of a moment, so many milliseconds into it. */
-export function visible(moment: number, elapsed = Infinity): Visible {
-  const gone = moment < UPDATE_MOMENT ? 0 : ease(Math.min(1, Math.max(0, (elapsed - 300) / 1500)));
+export function visible(moment: number, time = Infinity): Visible {
+  const gone = moment < UPDATE_MOMENT ? 0 : ease(Math.min(1, Math.max(0, (time - 300) / 1500)));
   return {
     distances: moment >= 1,
     lines: moment >= 2 && moment < UPDATE_MOMENT,

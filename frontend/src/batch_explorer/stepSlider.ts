@@ -3,7 +3,7 @@ import { grouped } from "../lib/format.ts";
 import { pathOf, scale, setAttributes, svg } from "../charts/svg.ts";
 import { h, pointerPlace } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
-import { downsample, smoothed, type LossPoint } from "../charts/lossSeries.ts";
+import { downsample, movingAverage, type LossPoint } from "../charts/lossSeries.ts";
 
 const HEIGHT = 34;
 const PADDING = 6;
@@ -25,7 +25,7 @@ export class StepSlider {
   private step: number | null = null;
   private steps: number[] = [];
   /** The share of active terms of each batch that was kept. */
-  private kept = new Map<number, number>();
+  private shares = new Map<number, number>();
 
   constructor(onchoose: (step: number) => void) {
     this.chart.addEventListener("click", (event) => {
@@ -46,13 +46,13 @@ export class StepSlider {
     this.points = [];
     this.total = 1;
     this.steps = [];
-    this.kept = new Map();
+    this.shares = new Map();
   }
 
   /** Says whether there is more to show. */
   onEvent(event: StreamEvent): boolean {
     if (event.event === "started" && "steps" in event) this.total = event.steps ?? 1;
-    if (event.event === "batch") this.kept.set(event.step, event.active ?? NaN);
+    if (event.event === "batch") this.shares.set(event.step, event.active ?? NaN);
     if (event.event === "stopped") this.total = event.step || this.total;
     if (event.event !== "step" || event.active === null) return false;
     this.points.push({ step: event.step, loss: event.active });
@@ -85,20 +85,20 @@ export class StepSlider {
       "aria-valuemax": this.steps.at(-1) ?? 0,
     });
     setAttributes(this.course, {
-      d: pathOf(downsample(smoothed(this.points)).map((point) => [x(this.place(point.step)), y(point.loss)])),
+      d: pathOf(downsample(movingAverage(this.points)).map((point) => [x(this.place(point.step)), y(point.loss)])),
     });
     this.marks.replaceChildren(
-      ...this.steps.flatMap((kept) => {
-        const at = x(this.place(kept));
-        const own = kept === step;
+      ...this.steps.flatMap((other) => {
+        const at = x(this.place(other));
+        const own = other === step;
         const anchor = at < 24 ? "start" : at > width - 24 ? "end" : "middle";
         return [
           svg("line", { x1: at, x2: at, y1: 2, y2: HEIGHT - 13, class: own ? "own" : "kept" }),
-          svg("text", { x: at, y: HEIGHT - 2, "text-anchor": anchor, class: own ? "own" : "kept" }, grouped(kept)),
+          svg("text", { x: at, y: HEIGHT - 2, "text-anchor": anchor, class: own ? "own" : "kept" }, grouped(other)),
         ];
       }),
     );
-    const now = step === null ? NaN : (this.kept.get(step) ?? NaN);
+    const now = step === null ? NaN : (this.shares.get(step) ?? NaN);
     const strong = h("strong", {}, !Number.isFinite(now) ? "–" : `${Math.round(100 * now)} %`);
     this.words.replaceChildren(
       "Batch of step ",

@@ -90,12 +90,12 @@ export function costOf({ steps, terms, seconds }: LossSeries): {
 
 /** The last step of the axis: all that will come while the run is on, all that came when it is over. */
 export function lastStep({ total, points, frames, over }: LossSeries): number {
-  const seen = Math.max(points.at(-1)?.step ?? 0, frames.at(-1) ?? 0, 1);
-  return over ? seen : Math.max(seen, total ?? 0);
+  const end = Math.max(points.at(-1)?.step ?? 0, frames.at(-1) ?? 0, 1);
+  return over ? end : Math.max(end, total ?? 0);
 }
 
 /** A running mean that forgets over `span` points, without the pull towards 0 at the start. */
-export function smoothed(points: LossPoint[], span = Math.max(1, points.length / 40)): LossPoint[] {
+export function movingAverage(points: LossPoint[], span = Math.max(1, points.length / 40)): LossPoint[] {
   const keep = 1 - 1 / Math.max(1, span);
   let mean = 0;
   let weight = 0;
@@ -110,7 +110,7 @@ export function smoothed(points: LossPoint[], span = Math.max(1, points.length /
 export function rangeOf(points: LossPoint[], validation: LossPoint[] = []): [number, number] {
   if (!points.length) return [0, 1];
   const sorted = points.map(({ loss }) => loss).sort((a, b) => a - b);
-  const mean = [...smoothed(points), ...validation].map(({ loss }) => loss);
+  const mean = [...movingAverage(points), ...validation].map(({ loss }) => loss);
   const low = Math.min(sorted[Math.floor(0.01 * (sorted.length - 1))], ...mean);
   const high = Math.max(sorted[Math.ceil(0.98 * (sorted.length - 1))], ...mean);
   return high > low ? [low, high] : [low - Math.abs(low || 1) * 0.1, high + Math.abs(high || 1) * 0.1];
@@ -120,7 +120,7 @@ export function rangeOf(points: LossPoint[], validation: LossPoint[] = []): [num
 export function downsample(points: LossPoint[], count = 400): LossPoint[] {
   if (points.length <= count) return points;
   const every = (2 * points.length) / count;
-  const kept: LossPoint[] = [];
+  const result: LossPoint[] = [];
   for (let from = 0; from < points.length; from += every) {
     const part = points.slice(Math.floor(from), Math.floor(from + every));
     let [low, high] = [part[0], part[0]];
@@ -128,9 +128,9 @@ export function downsample(points: LossPoint[], count = 400): LossPoint[] {
       if (point.loss < low.loss) low = point;
       if (point.loss > high.loss) high = point;
     }
-    kept.push(...(low === high ? [low] : [low, high].sort((a, b) => a.step - b.step)));
+    result.push(...(low === high ? [low] : [low, high].sort((a, b) => a.step - b.step)));
   }
-  return kept;
+  return result;
 }
 
 /** Two or three round numbers inside [low, high]. */

@@ -10,10 +10,10 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   attributes: SvgAttributes = {},
   ...children: (Node | string)[]
 ): SVGElementTagNameMap[K] {
-  const made = document.createElementNS(SPACE, tag);
-  setAttributes(made, attributes);
-  made.append(...children);
-  return made;
+  const element = document.createElementNS(SPACE, tag);
+  setAttributes(element, attributes);
+  element.append(...children);
+  return element;
 }
 
 /** Set attributes; null takes one away. */

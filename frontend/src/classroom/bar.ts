@@ -18,8 +18,8 @@ class Bar {
   private presence: Presence;
   private offs: (() => void)[];
   private event: ClassroomEvent | null = null;
-  private refreshed: string | null = null; // the state for which Python was asked to refresh
-  private drawn = "";
+  private lastRefresh: string | null = null; // the state for which Python was asked to refresh
+  private key = "";
   private trouble = "";
   private host: Host | null = null;
 
@@ -37,7 +37,7 @@ class Bar {
 
   update(data: ClassroomBarProps, host: Host): void {
     [this.data, this.host, this.presence.props] = [data, host, data];
-    this.refreshed = null;
+    this.lastRefresh = null;
     this.render();
   }
 
@@ -51,8 +51,8 @@ class Bar {
   }
 
   private refresh(state: string): void {
-    if (this.refreshed === state) return;
-    this.refreshed = state;
+    if (this.lastRefresh === state) return;
+    this.lastRefresh = state;
     setTimeout(() => this.host?.setTriggerValue("refresh", true), 0);
   }
 
@@ -71,8 +71,8 @@ class Bar {
     if (!event) return;
     const atTask = this.presence.showsTask(event);
     const key = JSON.stringify([event, atTask, this.trouble]);
-    if (key === this.drawn) return;
-    this.drawn = key;
+    if (key === this.key) return;
+    this.key = key;
     this.title.textContent = event.title;
     this.words.textContent = this.trouble || (event.teacher ? teacherWords(event) : studentWords(event));
     this.buttons.replaceChildren(...(event.teacher ? this.teacherButtons(event) : this.studentButtons(event, atTask)));
@@ -111,11 +111,11 @@ export default component(style, Bar);
 
 const button = (text: string, click: () => void): HTMLButtonElement => h("button", { click }, text);
 
-const answered = ({ guessed, present }: ClassroomEvent) => `${guessed} of ${present} answered`;
+const answers = ({ guessed, present }: ClassroomEvent) => `${guessed} of ${present} answered`;
 
 function teacherWords(event: ClassroomEvent): string {
   const online = `${counted(event.online, "student")} here`;
-  const task = event.task ? ` · ${event.task.title}: ${answered(event)}` : "";
+  const task = event.task ? ` · ${event.task.title}: ${answers(event)}` : "";
   return `${online}${task}${event.leading ? " · every page follows yours" : ""}`;
 }
 
@@ -124,5 +124,5 @@ function studentWords(event: ClassroomEvent): string {
   if (event.leading) return "You explore on your own; the teacher leads the class.";
   if (!event.task) return "Explore, or wait for a task.";
   if (event.revealed) return `${event.task.title}: the answer is shown.`;
-  return event.mine === null ? `${event.task.title}: make your guess.` : `${event.task.title}: ${answered(event)}.`;
+  return event.mine === null ? `${event.task.title}: make your guess.` : `${event.task.title}: ${answers(event)}.`;
 }

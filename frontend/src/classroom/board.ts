@@ -55,9 +55,9 @@ class Board {
   }
 
   update(data: ClassroomBoardProps): void {
-    const moved = data.link !== this.data.link;
+    const isNew = data.link !== this.data.link;
     this.data = data;
-    if (moved) this.drawJoin();
+    if (isNew) this.drawJoin();
   }
 
   private listTasks(): void {
@@ -180,9 +180,9 @@ class Board {
 
   private removal(student: string, nickname: string, removed: boolean): HTMLButtonElement {
     const press = () => this.press({ what: "remove", student, on: !removed });
-    const made = button(removed ? "Let in again" : "Remove", press);
-    made.setAttribute("aria-label", removed ? `Let ${nickname} in again` : `Remove ${nickname} from the class`);
-    return made;
+    const node = button(removed ? "Let in again" : "Remove", press);
+    node.setAttribute("aria-label", removed ? `Let ${nickname} in again` : `Remove ${nickname} from the class`);
+    return node;
   }
 
   destroy(): void {

@@ -44,8 +44,8 @@ export function followClassroom({ code, url }: { code: string; url: string }, li
 export async function tell(url: string, body: unknown): Promise<void> {
   const answer = await fetchServer(url, { method: "POST", body: JSON.stringify(body) });
   if (answer.ok) return;
-  const said = (await answer.json().catch(() => null)) as { error?: string } | null;
-  throw new Error(said?.error ?? `The server answered ${answer.status}.`);
+  const json = (await answer.json().catch(() => null)) as { error?: string } | null;
+  throw new Error(json?.error ?? `The server answered ${answer.status}.`);
 }
 
 /** Do what was pressed. */

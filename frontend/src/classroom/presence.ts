@@ -37,15 +37,15 @@ interface Move {
 
 /** The way from a page to where the teacher is. */
 export function moveTo(lead: { page: string; query: Query }, here: PagePlace, guess: number | null): Move {
-  const wanted = without(lead.query as Record<string, string>, OWN);
-  const same = lead.page === here.page && key(without(wanted, SOFT)) === key(without(here.query, SOFT));
+  const query = without(lead.query as Record<string, string>, OWN);
+  const same = lead.page === here.page && key(without(query, SOFT)) === key(without(here.query, SOFT));
   if (!same) {
-    const own: Record<string, string> = wanted.lesson && guess !== null ? { guess: String(guess) } : {};
-    const text = new URLSearchParams({ ...wanted, ...own }).toString();
+    const own: Record<string, string> = query.lesson && guess !== null ? { guess: String(guess) } : {};
+    const text = new URLSearchParams({ ...query, ...own }).toString();
     return { address: `${here.root}${lead.page}${text ? `?${text}` : ""}` };
   }
-  if (wanted.pin === here.query.pin) return { address: null };
-  return { address: null, pin: wanted.pin === undefined ? null : Number(wanted.pin) };
+  if (query.pin === here.query.pin) return { address: null };
+  return { address: null, pin: query.pin === undefined ? null : Number(query.pin) };
 }
 
 const without = (query: Record<string, string>, names: string[]) =>
@@ -62,18 +62,18 @@ export class Presence {
   private offs: (() => void)[];
   private step: number | null = null;
   private run: string | null = null;
-  private said = "";
+  private lastText = "";
   private busy = false;
   private saidAt = 0;
-  private applied = 0; // number of the lead that this page has followed
-  private navigated = 0; // number of the lead whose page was opened here
+  private lastLead = 0; // number of the lead that this page has followed
+  private lastOpen = 0; // number of the lead whose page was opened here
   private event: ClassroomEvent | null = null;
 
   constructor(public props: ClassroomBarProps) {
     this.offs = [
       onAddressChange(() => this.report()),
       bus.on("embedded", () => {
-        this.said = ""; // the run has finished: the server looks again
+        this.lastText = ""; // the run has finished: the server looks again
         this.report();
       }),
       bus.on("frame", ({ run, step }) => {
@@ -105,13 +105,13 @@ export class Presence {
     const { page, query } = this.here;
     const body = { page, query, step: this.leads ? this.step : null };
     const text = JSON.stringify(body);
-    if (text === this.said) return;
+    if (text === this.lastText) return;
     if (this.busy) return this.report();
     this.busy = true;
     this.saidAt = Date.now();
     try {
       await tell(`${this.props.url}/place`, body);
-      this.said = text;
+      this.lastText = text;
     } catch {
       this.saidAt = Date.now() + STUDENT_PAUSE_MS; // the class is over, or the server away: later again
       this.report();
@@ -125,18 +125,18 @@ export class Presence {
     if (event.teacher) return this.report(); // who leads says the step, too
     if (this.goToTask(event)) return;
     const { lead } = event;
-    if (!lead || !event.leading || !event.following || lead.number === this.applied) return;
+    if (!lead || !event.leading || !event.following || lead.number === this.lastLead) return;
     if (lead.page === BOARD) return;
     const { address, pin } = moveTo(lead, this.here, event.task?.lesson === lead.query.lesson ? event.mine : null);
     if (address !== null) {
-      if (lead.number === this.navigated) return; // it is on its way there, or cannot be there
-      [this.navigated, this.run] = [lead.number, null];
+      if (lead.number === this.lastOpen) return; // it is on its way there, or cannot be there
+      [this.lastOpen, this.run] = [lead.number, null];
       return navigate(address);
     }
-    this.navigated = lead.number; // who goes elsewhere now is not taken back
+    this.lastOpen = lead.number; // who goes elsewhere now is not taken back
     const { run } = this;
     if (run === null) return; // until the map shows its first frame
-    this.applied = lead.number;
+    this.lastLead = lead.number;
     if (lead.step !== null && lead.step !== this.step) bus.emit("seek", { run, step: lead.step });
     if (pin !== undefined) bus.emit("pin-item", { run, item: pin });
   }
@@ -167,7 +167,7 @@ export class Presence {
 
   /** Follow again from here on, also to where the teacher has been standing. */
   rejoin(): void {
-    this.applied = this.navigated = 0;
+    this.lastLead = this.lastOpen = 0;
   }
 
   destroy(): void {

@@ -46,8 +46,8 @@ export class NewestQuestion<Question, Answer> {
   private async answerTo(url: string, question: Question): Promise<{ value: Answer } | { error: string }> {
     try {
       const response = await this.fetch(url, { method: "POST", body: JSON.stringify(question) });
-      const said = (await response.json()) as Answer & { error?: string };
-      return response.ok ? { value: said } : { error: said.error ?? "The server has no answer." };
+      const json = (await response.json()) as Answer & { error?: string };
+      return response.ok ? { value: json } : { error: json.error ?? "The server has no answer." };
     } catch {
       return { error: "The server cannot be reached." };
     }

@@ -6,7 +6,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 export const decodeBase64 = (text: string): Bytes => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
 /** Decode base64 text; bytes are returned as they are. */
-export const bytesOf = (packed: string | Bytes): Bytes => (typeof packed === "string" ? decodeBase64(packed) : packed);
+export const bytesOf = (text: string | Bytes): Bytes => (typeof text === "string" ? decodeBase64(text) : text);
 
 /** Bytes as base64, a piece at a time: a call takes only so many arguments. */
 export function encodeBase64(bytes: Uint8Array): string {

@@ -116,9 +116,9 @@ export async function copied(text: string): Promise<boolean> {
     area.value = text;
     document.body.append(area);
     area.select();
-    const done = document.execCommand("copy");
+    const isDone = document.execCommand("copy");
     area.remove();
-    return done;
+    return isDone;
   }
 }
 

@@ -42,7 +42,7 @@ export function createStreams({
 } = {}) {
   const channels = new Map<string, Channel>();
   const fed = new Map<string, ArrayBuffer>();
-  let asked = 0;
+  let requests = 0;
 
   const keyOf = (run: string, pid: string | null | undefined) => (pid ? `${run}/${pid}` : run);
 
@@ -164,7 +164,7 @@ export function createStreams({
       const channel = channelOf(run, pid);
       channel.url = events_url;
       if (channel.ended || channel.wanted) return;
-      channel.wanted = ++asked;
+      channel.wanted = ++requests;
       turn();
     },
 
@@ -196,7 +196,7 @@ export function createStreams({
       frames,
       from,
     }: StreamName & { events: RunEvent[]; frames: Record<string, string | Bytes>; from?: number }): void {
-      for (const [id, packed] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, bytesOf(packed).buffer);
+      for (const [id, content] of Object.entries(frames)) if (!fed.has(id)) fed.set(id, bytesOf(content).buffer);
       const channel = channelOf(run, pid);
       for (const [i, event] of events.entries()) {
         const line = (from ?? 0) + i;

@@ -16,7 +16,7 @@ export interface Component {
   destroy(): void;
 }
 
-const mounted = new WeakMap<Node, { component: Component; sheet: HTMLStyleElement }>();
+const mounts = new WeakMap<Node, { component: Component; sheet: HTMLStyleElement }>();
 
 /**
  * Update the component in `parent`, which `make` creates the first time, beside its style. Returns a cleanup function.
@@ -27,19 +27,19 @@ export function mount<C extends Component>(
   make: (parent: HTMLElement | ShadowRoot) => C,
   update: (component: C) => void,
 ): () => void {
-  let entry = mounted.get(parent);
+  let entry = mounts.get(parent);
   if (!entry) {
     const sheet = h("style", null, shared + style);
     parent.append(sheet);
     entry = { component: make(parent), sheet };
-    mounted.set(parent, entry);
+    mounts.set(parent, entry);
   }
   const { component, sheet } = entry;
   update(component as C);
   return whenGone(parent, () => {
     component.destroy();
     sheet.remove();
-    mounted.delete(parent);
+    mounts.delete(parent);
   });
 }
 

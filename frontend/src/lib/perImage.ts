@@ -33,15 +33,15 @@ export function parsePerImage(buffer: ArrayBuffer): PerImage {
   const n = buffer.byteLength / BYTES / (INT_COLUMNS.length + FLOAT_COLUMNS.length);
   if (!Number.isInteger(n))
     throw new Error(`what was judged has ${buffer.byteLength} bytes, which is no whole number of rows`);
-  const judged = { n } as PerImage;
-  INT_COLUMNS.forEach((name, c) => (judged[name] = new Int32Array(buffer, BYTES * n * c, n)));
+  const scores = { n } as PerImage;
+  INT_COLUMNS.forEach((name, c) => (scores[name] = new Int32Array(buffer, BYTES * n * c, n)));
   FLOAT_COLUMNS.forEach(
-    (name, c) => (judged[name] = new Float32Array(buffer, BYTES * n * (INT_COLUMNS.length + c), n)),
+    (name, c) => (scores[name] = new Float32Array(buffer, BYTES * n * (INT_COLUMNS.length + c), n)),
   );
-  return judged;
+  return scores;
 }
 
-const kept = new Map<string, Promise<PerImage>>();
+const answers = new Map<string, Promise<PerImage>>();
 
 /** Ask once a page for the images of a run judged at a step, or at its end where `step` is null. */
 export function fetchPerImage(
@@ -51,7 +51,7 @@ export function fetchPerImage(
   fetch: (url: string) => Promise<Response> = fetchServer,
 ): Promise<PerImage> {
   const url = `${ROUTES}/runs/${run}/per_query.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
-  let wait = kept.get(url);
+  let wait = answers.get(url);
   if (!wait) {
     wait = fetch(url).then(async (response) => {
       if (!response.ok)
@@ -60,9 +60,9 @@ export function fetchPerImage(
         );
       return parsePerImage(await response.arrayBuffer());
     });
-    wait.catch(() => kept.delete(url));
-    kept.set(url, wait);
-    if (kept.size > 40) kept.delete(kept.keys().next().value as string);
+    wait.catch(() => answers.delete(url));
+    answers.set(url, wait);
+    if (answers.size > 40) answers.delete(answers.keys().next().value as string);
   }
   return wait;
 }
@@ -70,14 +70,14 @@ export function fetchPerImage(
 // The images in the lowest 5 %, without those that have the largest possible value.
 function lowest(values: Float32Array, name: string): Failure {
   const sorted = Float32Array.from(values).sort();
-  const bound = Math.min(sorted[Math.max(0, Math.ceil(WORST_FRACTION * sorted.length) - 1)] ?? 0, 1);
+  const limit = Math.min(sorted[Math.max(0, Math.ceil(WORST_FRACTION * sorted.length) - 1)] ?? 0, 1);
   return {
-    fails: (i) => values[i] <= bound && values[i] < 1,
-    words: `The lowest 5 % by ${name}: up to ${bound.toFixed(3)}`,
+    fails: (i) => values[i] <= limit && values[i] < 1,
+    words: `The lowest 5 % by ${name}: up to ${limit.toFixed(3)}`,
   };
 }
 
-const FAILURE_CRITERIA: Record<string, (judged: PerImage) => Failure> = {
+const FAILURE_CRITERIA: Record<string, (scores: PerImage) => Failure> = {
   precision_at_1: ({ firstHit }) => ({
     fails: (i) => firstHit[i] > 1,
     words: "Their nearest neighbor is of a different class",
@@ -98,9 +98,9 @@ const FAILURE_CRITERIA: Record<string, (judged: PerImage) => Failure> = {
 export const isTestable = (score: string): boolean => score in FAILURE_CRITERIA;
 
 /** The images that fail `score`: {items, words}, the words saying what that means. */
-export function failingItems(judged: PerImage, score: string): { items: number[]; words: string } {
-  const { fails, words } = FAILURE_CRITERIA[score](judged);
-  return { items: [...judged.items].filter((_, i) => fails(i)), words };
+export function failingItems(scores: PerImage, score: string): { items: number[]; words: string } {
+  const { fails, words } = FAILURE_CRITERIA[score](scores);
+  return { items: [...scores.items].filter((_, i) => fails(i)), words };
 }
 
 /** Number of images of class `own` whose nearest neighbor is of class `taken`. */
@@ -113,17 +113,17 @@ export interface Confusion {
 /** Every pair of a true class and the class of the nearest neighbor that occurs, those of two classes included. */
 export function confusionsOf({ n, items, labels, nearest }: PerImage): Confusion[] {
   const labelOf = new Map([...items].map((item, i) => [item, labels[i]]));
-  const found = new Map<string, Confusion>();
+  const confusions = new Map<string, Confusion>();
   for (let i = 0; i < n; i++) {
     const taken = labelOf.get(nearest[i]);
     if (taken === undefined) continue;
     const own = labels[i];
     const key = `${own}-${taken}`;
-    const confusion = found.get(key);
+    const confusion = confusions.get(key);
     if (confusion) confusion.count++;
-    else found.set(key, { own, taken, count: 1 });
+    else confusions.set(key, { own, taken, count: 1 });
   }
-  return [...found.values()];
+  return [...confusions.values()];
 }
 
 /** The items of class `own` whose nearest neighbor is of class `taken`. */
@@ -133,7 +133,7 @@ export function predictedAs({ items, labels, nearest }: PerImage, own: number, t
 }
 
 /** The mean scores of each of `k` classes that has images. */
-export function classScores(judged: PerImage, k: number): ClassScore[] {
+export function classScores(scores: PerImage, k: number): ClassScore[] {
   const rows = Array.from({ length: k }, (_, label) => ({
     label,
     n: 0,
@@ -143,14 +143,14 @@ export function classScores(judged: PerImage, k: number): ClassScore[] {
     r_precision: 0,
     knn_accuracy: 0,
   }));
-  for (let i = 0; i < judged.n; i++) {
-    const row = rows[judged.labels[i]];
+  for (let i = 0; i < scores.n; i++) {
+    const row = rows[scores.labels[i]];
     row.n++;
-    row.precision_at_1 += Number(judged.firstHit[i] === 1);
-    row.recall_at_5 += Number(judged.firstHit[i] <= 5);
-    row.map_at_r += judged.averagePrecision[i];
-    row.r_precision += judged.rPrecision[i];
-    row.knn_accuracy += Number(judged.vote[i] === judged.labels[i]);
+    row.precision_at_1 += Number(scores.firstHit[i] === 1);
+    row.recall_at_5 += Number(scores.firstHit[i] <= 5);
+    row.map_at_r += scores.averagePrecision[i];
+    row.r_precision += scores.rPrecision[i];
+    row.knn_accuracy += Number(scores.vote[i] === scores.labels[i]);
   }
   return rows
     .filter(({ n }) => n)

@@ -16,8 +16,8 @@ export function addressOf(name: string, query: Query, { pathname }: { pathname: 
 
 /** Explore's parameters with another run, which is shown from its own side. */
 export function exploreQuery(query: Query, run: string): Query {
-  const { view: _view, pin: _pin, step: _step, ...kept } = query;
-  const own = Object.entries(kept).filter(([name]) => !name.startsWith("view."));
+  const { view: _view, pin: _pin, step: _step, ...rest } = query;
+  const own = Object.entries(rest).filter(([name]) => !name.startsWith("view."));
   return { ...Object.fromEntries(own), run };
 }
 

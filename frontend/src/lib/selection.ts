@@ -47,7 +47,7 @@ const safeCell = (text: string): string =>
 
 /** A selection as CSV: a row an item with its class's number and name. */
 export function csvOf({ items, labels, classes }: Pick<Selection, "items" | "labels" | "classes">): string {
-  const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const rows = [...items].map((item) => `${item},${labels[item]},${quoted(safeCell(classes[labels[item]]))}`);
+  const quote = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const rows = [...items].map((item) => `${item},${labels[item]},${quote(safeCell(classes[labels[item]]))}`);
   return ["item,label,class", ...rows, ""].join("\n");
 }

@@ -39,12 +39,12 @@ export function fetchServer(address: string, init?: RequestInit): Promise<Respon
 /** The JSON at an address, posted `body` where there is one; `what` was asked for, should the server refuse it. */
 export async function fetchJson<T>(address: string, what: string, body?: unknown): Promise<T> {
   const response = await fetchServer(address, body ? { method: "POST", body: JSON.stringify(body) } : undefined);
-  if (!response.ok) throw await refused(response, what);
+  if (!response.ok) throw await refusal(response, what);
   return (await response.json()) as T;
 }
 
 /** The error of an answer that is none: the server's own sentence where it gave one, otherwise its number. */
-export async function refused(response: Response, what: string): Promise<Error> {
-  const said = (await Promise.resolve(response.json?.()).catch(() => null)) as { error?: string } | null;
-  return new Error(said?.error ?? `${what}: the server answered ${response.status}`);
+export async function refusal(response: Response, what: string): Promise<Error> {
+  const json = (await Promise.resolve(response.json?.()).catch(() => null)) as { error?: string } | null;
+  return new Error(json?.error ?? `${what}: the server answered ${response.status}`);
 }

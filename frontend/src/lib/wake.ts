@@ -13,12 +13,12 @@ export function onWake(
     hidden = () => globalThis.document.hidden, // a browser lets a hidden page look once a minute
   } = {},
 ): void {
-  let looked = now();
+  let last = now();
   onOnline(act);
   setInterval(() => {
     if (hidden()) return;
-    const gap = now() - looked;
-    looked = now();
+    const gap = now() - last;
+    last = now();
     if (gap > ASLEEP_MS) act();
   }, LOOK_MS);
 }

@@ -23,7 +23,7 @@ export function confidenceOf(
   { distances, limit, unlike, needed, disagreement, short, basis }: PackedCalibration,
   { distance, agreeing, name }: { distance: number; agreeing: number; name: string },
 ): Confidence {
-  const strange = distances.filter((known) => known < distance).length / distances.length;
+  const strange = distances.filter((each) => each < distance).length / distances.length;
   const share = strange >= 1 ? "all" : `${Math.floor(100 * strange + 1e-9)} % of the`;
   const farther = `Farther from its neighbors than ${share} ${short}`;
   if (strange > unlike)

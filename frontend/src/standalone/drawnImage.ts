@@ -20,16 +20,16 @@ const [WIDTH, HEIGHT, BLOCK, MIN_WIDTH, MAX_SHEAR, THIN, TARGET_INK, FULL] = [20
 /** The net's input, size × size bytes, of a drawing of side × side bytes of ink; null where there is no ink. */
 export function drawnImage(ink: Uint8Array, side: number, framing: Framing): Uint8Array | null {
   const drawing = { width: side, height: side, data: Float32Array.from(ink) };
-  const seen = [...ink].filter((value) => value > 0).sort((a, b) => a - b);
-  const peak = percentile(seen, 0.99);
-  if (!seen.length || peak < BLANK) return null;
+  const values = [...ink].filter((value) => value > 0).sort((a, b) => a - b);
+  const peak = percentile(values, 0.99);
+  if (!values.length || peak < BLANK) return null;
   const [white, least] = framing.photographs ? [255, TRIM] : [peak, FAINT];
   drawing.data = drawing.data.map((value) => {
     const share = Math.min(1, value / white);
     return share < least ? 0 : share;
   });
-  const cropped = crop(drawing, 0);
-  const image = framing.block_counts ? blockCounts(frameDigit(deskew(cropped))) : place(cropped, framing);
+  const figure = crop(drawing, 0);
+  const image = framing.block_counts ? blockCounts(frameDigit(deskew(figure))) : place(figure, framing);
   return Uint8Array.from(image.data, (value) => {
     const byte = Math.max(0, Math.min(255, roundHalfEven(255 * value)));
     return framing.dark_on_light ? 255 - byte : byte;
@@ -67,17 +67,17 @@ function crop(image: Gray, faint = FAINT): Gray {
 function place(ink: Gray, { size, box, by_mass, photographs }: Framing): Gray {
   const factor = box / Math.max(ink.height, ink.width);
   const sideOf = (length: number) => Math.max(1, roundHalfEven(length * factor));
-  const scaled = resize(ink, sideOf(ink.width), sideOf(ink.height), factor < 1 ? "box" : "bicubic");
-  scaled.data = scaled.data.map((value) => Math.min(1, Math.max(0, value)));
+  const image = resize(ink, sideOf(ink.width), sideOf(ink.height), factor < 1 ? "box" : "bicubic");
+  image.data = image.data.map((value) => Math.min(1, Math.max(0, value)));
   if (!photographs) {
-    const most = Math.max(1e-6, ...scaled.data);
-    scaled.data = scaled.data.map((value) => value / most);
+    const most = Math.max(1e-6, ...image.data);
+    image.data = image.data.map((value) => value / most);
   }
-  const { width, height } = scaled;
+  const { width, height } = image;
   let [left, top] = [Math.floor((size - width + 1) / 2), Math.floor((size - height + 1) / 2)];
   if (by_mass) {
     let [mass, across, down] = [0, 0, 0];
-    scaled.data.forEach((value, i) => {
+    image.data.forEach((value, i) => {
       mass += value;
       across += value * (i % width);
       down += value * Math.floor(i / width);
@@ -85,7 +85,7 @@ function place(ink: Gray, { size, box, by_mass, photographs }: Framing): Gray {
     [left, top] = [halfDown(size / 2 - across / mass), halfDown(size / 2 - down / mass)];
   }
   const within = (value: number, room: number) => Math.max(0, Math.min(room, value));
-  return cut(scaled, -within(left, size - width), -within(top, size - height), size, size);
+  return cut(image, -within(left, size - width), -within(top, size - height), size, size);
 }
 
 /** The nearest whole number, halves down; what is within rounding error of a half counts as one. */

@@ -36,25 +36,25 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const main = h("main");
   // Where the page has a theme, as in Streamlit, the map takes it; else it has one of its own.
-  const themed = getComputedStyle(element).getPropertyValue("--st-background-color") !== "";
-  root.replaceChildren(h("style", null, themed ? "main { font: 14px/1.45 var(--st-font); }" : style), main);
+  const hasTheme = getComputedStyle(element).getPropertyValue("--st-background-color") !== "";
+  root.replaceChildren(h("style", null, hasTheme ? "main { font: 14px/1.45 var(--st-font); }" : style), main);
   let run = "";
   let page: RunPage | null = null;
   let frames = 0;
-  let shown = "";
+  let kindNow = "";
 
   function begin(contents: RunContents): RunPage {
     page?.destroy();
     run = contents.run = (maps++).toString(16).padStart(16, "0");
     frames = 0;
-    const made = (page = new RunPage(main, contents, { height: data.height }));
-    const { store } = made;
+    const next = (page = new RunPage(main, contents, { height: data.height }));
+    const { store } = next;
     store.subscribe((change) => {
       if (!change.has("pinned") && !change.has("selected")) return;
       const { pinned, selected } = store.state;
       onChange({ pinned, selected: selected ? [...selected.keys()].filter((item) => selected[item]) : [] });
     });
-    return made;
+    return next;
   }
 
   function update(data: MapData) {
@@ -63,9 +63,9 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
     const contents = contentsOf(run, n, data);
     element.classList.toggle("dark", luminance(readTheme(element).background) < 0.3);
     const kind = JSON.stringify([n, contents.classes]);
-    const current = page && kind === shown ? page : begin(contents);
-    if (kind === shown) current.take(contents);
-    shown = kind;
+    const current = page && kind === kindNow ? page : begin(contents);
+    if (kind === kindNow) current.take(contents);
+    kindNow = kind;
     place(xy, n);
     current.show();
   }
@@ -74,11 +74,11 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
     const [left, top, right, bottom] = boundsOf(xy) ?? [0, 0, 1, 1];
     const [center, scale] = [[(left + right) / 2, (top + bottom) / 2], Math.max(right - left, bottom - top, 1e-6) / 2];
     const id = `${run}-${frames}`;
-    const known = { time: 0, step: frames, metrics: {}, scored_on: "test" };
+    const snapshot = { time: 0, step: frames, metrics: {}, scored_on: "test" };
     const frame = { id, n, dims: 2, center, scale, items: "all" };
     const counts = { train_images: 0, validation_images: 0, test_images: n, scored_images: n, tracked: n };
-    const started = { time: 0, event: "started", steps: null, device: "", view: "plane", dims: 2, ...counts };
-    const events = [...(frames ? [] : [started]), { event: "snapshot", ...known, frame }] as RunEvent[];
+    const start = { time: 0, event: "started", steps: null, device: "", view: "plane", dims: 2, ...counts };
+    const events = [...(frames ? [] : [start]), { event: "snapshot", ...snapshot, frame }] as RunEvent[];
     stream.feed({
       run,
       events,
@@ -98,9 +98,9 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
   };
 }
 
-function positions(given: MapData["coordinates"]): Float32Array {
-  if (typeof given === "string") return new Float32Array(bytesOf(given).buffer);
-  return given instanceof Float32Array ? given : new Float32Array(given.flat());
+function positions(values: MapData["coordinates"]): Float32Array {
+  if (typeof values === "string") return new Float32Array(bytesOf(values).buffer);
+  return values instanceof Float32Array ? values : new Float32Array(values.flat());
 }
 
 function contentsOf(run: string, n: number, data: MapData): RunContents {
@@ -138,8 +138,8 @@ const mounted = new WeakMap<object, ReturnType<typeof embeddingMap>>();
 /** Show, or bring up to date, the map of a Streamlit script. */
 export default function component(host: ComponentArguments<MapData>): () => void {
   const { data, parentElement, setStateValue } = host;
-  const known = mounted.get(parentElement);
-  if (known) known.update(data);
+  const map = mounted.get(parentElement);
+  if (map) map.update(data);
   else {
     const place = parentElement.appendChild(h("div"));
     const tell = (view: MapView) => setStateValue("view", view);

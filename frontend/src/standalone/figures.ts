@@ -1,6 +1,6 @@
 // The figures of a lab's page in a static site. They and Plotly, which draws them, lie beside the page in gzip files.
 import { h } from "../lib/dom.ts";
-import { unzipped } from "./unpack.ts";
+import { unzip } from "./unpack.ts";
 
 interface Figure {
   light: object;
@@ -11,7 +11,7 @@ declare const Plotly: { react(place: Element, figure: object): void };
 
 async function loadPlotly(): Promise<void> {
   const script = h("script", null);
-  script.src = URL.createObjectURL(new Blob([await unzipped("plotly.bin")]));
+  script.src = URL.createObjectURL(new Blob([await unzip("plotly.bin")]));
   await new Promise((resolve, reject) => {
     script.onload = resolve;
     script.onerror = () => reject(new Error("This browser does not run the program that draws the figures."));
@@ -22,7 +22,7 @@ async function loadPlotly(): Promise<void> {
 
 async function loadFigures(): Promise<Figure[]> {
   const file = document.querySelector<HTMLElement>("main")?.dataset.figures ?? "";
-  return JSON.parse(new TextDecoder().decode(await unzipped(file))) as Figure[];
+  return JSON.parse(new TextDecoder().decode(await unzip(file))) as Figure[];
 }
 
 function draw(place: Element, { light, dark }: Figure): void {

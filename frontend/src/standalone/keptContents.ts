@@ -12,9 +12,9 @@ interface SitePage {
 
 /** The contents; where they cannot be had, the page says why. */
 export async function keptContents(page: Document): Promise<RunContents> {
-  const kept = JSON.parse(page.getElementById("kept")?.textContent ?? "") as RunContents | SitePage;
-  if (!("records" in kept)) return kept;
-  const { records, ...own } = kept;
+  const contents = JSON.parse(page.getElementById("kept")?.textContent ?? "") as RunContents | SitePage;
+  if (!("records" in contents)) return contents;
+  const { records, ...own } = contents;
   try {
     const [run, ...maps] = await Promise.all(records.map((file) => unpack<RunContents>(file)));
     const all = [run, ...maps];

@@ -66,16 +66,16 @@ function resizeRows(image: Gray, width: number, filter: Filter, from = 0, to = i
 }
 
 function transpose({ width, height, data }: Gray): Gray {
-  const turned = gray(height, width);
+  const result = gray(height, width);
   for (let row = 0; row < height; row++)
-    for (let column = 0; column < width; column++) turned.data[column * height + row] = data[row * width + column];
-  return turned;
+    for (let column = 0; column < width; column++) result.data[column * height + row] = data[row * width + column];
+  return result;
 }
 
 /** Each row moved sideways by `slant` per row, so that the middle row stays, as a bilinear affine `Image.transform`. */
 export function shear(image: Gray, slant: number): Gray {
   const { width, height, data } = image;
-  const sheared = gray(width, height);
+  const result = gray(width, height);
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
       const place = column + 0.5 + slant * (row + 0.5) - (slant * height) / 2;
@@ -83,10 +83,10 @@ export function shear(image: Gray, slant: number): Gray {
       const left = Math.floor(place - 0.5);
       const share = place - 0.5 - left;
       const at = (x: number) => data[row * width + Math.min(width - 1, Math.max(0, x))];
-      sheared.data[row * width + column] = at(left) * (1 - share) + at(left + 1) * share;
+      result.data[row * width + column] = at(left) * (1 - share) + at(left + 1) * share;
     }
   }
-  return sheared;
+  return result;
 }
 
 /** Each pixel becomes the largest of the nine around it. */

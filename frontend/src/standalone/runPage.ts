@@ -121,7 +121,7 @@ export class RunPage {
           ...(options.height === undefined ? {} : { height: options.height }),
         },
       ],
-      inspectors: [this.inspected(answer, trouble)],
+      inspectors: [this.inspectorOf(answer, trouble)],
       ...(contents.plain ? {} : { scores: { ...source, view: "live" } }),
       has_loss: true,
       pad: options.pad,
@@ -129,10 +129,10 @@ export class RunPage {
   }
 
   /** The drawing with its neighbors; words where there is none. */
-  private inspected(answer: Answer | null, trouble: string): InspectorProps {
+  private inspectorOf(answer: Answer | null, trouble: string): InspectorProps {
     const { contents, labels, sprites } = this;
     const { run, classes, n, noun, plain } = contents;
-    const known = {
+    const props = {
       run,
       ...(noun === undefined ? {} : { noun }),
       classes: Object.fromEntries(classes.entries()),
@@ -140,16 +140,16 @@ export class RunPage {
       among: n,
       given: plain || this.options.source !== undefined,
     };
-    if (!answer) return { ...known, placeholder: trouble || HINT, example: !trouble && !this.options.source };
+    if (!answer) return { ...props, placeholder: trouble || HINT, example: !trouble && !this.options.source };
     const votes = new Map<number, number>();
     for (const [item] of answer.near) votes.set(labels[item], (votes.get(labels[item]) ?? 0) + 1);
     const [label, agreeing] = [...votes].reduce((best, other) => (other[1] > best[1] ? other : best));
     const distance = answer.near.reduce((sum, [, one]) => sum + one, 0) / answer.near.length;
-    const found = { distance, agreeing, name: classes[label] };
-    const confidence = contents.query && confidenceOf(contents.query.calibration, found);
+    const neighbors = { distance, agreeing, name: classes[label] };
+    const confidence = contents.query && confidenceOf(contents.query.calibration, neighbors);
     const { side: width, image } = answer;
     return {
-      ...known,
+      ...props,
       subject: {},
       near: answer.near.map(([item, distance]) => [item, labels[item], distance]),
       vote: { label },

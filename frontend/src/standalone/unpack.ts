@@ -20,7 +20,7 @@ interface Place {
 export const TOO_OLD = "This page needs a newer browser: Chrome or Edge 89, Firefox 113, Safari 16.4, or later.";
 
 /** A gzip file, unzipped; an error's message is for the visitor. */
-export async function unzipped(url: string): Promise<ArrayBuffer> {
+export async function unzip(url: string): Promise<ArrayBuffer> {
   if (!("DecompressionStream" in globalThis)) throw new Error(TOO_OLD);
   try {
     const answer = await fetchServer(url);
@@ -32,7 +32,7 @@ export async function unzipped(url: string): Promise<ArrayBuffer> {
 }
 
 /** The contents of a file, with bytes where arrays were. */
-export const unpack = async <Contents>(url: string): Promise<Contents> => read<Contents>(await unzipped(url));
+export const unpack = async <Contents>(url: string): Promise<Contents> => read<Contents>(await unzip(url));
 
 /** The same of an unzipped file. */
 export function read<Contents>(file: ArrayBuffer): Contents {
@@ -50,7 +50,7 @@ export function read<Contents>(file: ArrayBuffer): Contents {
     const size = parts[part].columns * parts[part].width;
     return arrays[part].slice(row * size, (row + 1) * size);
   };
-  return replaced(contents, bytesAt) as Contents;
+  return replace(contents, bytesAt) as Contents;
 }
 
 function array(planes: Uint8Array, { columns, width, deltas, out }: Part): Bytes {
@@ -69,11 +69,11 @@ function array(planes: Uint8Array, { columns, width, deltas, out }: Part): Bytes
 }
 
 /** The same JSON, with `bytesAt` of each place. Events, which are most of it, hold none and stay as they are. */
-function replaced(value: unknown, bytesAt: (place: Place) => Bytes): unknown {
-  if (Array.isArray(value)) return value.map((one) => replaced(one, bytesAt));
+function replace(value: unknown, bytesAt: (place: Place) => Bytes): unknown {
+  if (Array.isArray(value)) return value.map((one) => replace(one, bytesAt));
   if (typeof value !== "object" || value === null) return value;
   if ("part" in value) return bytesAt(value as Place);
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, name === "events" ? one : replaced(one, bytesAt)]),
+    Object.entries(value).map(([name, one]) => [name, name === "events" ? one : replace(one, bytesAt)]),
   );
 }

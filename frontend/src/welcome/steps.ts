@@ -18,7 +18,7 @@ const OPEN_MS = 100; // that Streamlit takes to open them
 const GOLDEN = 0.618; // of all images: one example after the other comes from elsewhere
 const offer: Offer = { steps: null, wanted: opensTour() ? "tour" : null };
 const listeners = new Set<() => void>();
-let asked = 0;
+let pins = 0;
 
 export const current = (): Readonly<Offer> => offer;
 
@@ -55,10 +55,10 @@ export function endFirstVisit(): void {
 
 /** The first element that a person can see of those that match, also in the components' shadow roots. */
 export function find(selectors: string[], root: ParentNode = document): HTMLElement | null {
-  const seen = ({ left, right, width }: DOMRect) => width > 0 && right > 0 && left < innerWidth;
+  const isSeen = ({ left, right, width }: DOMRect) => width > 0 && right > 0 && left < innerWidth;
   for (const selector of selectors)
     for (const node of allOf(selector, root))
-      if (node.checkVisibility({ visibilityProperty: true }) && seen(node.getBoundingClientRect())) return node;
+      if (node.checkVisibility({ visibilityProperty: true }) && isSeen(node.getBoundingClientRect())) return node;
   return null;
 }
 
@@ -74,7 +74,7 @@ export function take(step: Step): void {
   if (step === "draw") bus.emit("open-query", "Draw");
   else if (shown) {
     pageStore.record();
-    pageStore.set({ pinned: Math.floor(shown.n * ((GOLDEN * ++asked) % 1)) });
+    pageStore.set({ pinned: Math.floor(shown.n * ((GOLDEN * ++pins) % 1)) });
     const off = bus.on("neighbors", ({ found, trouble }) => {
       if (!found && !trouble) return; // of nothing pinned
       off();
@@ -99,6 +99,6 @@ export function openSettings(): void {
 
 // The address of the page that was loaded: Streamlit may write another one before this script is there.
 function opensTour(): boolean {
-  const [loaded] = globalThis.performance?.getEntriesByType?.("navigation") ?? [];
-  return loaded !== undefined && new URL(loaded.name).searchParams.get("tour") === "1";
+  const [load] = globalThis.performance?.getEntriesByType?.("navigation") ?? [];
+  return load !== undefined && new URL(load.name).searchParams.get("tour") === "1";
 }

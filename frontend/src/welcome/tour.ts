@@ -21,10 +21,10 @@ function unmark(node: Element | undefined): void {
 }
 
 /** Go from stop to stop, by buttons or arrow keys; Escape ends. */
-export default function tour(stops: Stop[], ended: () => void): void {
+export default function tour(stops: Stop[], onEnd: () => void): void {
   const sheet = document.head.appendChild(document.createElement("style"));
   sheet.textContent = style;
-  const shown = new Set<Element>();
+  const marks = new Set<Element>();
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const guide = driver({
     animate: !still,
@@ -44,11 +44,11 @@ export default function tour(stops: Stop[], ended: () => void): void {
       setTimeout(() => nextButton.focus()); // after driver.js, which gives the focus to the first button
     },
     onDestroyed: () => {
-      shown.forEach(unmark);
+      marks.forEach(unmark);
       watcher.disconnect();
       removeEventListener("scroll", refresh, true);
       sheet.remove();
-      ended();
+      onEnd();
     },
     steps: stops.map(({ element, before, title, text }) => ({
       element: (() => element() ?? undefined) as () => Element, // one that is not there: its words come in the middle
@@ -57,7 +57,7 @@ export default function tour(stops: Stop[], ended: () => void): void {
         watcher.disconnect();
         if (node) {
           watcher.observe(node);
-          shown.add(node);
+          marks.add(node);
         }
         before?.();
       },

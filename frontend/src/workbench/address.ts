@@ -8,14 +8,14 @@ const WRITE_MS = 200; // between two changes of the address: browsers take so ma
 export class Address {
   private path = location.pathname; // that of the page
   private runs: string; // that the address named when the page showed them last
-  private opened: boolean; // whether what the address says has yet to be read
+  private isNew: boolean; // whether what the address says has yet to be read
   private timer: ReturnType<typeof setTimeout> | undefined;
   private writtenAt = 0;
   private offs: (() => void)[];
 
   constructor(private store: ViewStore) {
     this.runs = this.runsNow();
-    this.opened = Object.keys(this.query()).some(isViewKey);
+    this.isNew = Object.keys(this.query()).some(isViewKey);
     this.offs = [
       onAddressChange((back) => (back ? this.take() : this.schedule())),
       store.subscribe(() => this.schedule()),
@@ -24,10 +24,10 @@ export class Address {
 
   /** The page shows this run (of Compare, these): what the address says of it counts, where it has just been opened. */
   show(shown: Shown): void {
-    const { opened } = this;
-    this.opened = false;
+    const { isNew } = this;
+    this.isNew = false;
     this.runs = this.runsNow();
-    this.store.show(shown, (now) => decodeView(this.query(), now), opened);
+    this.store.show(shown, (now) => decodeView(this.query(), now), isNew);
     this.write();
   }
 
@@ -35,8 +35,8 @@ export class Address {
   private take(): void {
     const { shown } = this.store;
     if (location.pathname !== this.path || !shown) return;
-    this.opened = this.runs !== this.runsNow(); // of another run: read when the server shows it
-    if (!this.opened) this.store.set({ ...ADDRESSED, ...decodeView(this.query(), shown) }, ADDRESS);
+    this.isNew = this.runs !== this.runsNow(); // of another run: read when the server shows it
+    if (!this.isNew) this.store.set({ ...ADDRESSED, ...decodeView(this.query(), shown) }, ADDRESS);
   }
 
   private schedule(): void {

@@ -10,11 +10,11 @@ const answers = new Map<string, PinnedNeighbors>();
 export const pinnedNeighbors = (run: string): PinnedNeighbors | null => answers.get(run) ?? null;
 
 /** Answer the pins of the runs that are `shown`; of a run's pins the newest counts. Returns how to stop. */
-export function followPins(store: ViewStore, shown: (run: string) => boolean): () => void {
+export function followPins(store: ViewStore, isShown: (run: string) => boolean): () => void {
   const requests = new Map<string, { item: number | null; under: AbortController }>();
 
   const ask = (run: string, item: number | null) => {
-    if (!shown(run)) return;
+    if (!isShown(run)) return;
     const under = new AbortController();
     requests.get(run)?.under.abort();
     requests.set(run, { item, under });
@@ -25,7 +25,7 @@ export function followPins(store: ViewStore, shown: (run: string) => boolean): (
     };
     if (item === null) return publish({ run, item });
     fetchNeighbors(run, item, store.state.metric, under.signal).then(
-      (found) => publish({ run, item, found }),
+      (answer) => publish({ run, item, found: answer }),
       (error: unknown) => publish({ run, item, trouble: messageOf(error) }),
     );
   };

@@ -30,8 +30,8 @@ export interface PackedRun {
 }
 
 /** Little-endian numbers of `kind`, as every machine that has a browser keeps them; text is base64. */
-export const unpackNumbers = (packed: string | Bytes, kind: NumberKind): Uint16Array | Int32Array =>
-  new KINDS[kind](bytesOf(packed).buffer);
+export const unpackNumbers = (content: string | Bytes, kind: NumberKind): Uint16Array | Int32Array =>
+  new KINDS[kind](bytesOf(content).buffer);
 
 /** [item, distance] of the k nearest of `item`, nearest first. */
 export function neighborsOf({ k, items, distances, unit }: NeighborTable, item: number): [number, number][] {
@@ -44,8 +44,8 @@ export class PackedSource implements RunSource {
   /** Stops answering. */
   readonly stop: () => void;
 
-  constructor(private packed: PackedRun) {
-    this.stop = answerInPlace(packed.run, this);
+  constructor(private contents: PackedRun) {
+    this.stop = answerInPlace(contents.run, this);
   }
 
   fetch(path: string): Promise<Response> {
@@ -55,7 +55,7 @@ export class PackedSource implements RunSource {
   }
 
   private neighbors(item: number): Response {
-    const { near, labels, classes } = this.packed;
+    const { near, labels, classes } = this.contents;
     if (!near) return refusal(UNFINISHED);
     const answer: ItemNeighbors = {
       item,
@@ -67,7 +67,7 @@ export class PackedSource implements RunSource {
   }
 
   private file(name: string, atStep: boolean): Response {
-    const { files = {} } = this.packed;
+    const { files = {} } = this.contents;
     if (name === "nearest.bin") return new Response(this.nearest());
     if (!(name in files) || atStep) return refusal(ELSEWHERE);
     return new Response(unzlibSync(bytesOf(files[name])));
@@ -75,7 +75,7 @@ export class PackedSource implements RunSource {
 
   /** The nearest of each: int32 items, then float32 distances. */
   private nearest(): Blob {
-    const { near, labels } = this.packed;
+    const { near, labels } = this.contents;
     const [items, distances] = [new Int32Array(labels.length), new Float32Array(labels.length)];
     for (let i = 0; i < labels.length; i++) [items[i], distances[i]] = (near && neighborsOf(near, i)[0]) ?? [i, 0];
     return new Blob([items, distances]);

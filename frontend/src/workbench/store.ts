@@ -154,13 +154,13 @@ export class ViewStore {
    * A page shows this run. Of another run nothing is pinned, of other images nothing is selected. `read` returns what the
    * address says of them, which is asked where the run is another one, or where the address was opened (`opened`).
    */
-  show(shown: Shown, read: (shown: Shown) => Partial<ViewState> = () => ({}), opened = false): void {
+  show(shown: Shown, read: (shown: Shown) => Partial<ViewState> = () => ({}), isNew = false): void {
     const { shown: before } = this;
     const others = before?.dataset !== shown.dataset || before.n !== shown.n;
-    if (!others && before.run === shown.run && !opened) return;
+    if (!others && before.run === shown.run && !isNew) return;
     this.shown = shown;
     if (others) [this.past, this.future] = [[], []];
-    const fresh = opened || !before ? START : { ...OF_RUN, ...(others ? OF_IMAGES : {}) };
+    const fresh = isNew || !before ? START : { ...OF_RUN, ...(others ? OF_IMAGES : {}) };
     this.set({ ...fresh, ...read(shown), run: shown.run }, ADDRESS);
   }
 
@@ -169,10 +169,10 @@ export class ViewStore {
     if (page === this.page) return;
     const { state, shown, past, future } = this;
     this.left.set(this.page, { state, shown, past, future });
-    const kept = this.left.get(page);
+    const entry = this.left.get(page);
     this.page = page;
-    [this.shown, this.past, this.future] = [kept?.shown ?? null, kept?.past ?? [], kept?.future ?? []];
-    this.set({ ...(kept?.state ?? START), camera: this.state.camera }, ADDRESS); // a map that goes now leaves its own
+    [this.shown, this.past, this.future] = [entry?.shown ?? null, entry?.past ?? [], entry?.future ?? []];
+    this.set({ ...(entry?.state ?? START), camera: this.state.camera }, ADDRESS); // a map that goes now leaves its own
   }
 
   /** Remember the state. Call it before a person's change. */

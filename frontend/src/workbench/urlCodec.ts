@@ -58,8 +58,8 @@ export function decodeView(query: Query, { dataset, n }: Pick<Shown, "dataset" |
   if (images) display.images = images;
   if (markers === "class" || (markers.startsWith("column.") && markers.length <= MAX_NAME)) display.markers = markers;
   if (Object.keys(display).length) state.display = { ...DISPLAY, ...display };
-  const hidden = numbersOf(wordOf(query.hide, dataset));
-  if (hidden.length) state.hidden = new Set(hidden);
+  const labels = numbersOf(wordOf(query.hide, dataset));
+  if (labels.length) state.hidden = new Set(labels);
   return state;
 }
 
@@ -80,8 +80,8 @@ function packWord(mask: Uint8Array): string {
 function unpackWord(word: string, n: number): Uint8Array | null {
   if (!word) return null;
   try {
-    const deflated = decodeBase64(word.replaceAll("-", "+").replaceAll("_", "/"));
-    const mask = unpackBytes(unzlibSync(deflated, { out: new Uint8Array((n + 7) >> 3) }), n);
+    const bytes = decodeBase64(word.replaceAll("-", "+").replaceAll("_", "/"));
+    const mask = unpackBytes(unzlibSync(bytes, { out: new Uint8Array((n + 7) >> 3) }), n);
     return mask.some(Boolean) ? mask : null;
   } catch {
     return null; // no such word

@@ -42,9 +42,9 @@ export class ViewLink {
   private obey(command: ViewProps["command"]): void {
     if (!command || command.number <= done) return;
     done = command.number;
-    const emptied: Partial<ViewState> = "select" in command.query ? { selected: null, reason: null } : {};
+    const reset: Partial<ViewState> = "select" in command.query ? { selected: null, reason: null } : {};
     this.store.record();
-    this.store.set({ ...emptied, ...decodeView(command.query, this.props) });
+    this.store.set({ ...reset, ...decodeView(command.query, this.props) });
   }
 
   private schedule(): void {
@@ -54,10 +54,10 @@ export class ViewLink {
 
   private send(): void {
     const { state } = this.store;
-    const sent: Snapshot = { ...START, ...decodeView(this.props.known, this.props) };
-    if (HEARD.every((name) => String(sent[name]) === String(state[name]))) return;
-    const changed = Object.fromEntries(HEARD.map((name) => [name, state[name]])) as unknown as Snapshot;
-    this.tell("snapshot", encodeView({ ...START, ...changed }, this.props.dataset));
+    const last: Snapshot = { ...START, ...decodeView(this.props.known, this.props) };
+    if (HEARD.every((name) => String(last[name]) === String(state[name]))) return;
+    const news = Object.fromEntries(HEARD.map((name) => [name, state[name]])) as unknown as Snapshot;
+    this.tell("snapshot", encodeView({ ...START, ...news }, this.props.dataset));
   }
 
   destroy(): void {

@@ -7,7 +7,7 @@ import {
   lastStep,
   pointAt,
   rangeOf,
-  smoothed,
+  movingAverage,
   addLoss,
   downsample,
   ticks,
@@ -63,7 +63,7 @@ test("the cost of an image is the mean of all steps", () => {
 
 test("a mean of equal losses is that loss, from the first point on", () => {
   const points = Array.from({ length: 100 }, (_, i) => ({ step: i, loss: 3 }));
-  assert.ok(smoothed(points).every(({ loss }) => Math.abs(loss - 3) < 1e-12));
+  assert.ok(movingAverage(points).every(({ loss }) => Math.abs(loss - 3) < 1e-12));
 });
 
 test("one wild batch does not flatten the rest", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { highest, middleOf, moved, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
+import { highest, middleOf, move, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
 import { columnsOf, grayOf } from "../../src/labs/lab_picture/ownPicture.ts";
 import { principalAxes } from "../../src/labs/lab_picture/miniMap.ts";
 import {
@@ -42,10 +42,10 @@ test("a place is found under its middle, and beyond the edge the nearest one is"
 
 test("arrow keys lead to neighbors and stop at the edges", () => {
   const grid = { columns: 3, first: 0, step: 1 };
-  assert.equal(moved(grid, 4, "ArrowRight"), 5);
-  assert.equal(moved(grid, 5, "ArrowRight"), 5);
-  assert.equal(moved(grid, 4, "ArrowUp"), 1);
-  assert.equal(moved(grid, 4, "Enter"), null);
+  assert.equal(move(grid, 4, "ArrowRight"), 5);
+  assert.equal(move(grid, 5, "ArrowRight"), 5);
+  assert.equal(move(grid, 4, "ArrowUp"), 1);
+  assert.equal(move(grid, 4, "Enter"), null);
 });
 
 test("a distance with A = WᵀW is that of the points that W maps", () => {

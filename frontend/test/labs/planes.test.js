@@ -9,7 +9,7 @@ import {
   histogram,
   nearest,
   onCircle,
-  placed,
+  place,
   wedges,
 } from "../../src/labs/lab_planes/planeGeometry.ts";
 
@@ -18,9 +18,9 @@ const all = () => true;
 
 test("a plane fills its square, with y upward", () => {
   const points = new Float32Array([0, 0, 10, 5]);
-  const places = placed(points, fitOf(points, false, 0));
+  const places = place(points, fitOf(points, false, 0));
   [0, 0.75, 1, 0.25].forEach((value, i) => near(places[i], value));
-  const around = placed(points, fitOf(points, true, 0));
+  const around = place(points, fitOf(points, true, 0));
   [0.5, 0.5, 1, 0.25].forEach((value, i) => near(around[i], value));
 });
 

@@ -6,22 +6,22 @@ import spaces from "../../../app/dmlviz_app/learn/three_spaces.json";
 import { pointsOf, readAt, slopeRange } from "../../src/learn/loss_plot/curveChart.ts";
 import { NewestQuestion } from "../../src/learn/newestQuestion.ts";
 import {
-  arranged,
+  arrange,
   arrowTips,
   grid,
-  held,
-  moved,
+  hold,
+  move,
   nameOf,
   places,
   pulls,
   questionOf,
-  refined,
+  refine,
   ring,
-  stepped,
+  takeStep,
 } from "../../src/learn/force_playground/arrangement.ts";
 import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.ts";
 import { scoreQuery } from "../../src/learn/map_at_r_demo/mapAtRDemo.ts";
-import { limited, reordered, rightAt, toggled } from "../../src/learn/ranking_toy/presets.ts";
+import { limit, reorder, rightAt, toggle } from "../../src/learn/ranking_toy/presets.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 const CURVE = {
@@ -102,42 +102,42 @@ test("a question that is refused says why", async () => {
 });
 
 test("a step goes where the forces point, on the plane and on the circle, and not far", () => {
-  const now = arranged("triplet");
-  const next = stepped(now, pulls(now, UNIT), 0.01);
+  const now = arrange("triplet");
+  const next = takeStep(now, pulls(now, UNIT), 0.01);
   near(next.points[0][0], now.points[0][0] + 0.03);
   near(next.points[1][1], now.points[1][1] + 0.04);
   assert.deepEqual(next.points[2], now.points[2]);
-  const far = stepped(now, pulls(now, UNIT), 1);
+  const far = takeStep(now, pulls(now, UNIT), 1);
   near(far.points[1][1], now.points[1][1] + 0.1);
-  const circle = arranged("triplet", { circle: true });
-  for (const place of places(stepped(circle, pulls(circle, UNIT), 0.1))) near(Math.hypot(...place), 1);
+  const circle = arrange("triplet", { circle: true });
+  for (const place of places(takeStep(circle, pulls(circle, UNIT), 0.1))) near(Math.hypot(...place), 1);
 });
 
 test("on the circle a force lies along it", () => {
-  const now = arranged("triplet", { circle: true });
+  const now = arrange("triplet", { circle: true });
   pulls(now, UNIT).forces.forEach(([x, y], i) => near(x * now.points[i][0] + y * now.points[i][1], 0));
 });
 
 test("the server is asked about the points as they lie, with the class weights after them", () => {
-  const now = held(arranged("batch", { proxies: true }));
+  const now = hold(arrange("batch", { proxies: true }));
   const { points, labels, weights, triplet } = questionOf(now, { margin: 1 });
   assert.deepEqual([points.length, labels.length, weights.length, triplet], [9, 9, 3, false]);
-  assert.ok(questionOf(arranged("triplet"), {}).triplet);
+  assert.ok(questionOf(arrange("triplet"), {}).triplet);
 });
 
 test("the ground begins at the top left and is drawn finer than it is asked for", () => {
   const [first, second] = grid(2);
   [first[0] + 0.675, first[1] - 0.675, second[0] - 0.675].forEach((off) => near(off, 0));
   assert.deepEqual(ring(4)[0], [1, 0]);
-  const fine = refined([0, 1, 2, 3], 4);
+  const fine = refine([0, 1, 2, 3], 4);
   assert.equal(fine.length, 64);
   assert.deepEqual([fine[0], fine[7], fine[56], fine[63]], [0, 1, 2, 3]);
   assert.ok(fine.every((value, i) => i % 8 === 0 || value >= fine[i - 1]));
-  assert.equal(refined([0, 1, 2, null], 2)[5], null);
+  assert.equal(refine([0, 1, 2, null], 2)[5], null);
 });
 
 test("arrows keep their proportions and end on the plane", () => {
-  const now = arranged("triplet");
+  const now = arrange("triplet");
   const lengths = arrowTips(now, pulls(now, UNIT)).map((tip, i) =>
     Math.hypot(tip[0] - now.points[i][0], tip[1] - now.points[i][1]),
   );
@@ -146,8 +146,8 @@ test("arrows keep their proportions and end on the plane", () => {
 });
 
 test("a point dragged off the plane stays at its edge", () => {
-  assert.deepEqual(moved(arranged("triplet"), 0, [9, -9]).points[0], [1.35, -1.35]);
-  assert.equal(nameOf(arranged("batch", { proxies: true }), 9), "Proxy A");
+  assert.deepEqual(move(arrange("triplet"), 0, [9, -9]).points[0], [1.35, -1.35]);
+  assert.equal(nameOf(arrange("batch", { proxies: true }), 9), "Proxy A");
 });
 
 test("what a person points at adds up to the scores of the library", () => {
@@ -174,17 +174,17 @@ test("what a person points at adds up to the scores of the library", () => {
 
 test("a result that is turned over or moved keeps the others in order, and R holds all that are right", () => {
   const start = rightAt([1, 10], 2);
-  assert.deepEqual(toggled(start, 4), { hits: rightAt([1, 5, 10], 2).hits, relevant: 3 });
-  assert.deepEqual(toggled(start, 0).relevant, 2);
-  assert.deepEqual(reordered(start, 9, 1), { hits: rightAt([1, 2], 2).hits, relevant: 2 });
-  assert.deepEqual(reordered(start, 0, 3).hits, rightAt([4, 10], 2).hits);
+  assert.deepEqual(toggle(start, 4), { hits: rightAt([1, 5, 10], 2).hits, relevant: 3 });
+  assert.deepEqual(toggle(start, 0).relevant, 2);
+  assert.deepEqual(reorder(start, 9, 1), { hits: rightAt([1, 2], 2).hits, relevant: 2 });
+  assert.deepEqual(reorder(start, 0, 3).hits, rightAt([4, 10], 2).hits);
   for (const [asked, given] of [
     [0, 2],
     [7.4, 7],
     [NaN, 2],
     [999, 50],
   ])
-    assert.equal(limited(start.hits, asked).relevant, given);
+    assert.equal(limit(start.hits, asked).relevant, given);
 });
 
 test("sliders stay where values are usual, and numbers are short", () => {

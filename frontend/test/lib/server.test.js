@@ -1,7 +1,7 @@
 // What the server answers, and what it refuses.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { baseOf, refused, serverUrl } from "../../src/lib/server.ts";
+import { baseOf, refusal, serverUrl } from "../../src/lib/server.ts";
 
 test("the base is what comes before Streamlit's own part of the script's address", () => {
   const script = "_stcore/bidi-components/dmlviz.workbench/page-0123456789abcdef.js";
@@ -17,12 +17,12 @@ test("only the address of a route is changed", () => {
 
 test("what the server says of a damaged file is what the page says", async () => {
   const answer = new Response('{"error": "labels.npy of run 1 cannot be read: it is cut off."}', { status: 410 });
-  assert.equal((await refused(answer, "labels")).message, "labels.npy of run 1 cannot be read: it is cut off.");
+  assert.equal((await refusal(answer, "labels")).message, "labels.npy of run 1 cannot be read: it is cut off.");
 });
 
 test("an answer without a sentence is told by its number", async () => {
   assert.equal(
-    (await refused(new Response("<html>", { status: 502 }), "labels")).message,
+    (await refusal(new Response("<html>", { status: 502 }), "labels")).message,
     "labels: the server answered 502",
   );
 });

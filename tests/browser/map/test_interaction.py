@@ -58,9 +58,9 @@ def test_a_point_is_pinned_seen_walked_from_and_zoomed_to(open_map):
     page.rests()
     assert page.evaluate("map().scene.camera.zoomed") > 10
     assert page.evaluate(under) == pytest.approx(before, abs=1e-6)
-    page.wait_for_function("map().overlay.drawn.size > 0")
+    page.wait_for_function("map().overlay.pictures.size > 0")
     page.locator(".overlay").press("Home")
-    page.wait_for_function("map().overlay.drawn.size === 0")
+    page.wait_for_function("map().overlay.pictures.size === 0")
 
 
 def test_the_legend_hides_and_solos_and_counts_and_a_lasso_selects_what_is_visible(open_map):
@@ -114,7 +114,7 @@ def test_the_legend_hides_and_solos_and_counts_and_a_lasso_selects_what_is_visib
     page.wait_for_function("map().model.hidden.has(3)")
     page.locator(".view > summary").click()
     page.locator("[data-tool=pictures]").click()
-    page.wait_for_function("map().overlay.drawn.size > 10")
+    page.wait_for_function("map().overlay.pictures.size > 10")
     page.locator("[data-tool=density]").click()
     page.shows(contours="drawn")
 

@@ -197,8 +197,8 @@ class CompareScores {
 
   private select(cells: Agreement, name: AgreementName): void {
     const items: number[] = [];
-    unpackBits(cells[name].bits, totalOf(cells)).forEach((chosen, item) => {
-      if (chosen) items.push(item);
+    unpackBits(cells[name].bits, totalOf(cells)).forEach((bit, item) => {
+      if (bit) items.push(item);
     });
     bus.emit("select", { run: this.sides[0].run, items, reason: agreementReason(name, this.titles) });
   }

@@ -41,7 +41,7 @@ export function placeAt({ columns, first, step }: Grid, x: number, y: number): n
 }
 
 /** The place that an arrow key leads to; null for another key. */
-export function moved({ columns }: Grid, place: number, key: string): number | null {
+export function move({ columns }: Grid, place: number, key: string): number | null {
   const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[key];
   if (!by) return null;
   const within = (value: number) => Math.max(0, Math.min(columns - 1, value));

@@ -6,7 +6,7 @@ import { component } from "../../lib/mount.ts";
 import { fetchJson } from "../../lib/server.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
 import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
-import { highest, middleOf, moved, placeAt, similarities } from "./alike.ts";
+import { highest, middleOf, move, placeAt, similarities } from "./alike.ts";
 import { MiniMap } from "./miniMap.ts";
 import { drawNet } from "./netDrawing.ts";
 import { readPicture } from "./ownPicture.ts";
@@ -18,8 +18,8 @@ const HEAT = 0.55; // opacity of the best place
 
 class LabPictureView {
   private props: LabPictureProps | null = null;
-  private shown = "";
-  private known = new Map<PlaceScores, Int8Array>(); // embeddings of a method, decoded once
+  private address = "";
+  private rowCache = new Map<PlaceScores, Int8Array>(); // embeddings of a method, decoded once
   private picture: LabPicture | null = null;
   private images: HTMLImageElement[] = [];
   private place = 0;
@@ -74,22 +74,22 @@ class LabPictureView {
   async update(props: LabPictureProps): Promise<void> {
     const { url, version } = props;
     this.props = props;
-    const wanted = `${url}?${version}`;
-    if (wanted === this.shown) return this.paint(); // the theme may be another
-    this.shown = wanted;
+    const address = `${url}?${version}`;
+    if (address === this.address) return this.paint(); // the theme may be another
+    this.address = address;
     this.reading.textContent = "Loading…";
     try {
       const picture = await fetchJson<LabPicture>(url, "The picture");
       const sources = picture.right ? [picture.left, picture.right] : [picture.left];
       const images = await Promise.all(sources.map(loadImage));
-      if (wanted === this.shown) this.show(picture, images);
+      if (address === this.address) this.show(picture, images);
     } catch (error) {
       this.reading.textContent = messageOf(error);
     }
   }
 
   destroy(): void {
-    this.shown = "";
+    this.address = "";
     this.root.remove();
   }
 
@@ -127,7 +127,7 @@ class LabPictureView {
   }
 
   private goBack(): void {
-    this.shown = "";
+    this.address = "";
     this.back.hidden = true;
     setData(this.root, { own: 0 });
     if (this.props) void this.update(this.props);
@@ -136,7 +136,7 @@ class LabPictureView {
   private show(picture: LabPicture, images: HTMLImageElement[]): void {
     this.picture = picture;
     this.images = images;
-    this.known.clear();
+    this.rowCache.clear();
     this.own.hidden = Boolean(picture.right) || !this.props?.ask;
     this.mapFigure.hidden = Boolean(picture.right);
     this.method = Math.min(this.method, picture.methods.length - 1);
@@ -156,7 +156,7 @@ class LabPictureView {
   }
 
   private onKey(event: KeyboardEvent): void {
-    const to = this.picture && moved(this.picture, this.place, event.key);
+    const to = this.picture && move(this.picture, this.place, event.key);
     if (to === null) return;
     event.preventDefault();
     this.place = to;
@@ -219,10 +219,10 @@ class LabPictureView {
   }
 
   private rowsOf(scores: PlaceScores): Int8Array {
-    const known = this.known.get(scores);
-    if (known) return known;
+    const before = this.rowCache.get(scores);
+    if (before) return before;
     const rows = new Int8Array(decodeBase64(scores.embeddings ?? scores.scores ?? "").buffer);
-    this.known.set(scores, rows);
+    this.rowCache.set(scores, rows);
     return rows;
   }
 

@@ -3,7 +3,7 @@ import { circle } from "../../lib/canvas.ts";
 import { context2d, h, pointerPlace } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme } from "../../lib/theme.ts";
-import { fitOf, nearest, placed, type Points } from "../lab_planes/planeGeometry.ts";
+import { fitOf, nearest, place, type Points } from "../lab_planes/planeGeometry.ts";
 
 const ROUNDS = 60;
 
@@ -35,15 +35,15 @@ export function principalAxes(rows: Int8Array, dimensions: number): Float32Array
 }
 
 /** The axis of greatest spread, at a right angle to `known`, by repeated multiplication. */
-function topAxis(spread: Float64Array, dimensions: number, known: Float64Array | null): Float64Array {
+function topAxis(spread: Float64Array, dimensions: number, first: Float64Array | null): Float64Array {
   let axis = Float64Array.from({ length: dimensions }, (_, i) => 1 / (i + 1));
   for (let round = 0; round < ROUNDS; round++) {
     const next = new Float64Array(dimensions);
     for (let a = 0; a < dimensions; a++)
       for (let b = 0; b < dimensions; b++) next[a] += spread[a * dimensions + b] * axis[b];
-    if (known) {
-      const along = next.reduce((sum, value, i) => sum + value * known[i], 0);
-      next.forEach((_, i) => (next[i] -= along * known[i]));
+    if (first) {
+      const along = next.reduce((sum, value, i) => sum + value * first[i], 0);
+      next.forEach((_, i) => (next[i] -= along * first[i]));
     }
     const length = Math.hypot(...next);
     if (!length) break;
@@ -77,7 +77,7 @@ export class MiniMap {
     if (rows !== this.rows) {
       this.rows = rows;
       const points = principalAxes(rows, dimensions);
-      this.places = placed(points, fitOf(points, false));
+      this.places = place(points, fitOf(points, false));
     }
     const theme = readTheme(this.node);
     const colors = classColors(kinds ? Math.max(...kinds) + 1 : 1, theme.dark);

@@ -9,7 +9,7 @@ import { css, readTheme } from "../../lib/theme.ts";
 import type { LabPlanes, LabPlanesProps, PlanePoints } from "../../protocol.ts";
 import { drawCircle, drawTemplates, RADIUS } from "./circle.ts";
 import { PlaneCanvas } from "./planeCanvas.ts";
-import { angleTo, directions, fitOf, onCircle, placed, type Points } from "./planeGeometry.ts";
+import { angleTo, directions, fitOf, onCircle, place, type Points } from "./planeGeometry.ts";
 import style from "./labPlanes.css";
 
 const TILE = 56; // pixels of the picture beside the pointer
@@ -26,7 +26,7 @@ interface Shown {
 
 class LabPlanesView {
   private props: LabPlanesProps | null = null;
-  private shown = "";
+  private address = "";
   private data: LabPlanes | null = null;
   private labels: Uint8Array = new Uint8Array();
   private planes: Shown[] = [];
@@ -55,22 +55,22 @@ class LabPlanesView {
 
   async update(props: LabPlanesProps): Promise<void> {
     this.props = props;
-    const wanted = `${props.url}?${props.version}`;
-    if (wanted === this.shown) {
+    const address = `${props.url}?${props.version}`;
+    if (address === this.address) {
       if (this.theme !== this.themeName()) this.draw();
       return;
     }
-    this.shown = wanted;
+    this.address = address;
     try {
       const data = await fetchJson<LabPlanes>(props.url, "The maps");
-      if (wanted === this.shown) this.show(data);
+      if (address === this.address) this.show(data);
     } catch (error) {
       this.reading.textContent = messageOf(error);
     }
   }
 
   destroy(): void {
-    this.shown = "";
+    this.address = "";
     this.clear();
     this.root.remove();
   }
@@ -149,7 +149,7 @@ class LabPlanesView {
     for (const { plane, points, angles, canvases } of this.planes) {
       const centers = plane.centers;
       for (const { view, directions } of canvases) {
-        const places = directions ? onCircle(angles, RADIUS) : placed(points, fitOf(points, centers !== null));
+        const places = directions ? onCircle(angles, RADIUS) : place(points, fitOf(points, centers !== null));
         const circle = { angles, labels, colors, centers: centers ?? [], shows };
         view.show(
           {

@@ -26,7 +26,7 @@ export class PlaneCanvas {
   private base = document.createElement("canvas");
   private scene: Scene | null = null;
   private theme: Theme | null = null;
-  private marked = -1;
+  private item = -1;
   private watcher: ResizeObserver;
 
   constructor(label: string, point: (item: number, event: PointerEvent) => void, leave: () => void) {
@@ -35,8 +35,8 @@ export class PlaneCanvas {
       const { scene } = this;
       const width = this.node.clientWidth;
       if (!scene || !width) return;
-      const seen = (item: number) => scene.shows(item) && !scene.dims(item);
-      point(nearest(scene.places, ...pointerPlace(event, this.node), REACH / width, seen), event);
+      const isSeen = (item: number) => scene.shows(item) && !scene.dims(item);
+      point(nearest(scene.places, ...pointerPlace(event, this.node), REACH / width, isSeen), event);
     };
     this.node.addEventListener("pointermove", find);
     this.node.addEventListener("pointerdown", find);
@@ -52,7 +52,7 @@ export class PlaneCanvas {
   }
 
   mark(item: number): void {
-    this.marked = item;
+    this.item = item;
     this.paint();
   }
 
@@ -92,13 +92,13 @@ export class PlaneCanvas {
   }
 
   private paint(): void {
-    const { scene, theme, node, marked } = this;
+    const { scene, theme, node, item } = this;
     if (!scene || !theme || !node.width) return;
     const context = context2d(node);
     context.clearRect(0, 0, node.width, node.width);
     context.drawImage(this.base, 0, 0);
-    if (marked < 0 || !scene.shows(marked)) return;
-    const [x, y] = [scene.places[2 * marked] * node.width, scene.places[2 * marked + 1] * node.width];
+    if (item < 0 || !scene.shows(item)) return;
+    const [x, y] = [scene.places[2 * item] * node.width, scene.places[2 * item + 1] * node.width];
     const ring = 7 * devicePixelRatio;
     context.lineWidth = 2 * devicePixelRatio;
     context.strokeStyle = css(theme.text);
@@ -106,7 +106,7 @@ export class PlaneCanvas {
       line(context, [node.width / 2, node.width / 2], [x, y]);
     }
     circle(context, x, y, ring);
-    context.fillStyle = css(scene.colors[scene.labels[marked]]);
+    context.fillStyle = css(scene.colors[scene.labels[item]]);
     context.fill();
     context.strokeStyle = css(theme.background);
     context.lineWidth = 4 * devicePixelRatio;

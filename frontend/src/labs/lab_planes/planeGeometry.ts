@@ -28,7 +28,7 @@ export function fitOf(points: Points, aroundOrigin: boolean, margin = 0.04): Fit
 }
 
 /** The places of all points in the unit square. */
-export function placed(points: Points, { x, y, scale }: Fit): Points {
+export function place(points: Points, { x, y, scale }: Fit): Points {
   const result = new Float32Array(points.length);
   for (let i = 0; i < points.length; i += 2) {
     result[i] = 0.5 + scale * (points[i] - x);
@@ -62,16 +62,16 @@ export function onCircle(angles: Float32Array, radius: number): Points {
 }
 
 const TURN = 2 * Math.PI;
-const wrapped = (angle: number): number => ((angle % TURN) + TURN) % TURN;
+const wrap = (angle: number): number => ((angle % TURN) + TURN) % TURN;
 
 /** The wedge of each template: from, to (counterclockwise), in radians; every direction nearest to it lies there. */
 export function wedges(centers: readonly (readonly number[])[]): [number, number][] {
-  const angles = centers.map(([x, y]) => wrapped(Math.atan2(y, x)));
+  const angles = centers.map(([x, y]) => wrap(Math.atan2(y, x)));
   const order = angles.map((_, i) => i).sort((a, b) => angles[a] - angles[b]);
   const result: [number, number][] = angles.map((angle) => [angle, angle]);
   order.forEach((own, i) => {
     const next = order[(i + 1) % order.length];
-    const gap = order.length === 1 ? TURN : wrapped(angles[next] - angles[own]);
+    const gap = order.length === 1 ? TURN : wrap(angles[next] - angles[own]);
     result[own][1] = angles[own] + gap / 2;
     result[next][0] = angles[next] - gap / 2;
   });
@@ -80,7 +80,7 @@ export function wedges(centers: readonly (readonly number[])[]): [number, number
 
 /** The angle between a direction and a template, in degrees. */
 export function angleTo(angle: number, [x, y]: readonly number[]): number {
-  const between = wrapped(angle - Math.atan2(y, x));
+  const between = wrap(angle - Math.atan2(y, x));
   return (Math.min(between, TURN - between) * 360) / TURN;
 }
 
@@ -94,7 +94,7 @@ export function histogram(
 ): number[][] {
   const counts = Array.from({ length: classes }, () => new Array<number>(bins).fill(0));
   angles.forEach((angle, item) => {
-    if (shows(item)) counts[labels[item]][Math.min(bins - 1, Math.floor((wrapped(angle) / TURN) * bins))]++;
+    if (shows(item)) counts[labels[item]][Math.min(bins - 1, Math.floor((wrap(angle) / TURN) * bins))]++;
   });
   return counts;
 }

@@ -42,7 +42,7 @@ class MetricPlayground {
   private weights: Weights = [1, 0, 0, 1];
   private step = 0;
   private learning = false;
-  private dragged: { move: (to: Point) => void } | null = null;
+  private drag: { move: (to: Point) => void } | null = null;
   private chart = svg("svg", {
     viewBox: `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`,
     role: "group",
@@ -80,9 +80,9 @@ class MetricPlayground {
       ),
     );
     parent.append(this.root);
-    this.chart.addEventListener("pointermove", (event) => this.dragged?.move(this.placeOf(event)));
+    this.chart.addEventListener("pointermove", (event) => this.drag?.move(this.placeOf(event)));
     for (const name of ["pointerup", "pointercancel"] as const)
-      this.chart.addEventListener(name, () => (this.dragged = null));
+      this.chart.addEventListener(name, () => (this.drag = null));
     this.draw();
   }
 
@@ -142,9 +142,9 @@ class MetricPlayground {
       svg("circle", { cx: x, cy: -y, r: 0.06, fill: colors[this.labels[i]], class: "point" }),
     );
     const outlines = metrics.map(([, name, matrix]) => ellipse(matrix, this.query, name));
-    const focused = this.chart.querySelector(":focus")?.getAttribute("aria-label");
+    const label = this.chart.querySelector(":focus")?.getAttribute("aria-label");
     this.chart.replaceChildren(...dots, ...outlines, ...this.handles(colors));
-    if (focused) this.chart.querySelector<SVGElement>(`[aria-label="${focused}"]`)?.focus();
+    if (label) this.chart.querySelector<SVGElement>(`[aria-label="${label}"]`)?.focus();
     this.reading.replaceChildren(...metrics.map(([title, name, matrix]) => this.row(title, name, matrix)));
     setData(this.root, { ready: true, step: this.step });
   }
@@ -199,7 +199,7 @@ class MetricPlayground {
     );
     handle.addEventListener("pointerdown", (event) => {
       event.preventDefault();
-      this.dragged = { move: apply };
+      this.drag = { move: apply };
       this.chart.setPointerCapture(event.pointerId);
     });
     handle.addEventListener("keydown", (event) => {

@@ -79,12 +79,12 @@ export function normals(count: number, seed: number): Point[] {
  */
 export function objective(learner: Learner, w: Weights, points: Point[], labels: number[]): [number, Weights] {
   const gradient: Weights = [0, 0, 0, 0];
-  const embedded = points.map(([x, y]): Point => [w[0] * x + w[1] * y, w[2] * x + w[3] * y]);
-  const d2 = (i: number, j: number) => (embedded[i][0] - embedded[j][0]) ** 2 + (embedded[i][1] - embedded[j][1]) ** 2;
+  const places = points.map(([x, y]): Point => [w[0] * x + w[1] * y, w[2] * x + w[3] * y]);
+  const d2 = (i: number, j: number) => (places[i][0] - places[j][0]) ** 2 + (places[i][1] - places[j][1]) ** 2;
   /** Add `weight` times the gradient of d²(i, j): 2 W (x − y)(x − y)ᵀ. */
   const add = (i: number, j: number, weight: number) => {
     const [dx, dy] = [points[i][0] - points[j][0], points[i][1] - points[j][1]];
-    const [ex, ey] = [embedded[i][0] - embedded[j][0], embedded[i][1] - embedded[j][1]];
+    const [ex, ey] = [places[i][0] - places[j][0], places[i][1] - places[j][1]];
     gradient[0] += 2 * weight * ex * dx;
     gradient[1] += 2 * weight * ex * dy;
     gradient[2] += 2 * weight * ey * dx;

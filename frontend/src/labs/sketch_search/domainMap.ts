@@ -4,7 +4,7 @@ import { context2d, h, pointerPlace } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css, readTheme, type Rgb } from "../../lib/theme.ts";
 import type { TwoDomains } from "../../protocol.ts";
-import { fitOf, nearest, placed, type Points } from "../lab_planes/planeGeometry.ts";
+import { fitOf, nearest, place, type Points } from "../lab_planes/planeGeometry.ts";
 
 const REACH = 16; // pixels between the pointer and a point
 const MARK = 4.5; // pixels: half the size of a mark
@@ -13,7 +13,7 @@ export class DomainMap {
   readonly node: HTMLCanvasElement;
   private data: TwoDomains | null = null;
   private places: Points = new Float32Array();
-  private marked = -1;
+  private pair = -1;
   private watcher: ResizeObserver;
 
   constructor(private point: (pair: number) => void) {
@@ -34,8 +34,8 @@ export class DomainMap {
     this.data = data;
     const own = data.answer ? [data.answer.place] : [];
     const points = Float32Array.from([...data.places.flat(), ...own].flat());
-    this.places = placed(points, fitOf(points, false));
-    this.marked = -1;
+    this.places = place(points, fitOf(points, false));
+    this.pair = -1;
     this.paint();
   }
 
@@ -44,7 +44,7 @@ export class DomainMap {
   }
 
   paint(): void {
-    const { data, node, places, marked } = this;
+    const { data, node, places, pair: marked } = this;
     const side = Math.round(node.clientWidth * devicePixelRatio);
     if (!data || !side) return;
     if (node.width !== side) node.width = node.height = side;
@@ -94,8 +94,8 @@ export class DomainMap {
   }
 
   private mark(pair: number): void {
-    if (pair === this.marked) return;
-    this.marked = pair;
+    if (pair === this.pair) return;
+    this.pair = pair;
     this.paint();
     if (pair >= 0) this.point(pair);
   }

@@ -9,7 +9,7 @@ import { DomainMap } from "./domainMap.ts";
 import style from "./sketchSearch.css";
 
 class SketchSearch {
-  private shown = "";
+  private address = "";
   private data: TwoDomains | null = null;
   private sheets: HTMLImageElement[] = [];
   private map = new DomainMap((pair) => this.mark(pair));
@@ -39,9 +39,9 @@ class SketchSearch {
 
   async update({ url, version, trial, variant, drawing }: SketchSearchProps): Promise<void> {
     const question = { trial, variant, drawing };
-    const wanted = `${url}?${version} ${JSON.stringify(question)}`;
-    if (wanted === this.shown) return this.map.paint();
-    this.shown = wanted;
+    const address = `${url}?${version} ${JSON.stringify(question)}`;
+    if (address === this.address) return this.map.paint();
+    this.address = address;
     setData(this.root, { ready: false });
     try {
       const data = await fetchJson<TwoDomains>(url, "The search", question);
@@ -51,14 +51,14 @@ class SketchSearch {
         ...(data.answer ? [data.answer.sheet, data.answer.prepared] : []),
       ];
       const sheets = await Promise.all(sources.map(loadImage));
-      if (wanted === this.shown) this.show(data, sheets, variant);
+      if (address === this.address) this.show(data, sheets, variant);
     } catch (error) {
-      if (wanted === this.shown) this.reading.textContent = messageOf(error);
+      if (address === this.address) this.reading.textContent = messageOf(error);
     }
   }
 
   destroy(): void {
-    this.shown = "";
+    this.address = "";
     this.map.destroy();
     this.root.remove();
   }
@@ -72,9 +72,9 @@ class SketchSearch {
     if (answer) {
       const kinds = answer.nearest.map(({ garment }) => data.names[garment]);
       this.reading.textContent = `Your drawing, as the net sees it, and the ${kinds.length} nearest of ${grouped(data.count)} photographs.`;
-      const drawn = h("li", "drawn", this.tile(sheets[3], 0), h("span", null, "drawn"));
+      const query = h("li", "drawn", this.tile(sheets[3], 0), h("span", null, "drawn"));
       this.nearest.replaceChildren(
-        drawn,
+        query,
         ...answer.nearest.map(({ garment, distance }, i) =>
           h(
             "li",

@@ -59,10 +59,10 @@ class Threshold {
     const [before, now] = [this.data, data].map((props) => props && JSON.stringify(props));
     if (before === now) return;
     const titles = data.nets.map((net) => net.title);
-    const chosen = titles.indexOf(this.data ? this.chooser.value : data.best);
+    const index = titles.indexOf(this.data ? this.chooser.value : data.best);
     this.data = data;
     this.chooser.replaceChildren(...titles.map((title) => h("option", { value: title }, title)));
-    this.chooser.selectedIndex = Math.max(0, chosen);
+    this.chooser.selectedIndex = Math.max(0, index);
     this.choose();
   }
 

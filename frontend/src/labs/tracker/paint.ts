@@ -10,28 +10,22 @@ const TRUE = "#ffffff";
 const DRAWN = "#ffe14d";
 
 /** A frame with the true box, those of the other methods thinly, that of the chosen one boldly. */
-export function paintFrame(
-  view: HTMLCanvasElement,
-  video: Video,
-  frame: number,
-  chosen: number,
-  drawn: Box | null,
-): void {
+export function paintFrame(view: HTMLCanvasElement, video: Video, frame: number, index: number, box: Box | null): void {
   const { side } = video;
   const gray = video.frames.subarray(frame * side * side, (frame + 1) * side * side);
   paintPixels(view, side, (i) => [gray[i], gray[i], gray[i]], true);
-  if (drawn) return outline(view, drawn, side, DRAWN, 3);
+  if (box) return outline(view, box, side, DRAWN, 3);
   outline(view, video.truth[frame], side, TRUE, 2, [7, 5]);
   video.followers.forEach((one, i) => {
-    if (i !== chosen) outline(view, one.boxes[frame], side, COLORS[i], 1.5);
+    if (i !== index) outline(view, one.boxes[frame], side, COLORS[i], 1.5);
   });
-  outline(view, video.followers[chosen].boxes[frame], side, COLORS[chosen], 4);
+  outline(view, video.followers[index].boxes[frame], side, COLORS[index], 4);
 }
 
 /** The score map of a frame; the true middle as a ring, the place that was chosen as a cross. */
-export function paintMap(view: HTMLCanvasElement, video: Video, frame: number, chosen: number): void {
+export function paintMap(view: HTMLCanvasElement, video: Video, frame: number, index: number): void {
   const { mapSide, side } = video;
-  const follower = video.followers[chosen];
+  const follower = video.followers[index];
   const scores = follower.maps.subarray(frame * mapSide ** 2, (frame + 1) * mapSide ** 2);
   paintPixels(view, mapSide, (i) => heat(scores[i]), true);
   const context = context2d(view);
@@ -45,7 +39,7 @@ export function paintMap(view: HTMLCanvasElement, video: Video, frame: number, c
   context.strokeStyle = "#000000";
   context.lineWidth = 6;
   cross(context, column * scale, row * scale);
-  context.strokeStyle = COLORS[chosen];
+  context.strokeStyle = COLORS[index];
   context.lineWidth = 3;
   cross(context, column * scale, row * scale);
 }
@@ -107,7 +101,7 @@ export class OverlapChart {
     );
   }
 
-  draw(video: Video, frame: number, chosen: number): void {
+  draw(video: Video, frame: number, index: number): void {
     this.count = video.count;
     const x = (i: number) => (i / (video.count - 1)) * WIDTH;
     const y = (value: number) => (1 - value) * (HEIGHT - 4) + 2;
@@ -115,7 +109,7 @@ export class OverlapChart {
       svg("polyline", {
         points: one.overlaps.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(" "),
         stroke: COLORS[i],
-        class: i === chosen ? "chosen" : "",
+        class: i === index ? "chosen" : "",
       }),
     );
     const cursor = svg("line", { x1: x(frame), x2: x(frame), y1: 0, y2: HEIGHT, class: "cursor" });

@@ -19,17 +19,17 @@ const USUAL_SIDE = 20; // pixels of the box around a mere click
 
 class Tracker {
   private props: TrackerProps;
-  private shown = "";
+  private address = "";
   private video: Video | null = null;
   private frame = 0;
-  private chosen = 0;
+  private index = 0;
   private number: number;
   private box: Box | null = null;
   private drag: { from: [number, number]; to: [number, number] } | null = null;
-  private keyed: Box | null = null; // set by keys, not yet followed
+  private keyBox: Box | null = null; // set by keys, not yet followed
   private timer: ReturnType<typeof setTimeout> | undefined;
   private waiting: ReturnType<typeof setTimeout> | undefined;
-  private asked = 0;
+  private questions = 0;
   private picture = canvas(
     "The video: draw a box in its first frame. Arrow keys go from frame to frame; Shift with arrows moves a box, plus " +
       "and minus resize it, Enter follows it, Escape drops it",
@@ -98,15 +98,15 @@ class Tracker {
 
   update(props: TrackerProps): void {
     this.props = props;
-    const wanted = `${props.url}?${props.version}`;
-    if (wanted === this.shown) return;
-    this.shown = wanted;
+    const address = `${props.url}?${props.version}`;
+    if (address === this.address) return;
+    this.address = address;
     void this.load(!matchMedia("(prefers-reduced-motion: reduce)").matches);
   }
 
   destroy(): void {
-    this.shown = "";
-    this.asked++;
+    this.address = "";
+    this.questions++;
     clearTimeout(this.timer);
     clearTimeout(this.waiting);
     this.root.remove();
@@ -115,7 +115,7 @@ class Tracker {
   // ---- asking
 
   private async load(play: boolean): Promise<void> {
-    const asked = ++this.asked;
+    const asked = ++this.questions;
     const question = {
       video: this.number,
       distractors: Number(this.distractors.input.value),
@@ -125,11 +125,11 @@ class Tracker {
     setData(this.root, { ready: false });
     try {
       const video = decodeVideo(await fetchJson<FollowedVideo>(this.props.url, "The video", question));
-      if (asked !== this.asked) return;
+      if (asked !== this.questions) return;
       this.show(video);
       if (play) this.start();
     } catch (error) {
-      if (asked === this.asked) this.reading.textContent = messageOf(error);
+      if (asked === this.questions) this.reading.textContent = messageOf(error);
     }
   }
 
@@ -144,7 +144,7 @@ class Tracker {
           "button",
           {
             role: "radio",
-            "aria-checked": String(i === this.chosen),
+            "aria-checked": String(i === this.index),
             style: `--color: ${COLORS[i]}`,
             click: () => this.choose(i),
           },
@@ -220,13 +220,13 @@ class Tracker {
   private seek(frame: number): void {
     if (!this.video) return;
     this.pause();
-    if (frame !== 0) this.keyed = null; // a box begins in the first frame
+    if (frame !== 0) this.keyBox = null; // a box begins in the first frame
     this.frame = Math.max(0, Math.min(this.video.count - 1, frame));
     this.paint();
   }
 
   private choose(method: number): void {
-    this.chosen = method;
+    this.index = method;
     [...this.methods.children].forEach((one, i) => updateAttribute(one, "aria-checked", i === method));
     this.paint();
   }
@@ -272,16 +272,16 @@ class Tracker {
   /** Set the box by keys; true for a key that was meant for it. */
   private onBoxKey(event: KeyboardEvent): boolean {
     if (!this.video) return false;
-    const { keyed, video } = this;
-    const next = keyedBox(keyed ?? this.box ?? video.first, event.key, event.shiftKey, video.side);
-    if (!next && !(keyed && (event.key === "Enter" || event.key === "Escape"))) return false;
+    const { keyBox, video } = this;
+    const next = keyedBox(keyBox ?? this.box ?? video.first, event.key, event.shiftKey, video.side);
+    if (!next && !(keyBox && (event.key === "Enter" || event.key === "Escape"))) return false;
     event.preventDefault();
-    this.keyed = next;
+    this.keyBox = next;
     this.seek(0);
     if (next) {
       const [row, column, side] = next;
       this.reading.textContent = `Box at row ${row.toFixed(0)}, column ${column.toFixed(0)}, side ${side.toFixed(0)}: Enter follows it.`;
-    } else if (event.key === "Enter") this.follow(keyed);
+    } else if (event.key === "Enter") this.follow(keyBox);
     return true;
   }
 
@@ -296,11 +296,11 @@ class Tracker {
   private paint(): void {
     const { video, frame } = this;
     if (!video) return;
-    const drawn = this.drag ? squareOf(this.drag.from, this.drag.to, video.side, USUAL_SIDE) : this.keyed;
-    paintFrame(this.picture, video, frame, this.chosen, drawn);
-    paintMap(this.map, video, frame, this.chosen);
-    this.chart.draw(video, frame, this.chosen);
-    const follower = video.followers[this.chosen];
+    const box = this.drag ? squareOf(this.drag.from, this.drag.to, video.side, USUAL_SIDE) : this.keyBox;
+    paintFrame(this.picture, video, frame, this.index, box);
+    paintMap(this.map, video, frame, this.index);
+    this.chart.draw(video, frame, this.index);
+    const follower = video.followers[this.index];
     this.mapTitle.textContent = `Score map, ${follower.title}: where it sees the target. IoU here ${follower.overlaps[frame].toFixed(2)}.`;
     this.scrub.value = String(frame);
     this.count.textContent = `${frame} / ${video.count - 1}`;

@@ -54,10 +54,10 @@ export function summary({ mean, frames_followed }: DecodedFollower, count: numbe
 
 /** The square between two corners that a pointer drew, within the picture; `usual` a side for a mere click. */
 export function squareOf(from: [number, number], to: [number, number], side: number, usual: number): Box {
-  const drawn = Math.max(Math.abs(to[0] - from[0]), Math.abs(to[1] - from[1]));
+  const size = Math.max(Math.abs(to[0] - from[0]), Math.abs(to[1] - from[1]));
   const within = (value: number) => Math.max(0, Math.min(side - 1, value));
-  if (drawn < 4) return [within(from[1]), within(from[0]), usual];
-  return [within((from[1] + to[1]) / 2), within((from[0] + to[0]) / 2), Math.min(drawn, side)];
+  if (size < 4) return [within(from[1]), within(from[0]), usual];
+  return [within((from[1] + to[1]) / 2), within((from[0] + to[0]) / 2), Math.min(size, side)];
 }
 
 const KEY_STEP = 1; // pixels of the video for an arrow
@@ -77,8 +77,8 @@ export function keyedBox(box: Box, key: string, shift: boolean, side: number): B
   const move = MOVES[key];
   if (!move || (key.startsWith("Arrow") && !shift)) return null;
   const within = (value: number) => Math.max(0, Math.min(side - 1, value));
-  const grown = Math.max(LEAST_SIDE, Math.min(side, box[2] + move[2]));
-  return [within(box[0] + move[0]), within(box[1] + move[1]), grown];
+  const size = Math.max(LEAST_SIDE, Math.min(side, box[2] + move[2]));
+  return [within(box[0] + move[0]), within(box[1] + move[1]), size];
 }
 
 const STOPS = [
@@ -93,6 +93,6 @@ const STOPS = [
 export function heat(score: number): [number, number, number] {
   const at = (score / 255) * (STOPS.length - 1);
   const low = Math.min(STOPS.length - 2, Math.floor(at));
-  const mixed = STOPS[low].map((value, i) => Math.round(value + (STOPS[low + 1][i] - value) * (at - low)));
-  return [mixed[0], mixed[1], mixed[2]];
+  const color = STOPS[low].map((value, i) => Math.round(value + (STOPS[low + 1][i] - value) * (at - low)));
+  return [color[0], color[1], color[2]];
 }

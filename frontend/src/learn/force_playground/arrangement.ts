@@ -72,20 +72,20 @@ const ROLES = ["Anchor", "Positive", "Negative"];
 const LETTERS = "ABC";
 
 /** An arrangement: points with labels, proxies where the loss has some, held on the circle or free. */
-export function arranged(preset: PresetName, { proxies = false, circle = false } = {}): Arrangement {
+export function arrange(preset: PresetName, { proxies = false, circle = false } = {}): Arrangement {
   const points = PRESETS[preset].points;
-  const made: Arrangement = {
+  const result: Arrangement = {
     preset,
     circle,
     points: points.map(([x, y]): Place => [x, y]),
     labels: points.map(([, , label]) => label),
     weights: proxies ? PROXIES.map((place): Place => [...place]) : [],
   };
-  return circle ? held(made) : made;
+  return circle ? hold(result) : result;
 }
 
 /** Every point (and proxy) on the unit circle. */
-export function held(arrangement: Arrangement): Arrangement {
+export function hold(arrangement: Arrangement): Arrangement {
   return {
     ...arrangement,
     circle: true,
@@ -106,10 +106,10 @@ export const places = ({ points, weights }: Pick<Arrangement, "points" | "weight
 ];
 
 /** The arrangement with place `index` moved. */
-export function moved(arrangement: Arrangement, index: number, place: Place): Arrangement {
+export function move(arrangement: Arrangement, index: number, place: Place): Arrangement {
   const [x, y] = place.map((value) => Math.max(-EXTENT, Math.min(EXTENT, value)));
-  const clipped: Place = [x, y];
-  const to = arrangement.circle ? toCircle(clipped) : clipped;
+  const point: Place = [x, y];
+  const to = arrangement.circle ? toCircle(point) : point;
   const put = (list: Place[], from: number) => list.map((old, i) => (i + from === index ? to : old));
   return {
     ...arrangement,
@@ -159,14 +159,14 @@ export function arrowTips(
 }
 
 /** One step of gradient descent; no point moves farther than FARTHEST. */
-export function stepped(
+export function takeStep(
   arrangement: Arrangement,
   { forces: all, longest }: Pick<Pulls, "forces" | "longest">,
   rate: number,
 ): Arrangement {
   const factor = Math.min(rate, FARTHEST / Math.max(longest, 1e-9));
   return places(arrangement).reduce(
-    (now, [x, y], i) => moved(now, i, [x + all[i][0] * factor, y + all[i][1] * factor]),
+    (now, [x, y], i) => move(now, i, [x + all[i][0] * factor, y + all[i][1] * factor]),
     arrangement,
   );
 }
@@ -188,7 +188,7 @@ export const ring = (count: number): Place[] =>
   });
 
 /** A square of values (row after row) `by` times as fine, linear between the cells; null where one is no number. */
-export function refined(values: (number | null)[], by: number): (number | null)[] {
+export function refine(values: (number | null)[], by: number): (number | null)[] {
   const count = Math.sqrt(values.length);
   const fine = count * by;
   const between = Array.from({ length: fine }, (_, i) => {

@@ -3,7 +3,7 @@ import { setAttributes, svg } from "../../charts/svg.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
 import { formatNumber } from "../../widgets/paramControls.ts";
-import { arrowTips, EXTENT, moved, nameOf, places, type Arrangement, type Place, type Pulls } from "./arrangement.ts";
+import { arrowTips, EXTENT, move, nameOf, places, type Arrangement, type Place, type Pulls } from "./arrangement.ts";
 
 const DIRECTIONS: Partial<Record<string, Place>> = {
   ArrowRight: [1, 0],
@@ -28,7 +28,7 @@ export class DraggablePoints {
   private lines = svg("g", { class: "lines" });
   private arrows: SVGPathElement[] = [];
   private dots: SVGGElement[] = [];
-  private dragged: number | null = null;
+  private index: number | null = null;
 
   constructor(
     private now: Arrangement,
@@ -36,10 +36,10 @@ export class DraggablePoints {
   ) {
     this.chart.addEventListener("pointerdown", (event) => this.grab(event));
     this.chart.addEventListener("pointermove", (event) => {
-      if (this.dragged !== null) hooks.onmove(moved(this.now, this.dragged, this.placeOf(event)));
+      if (this.index !== null) hooks.onmove(move(this.now, this.index, this.placeOf(event)));
     });
     for (const name of ["pointerup", "pointercancel"] as const)
-      this.chart.addEventListener(name, () => (this.dragged = null));
+      this.chart.addEventListener(name, () => (this.index = null));
     this.build(now);
   }
 
@@ -51,14 +51,14 @@ export class DraggablePoints {
   /** Make the nodes, once for each arrangement, so that a point keeps the focus while it moves. */
   build(now: Arrangement): void {
     this.now = now;
-    this.dragged = null;
+    this.index = null;
     this.arrows = places(now).map(() => svg("path", { class: "arrow" }));
     this.dots = places(now).map((_, index) => this.dot(index));
     this.chart.replaceChildren(this.unit, this.lines, ...this.arrows, ...this.dots);
   }
 
   /** Draw the points where they are `now`, with the forces that are known. */
-  paint(now: Arrangement, pulls: Pulls | null, chosen: number, isDark: boolean): void {
+  paint(now: Arrangement, pulls: Pulls | null, index: number, isDark: boolean): void {
     this.now = now;
     const colors = classColors(CLASSES, isDark).map((color) => css(color));
     const tips = pulls && arrowTips(now, pulls);
@@ -68,12 +68,12 @@ export class DraggablePoints {
       setAttributes(this.dots[i], {
         transform: `translate(${x} ${-y})`,
         style: `color: ${colors[label]}`,
-        "data-chosen": i === chosen ? "true" : null,
+        "data-chosen": i === index ? "true" : null,
         "aria-label": `${nameOf(now, i)} at ${formatNumber(x)}, ${formatNumber(y)}, force ${formatNumber(force)}; arrow keys move it`,
       });
       setAttributes(this.arrows[i], { d: tips ? arrow([x, -y], [tips[i][0], -tips[i][1]]) : "" });
     });
-    this.lines.replaceChildren(...partnerLines(now, chosen));
+    this.lines.replaceChildren(...partnerLines(now, index));
     this.unit.classList.toggle("held", now.circle);
   }
 
@@ -99,7 +99,7 @@ export class DraggablePoints {
     const index = target instanceof Node ? this.dots.findIndex((dot) => dot.contains(target)) : -1;
     if (index < 0 || event.button !== 0) return;
     event.preventDefault();
-    this.dragged = index;
+    this.index = index;
     this.dots[index].focus();
     this.chart.setPointerCapture(event.pointerId);
   }
@@ -122,13 +122,13 @@ export class DraggablePoints {
     const to: Place = this.now.circle
       ? [x * Math.cos(turn) - y * Math.sin(turn), x * Math.sin(turn) + y * Math.cos(turn)]
       : [x + along[0] * by, y + along[1] * by];
-    this.hooks.onmove(moved(this.now, index, to));
+    this.hooks.onmove(move(this.now, index, to));
   }
 }
 
 /** Lines to what the chosen point is compared with: its own class drawn through, others broken. */
-function partnerLines({ preset, points, labels }: Arrangement, chosen: number): SVGElement[] {
-  const a = preset === "triplet" ? 0 : chosen;
+function partnerLines({ preset, points, labels }: Arrangement, index: number): SVGElement[] {
+  const a = preset === "triplet" ? 0 : index;
   if (a >= points.length) return [];
   const [ax, ay] = points[a];
   return points.flatMap(([x, y], i): SVGElement[] => {

@@ -8,13 +8,13 @@ import { ROUTES } from "../../lib/server.ts";
 import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
 import {
-  arranged,
-  held,
+  arrange,
+  hold,
   places,
   PRESETS,
   pulls,
   questionOf,
-  stepped,
+  takeStep,
   type Arrangement,
   type ForceQuestion,
   type PresetName,
@@ -39,11 +39,11 @@ export default function ({ parentElement, data }: ComponentArguments<ForcePlaygr
 class ForcePlayground {
   private losses = new Map<string, LossInfo>();
   /** The loss that the page asked for last; a person may have chosen another since. */
-  private given = "";
+  private lossOfPage = "";
   private loss = "";
   private params: Record<string, ParamValue> = {};
-  private now: Arrangement = arranged("triplet");
-  private chosen = 0;
+  private now: Arrangement = arrange("triplet");
+  private index = 0;
   private pulls: Pulls | null = null;
   private rate = RATE.default;
   /** The last request, and whether the known forces answer it. */
@@ -65,7 +65,7 @@ class ForcePlayground {
   private points = new DraggablePoints(this.now, {
     onmove: (now) => this.move(now),
     onchoose: (index) => {
-      this.chosen = index;
+      this.index = index;
       this.draw();
     },
   });
@@ -115,8 +115,8 @@ class ForcePlayground {
         );
       }
     }
-    if (loss !== this.given && this.losses.has(loss)) {
-      this.given = loss;
+    if (loss !== this.lossOfPage && this.losses.has(loss)) {
+      this.lossOfPage = loss;
       this.choose(loss);
     }
   }
@@ -135,8 +135,8 @@ class ForcePlayground {
     if (!info) return;
     this.loss = this.menu.value = name;
     this.params = defaults(info.parameters);
-    const shown = visibleParams(info.parameters).filter((parameter) => parameter.name !== "centers");
-    renderControls(this.own, shown, this.params, (key, value) => {
+    const parameters = visibleParams(info.parameters).filter((parameter) => parameter.name !== "centers");
+    renderControls(this.own, parameters, this.params, (key, value) => {
       this.params[key] = value;
       this.ask();
     });
@@ -147,11 +147,11 @@ class ForcePlayground {
 
   private begin(): void {
     this.pause();
-    this.now = arranged(this.presets.value as PresetName, {
+    this.now = arrange(this.presets.value as PresetName, {
       proxies: this.losses.get(this.loss)?.needs_classes,
       circle: this.circle.checked,
     });
-    this.chosen = this.now.preset === "triplet" ? 1 : 0;
+    this.index = this.now.preset === "triplet" ? 1 : 0;
     this.pulls = null;
     this.ground.forget();
     this.points.build(this.now);
@@ -159,7 +159,7 @@ class ForcePlayground {
   }
 
   private hold(): void {
-    this.move(this.circle.checked ? held(this.now) : { ...this.now, circle: false });
+    this.move(this.circle.checked ? hold(this.now) : { ...this.now, circle: false });
   }
 
   private move(now: Arrangement): void {
@@ -187,7 +187,7 @@ class ForcePlayground {
   }
 
   private step(): void {
-    if (this.pulls && this.isCurrent) this.move(stepped(this.now, this.pulls, this.rate));
+    if (this.pulls && this.isCurrent) this.move(takeStep(this.now, this.pulls, this.rate));
     else this.isStepping = true;
   }
 
@@ -209,10 +209,10 @@ class ForcePlayground {
   }
 
   private paint(): void {
-    const { now, pulls, chosen } = this;
+    const { now, pulls, index } = this;
     const theme = readTheme(this.root);
-    this.points.paint(now, pulls, chosen, theme.dark);
-    if (this.shade.checked) this.ground.ask(this.loss, { ...this.params }, now, chosen);
+    this.points.paint(now, pulls, index, theme.dark);
+    if (this.shade.checked) this.ground.ask(this.loss, { ...this.params }, now, index);
     this.ground.paint(now.circle, this.shade.checked, theme.text, this.stage.clientWidth);
     if (pulls) this.describe(pulls);
   }

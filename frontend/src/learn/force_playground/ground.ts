@@ -4,16 +4,7 @@ import { css, type Rgb } from "../../lib/theme.ts";
 import type { LossGround } from "../../protocol.ts";
 import { ROUTES } from "../../lib/server.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
-import {
-  EXTENT,
-  grid,
-  places,
-  questionOf,
-  refined,
-  ring,
-  type Arrangement,
-  type ForceQuestion,
-} from "./arrangement.ts";
+import { EXTENT, grid, places, questionOf, refine, ring, type Arrangement, type ForceQuestion } from "./arrangement.ts";
 
 const CELLS = 22; // that are asked for, on a side
 const FINER = 4; // as they are drawn
@@ -32,7 +23,7 @@ export class Ground {
 
   constructor(onchange: () => void, onerror: (why: string) => void) {
     this.questions = new NewestQuestion((answer: LossGround) => {
-      this.values = answer.values.length === CELLS ** 2 ? refined(answer.values, FINER) : answer.values;
+      this.values = answer.values.length === CELLS ** 2 ? refine(answer.values, FINER) : answer.values;
       onchange();
     }, onerror);
   }
@@ -47,15 +38,15 @@ export class Ground {
   }
 
   /** Ask for the ground unless it is known. */
-  ask(loss: string, params: Record<string, unknown>, now: Arrangement, chosen: number): void {
-    const others = places(now).filter((_, i) => i !== chosen);
-    const key = JSON.stringify([loss, params, now.preset, now.circle, chosen, others]);
+  ask(loss: string, params: Record<string, unknown>, now: Arrangement, index: number): void {
+    const others = places(now).filter((_, i) => i !== index);
+    const key = JSON.stringify([loss, params, now.preset, now.circle, index, others]);
     if (key === this.key) return;
     this.key = key;
     const over = now.circle ? ring(SEGMENTS) : grid(CELLS);
     this.questions.ask(`${ROUTES}/losses/${loss}/ground.json`, {
       ...questionOf(now, params),
-      index: chosen,
+      index,
       places: over,
     });
   }

@@ -41,12 +41,12 @@ class LossPlot {
   private loss = "";
   private params: Values = {};
   /** The sliders of the fixed quantities, and their values. */
-  private kept: Values = {};
+  private values: Values = {};
   private sliders = "";
   /** Position at which the curve is read, as a share of the axis. */
   private probe = 0.4;
   private curve: LossCurve | null = null;
-  private asked: CurveQuestion | null = null;
+  private question: CurveQuestion | null = null;
 
   private draw = onAnimationFrame(() => this.paint());
   private questions = new NewestQuestion<CurveQuestion, LossCurve>(
@@ -84,7 +84,7 @@ class LossPlot {
     if (loss === this.loss) return;
     this.loss = loss;
     this.params = defaults(parameters);
-    this.kept = {};
+    this.values = {};
     this.sliders = "";
     this.probe = 0.4;
     this.curve = null;
@@ -120,27 +120,27 @@ class LossPlot {
   }
 
   private ask(samples: number): void {
-    this.asked = { params: { ...this.params }, held: { ...this.kept }, samples };
-    this.questions.ask(`${ROUTES}/losses/${this.loss}/curve.json`, this.asked);
+    this.question = { params: { ...this.params }, held: { ...this.values }, samples };
+    this.questions.ask(`${ROUTES}/losses/${this.loss}/curve.json`, this.question);
   }
 
   private onAnswer(curve: LossCurve, question: CurveQuestion): void {
-    if (this.asked !== question && !this.curve) return; // of the loss before
+    if (this.question !== question && !this.curve) return; // of the loss before
     this.curve = curve;
     this.renderHeld(curve.held);
     this.note.textContent = curve.note;
     this.draw();
-    if (this.asked === question && question.samples === COARSE) this.ask(FINE);
+    if (this.question === question && question.samples === COARSE) this.ask(FINE);
   }
 
   /** The sliders of what stands still; what a person set stays when a parameter brings other ones. */
-  private renderHeld(held: CurveControl[]): void {
-    const sliders = held.map(({ name, label }) => name + label).join();
+  private renderHeld(controls: CurveControl[]): void {
+    const sliders = controls.map(({ name, label }) => name + label).join();
     if (sliders === this.sliders) return;
     this.sliders = sliders;
-    this.kept = Object.fromEntries(held.map(({ name, default: value }) => [name, this.kept[name] ?? value]));
-    renderControls(this.held, held, this.kept, (name, value) => {
-      this.kept[name] = value;
+    this.values = Object.fromEntries(controls.map(({ name, default: value }) => [name, this.values[name] ?? value]));
+    renderControls(this.held, controls, this.values, (name, value) => {
+      this.values[name] = value;
       this.ask(COARSE);
     });
   }

@@ -78,7 +78,7 @@ class SpaceView {
   private dots: SVGElement[];
   private chart: SVGSVGElement;
   private watcher = new ResizeObserver(() => this.paint());
-  private dragged: number | null = null;
+  private dragIndex: number | null = null;
   private values = h("dl", { "aria-live": "polite" });
   private questions = new NewestQuestion<Pick<SmallSpace, "points" | "classes">, SpaceScores>(
     ({ scores }) => this.showScores(scores),
@@ -107,17 +107,17 @@ class SpaceView {
     this.showScores(space.scores);
     this.watcher.observe(this.chart);
     this.chart.addEventListener("pointermove", (event) => {
-      if (this.dragged === null) this.setQuery(this.pointAt(event));
-      else this.move(this.dragged, this.placeOf(event));
+      if (this.dragIndex === null) this.setQuery(this.pointAt(event));
+      else this.move(this.dragIndex, this.placeOf(event));
     });
     this.chart.addEventListener("pointerdown", (event) => {
-      this.dragged = event.button === 0 ? this.pointAt(event) : null;
-      if (this.dragged !== null) this.chart.setPointerCapture(event.pointerId);
+      this.dragIndex = event.button === 0 ? this.pointAt(event) : null;
+      if (this.dragIndex !== null) this.chart.setPointerCapture(event.pointerId);
     });
     for (const name of ["pointerup", "pointercancel"] as const)
-      this.chart.addEventListener(name, () => (this.dragged = null));
+      this.chart.addEventListener(name, () => (this.dragIndex = null));
     this.chart.addEventListener("pointerleave", () => {
-      if (this.dragged === null) this.setQuery(null);
+      if (this.dragIndex === null) this.setQuery(null);
     });
     this.chart.addEventListener("blur", () => this.setQuery(null));
     this.chart.addEventListener("keydown", (event) => {
@@ -189,7 +189,7 @@ class SpaceView {
     const { found, hits, relevant, first, precision, average } = scoreQuery(this.space, query);
     const around = (i: number, kind: string) =>
       svg("circle", { class: kind, cx: points[i][0], cy: -points[i][1], r: RADIUS * 1.7 });
-    const crossed = (i: number) => {
+    const cross = (i: number) => {
       const [x, y] = points[i];
       const r = RADIUS * 1.3;
       return svg("path", {
@@ -199,7 +199,7 @@ class SpaceView {
     };
     this.marks.replaceChildren(
       around(query, "query"),
-      ...found.flatMap((i, rank) => [around(i, "found"), ...(hits[rank] ? [] : [crossed(i)])]),
+      ...found.flatMap((i, rank) => [around(i, "found"), ...(hits[rank] ? [] : [cross(i)])]),
     );
     const right = hits.filter(Boolean).length;
     this.status.textContent =

@@ -22,21 +22,21 @@ export const PRESETS: { title: string; rankings: Ranking[] }[] = [
 ];
 
 /** The ranking with one result turned over; R grows where there are more right ones than that. */
-export function toggled({ hits, relevant }: Ranking, index: number): Ranking {
-  return limited(
+export function toggle({ hits, relevant }: Ranking, index: number): Ranking {
+  return limit(
     hits.map((hit, i) => (i === index ? !hit : hit)),
     relevant,
   );
 }
 
 /** The ranking with one result at another place. */
-export function reordered({ hits, relevant }: Ranking, from: number, to: number): Ranking {
+export function reorder({ hits, relevant }: Ranking, from: number, to: number): Ranking {
   const rest = hits.filter((_, i) => i !== from);
   return { hits: [...rest.slice(0, to), hits[from], ...rest.slice(to)], relevant };
 }
 
 /** The ranking with another R, from the number of right results (at least 1) on. */
-export const limited = (hits: boolean[], relevant: number): Ranking => ({
+export const limit = (hits: boolean[], relevant: number): Ranking => ({
   hits,
   relevant: Math.min(MOST_RELEVANT, Math.max(1, countRight(hits), Math.round(relevant) || 1)),
 });

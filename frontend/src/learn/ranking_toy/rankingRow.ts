@@ -1,6 +1,6 @@
 // The results of one query as tiles: a click turns one over, dragging (or Shift and an arrow key) moves it.
 import { h, setData } from "../../lib/dom.ts";
-import { limited, MOST_RELEVANT, reordered, TILES, toggled } from "./presets.ts";
+import { limit, MOST_RELEVANT, reorder, TILES, toggle } from "./presets.ts";
 import { countRight, type Ranking } from "./scores.ts";
 
 const DRAG_START = 6; // pixels
@@ -13,7 +13,7 @@ export class RankingRow {
     type: "number",
     min: 1,
     max: MOST_RELEVANT,
-    change: () => this.onchange(limited(this.ranking.hits, Number(this.relevant.value))),
+    change: () => this.onchange(limit(this.ranking.hits, Number(this.relevant.value))),
   });
   /** The tile under the pointer, where that went down, and whether it moved since. */
   private grip: { index: number; x: number; moved: boolean } | null = null;
@@ -54,7 +54,7 @@ export class RankingRow {
       type: "button",
       title: "Click: right or wrong. Drag: another place.",
       click: () => {
-        if (!this.wasDragged) this.onchange(toggled(this.ranking, index));
+        if (!this.wasDragged) this.onchange(toggle(this.ranking, index));
         this.wasDragged = false;
       },
       keydown: (event) => this.onKey(event, index),
@@ -80,7 +80,7 @@ export class RankingRow {
     grip.moved = true;
     const to = this.indexAt(clientX);
     if (to !== grip.index) {
-      this.onchange(reordered(this.ranking, grip.index, to));
+      this.onchange(reorder(this.ranking, grip.index, to));
       grip.index = to;
     }
     this.mark(grip.index);
@@ -103,7 +103,7 @@ export class RankingRow {
     if (!by) return;
     event.preventDefault();
     const to = Math.max(0, Math.min(TILES - 1, index + by));
-    if (event.shiftKey && to !== index) this.onchange(reordered(this.ranking, index, to));
+    if (event.shiftKey && to !== index) this.onchange(reorder(this.ranking, index, to));
     this.tiles[to].focus();
   }
 }

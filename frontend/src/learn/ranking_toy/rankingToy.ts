@@ -5,7 +5,7 @@ import type { RankingToyProps } from "../../protocol.ts";
 import { PRESETS, TILES } from "./presets.ts";
 import { RankingRow } from "./rankingRow.ts";
 import style from "./rankingToy.css";
-import { completed, countRight, meanScores, precisions, type Ranking, type ScoreName } from "./scores.ts";
+import { complete, countRight, meanScores, precisions, type Ranking, type ScoreName } from "./scores.ts";
 
 const SCORES: ScoreName[] = ["precision_at_1", "r_precision", "map_at_r", "map", "mrr"];
 const MOST_TERMS = 4; // of a sum that is written out
@@ -58,7 +58,7 @@ class RankingToy {
     this.rankings = rankings;
     this.rows = rankings.map((ranking, i) => {
       const title = rankings.length > 1 ? `Query ${i + 1}` : "Results of a query, nearest first";
-      return new RankingRow(ranking, title, (changed) => this.change(i, changed));
+      return new RankingRow(ranking, title, (next) => this.change(i, next));
     });
     this.queries.replaceChildren(...this.rows.map((row) => row.root));
     this.paint();
@@ -80,7 +80,7 @@ class RankingToy {
     this.cmc.classList.toggle("chosen", isCmc);
     this.cmc.replaceChildren(
       h("div", "head", props.titles.cmc_at_k ?? "", " = ", props.titles.recall_at_k ?? "", ", k = 1 to 10"),
-      h("div", "tiles", ...mean.cmc.map((value) => h("span", "cell", formatted(value)))),
+      h("div", "tiles", ...mean.cmc.map((value) => h("span", "cell", format(value)))),
     );
     const missing = rankings.map(({ hits, relevant }) => relevant - countRight(hits));
     this.after.textContent = missing.some(Boolean) ? missingText(missing) : "";
@@ -90,8 +90,8 @@ class RankingToy {
           "div",
           { class: name === props.metric ? "chosen" : null, "data-score": name },
           h("dt", null, props.titles[name] ?? name),
-          h("dd", null, formatted(mean[name])),
-          h("p", null, rankings.length > 1 ? `mean of ${rankings.length} queries` : written(name, rankings[0])),
+          h("dd", null, format(mean[name])),
+          h("p", null, rankings.length > 1 ? `mean of ${rankings.length} queries` : formula(name, rankings[0])),
         ),
       ),
     );
@@ -100,7 +100,7 @@ class RankingToy {
   }
 }
 
-const formatted = (value: number): string => value.toFixed(2);
+const format = (value: number): string => value.toFixed(2);
 
 function missingText(missing: number[]): string {
   const all = missing.reduce((total, count) => total + count, 0);
@@ -109,9 +109,9 @@ function missingText(missing: number[]): string {
 }
 
 /** The computation of one query's score, in numbers. */
-function written(name: ScoreName, ranking: Ranking): string {
+function formula(name: ScoreName, ranking: Ranking): string {
   const { relevant } = ranking;
-  const all = completed(ranking);
+  const all = complete(ranking);
   switch (name) {
     case "precision_at_1":
       return all[0] ? "the first is right" : "the first is wrong";
@@ -128,6 +128,6 @@ function written(name: ScoreName, ranking: Ranking): string {
 
 function sumOf(terms: { rank: number; right: number }[], relevant: number): string {
   if (!terms.length) return `none right: 0 / ${relevant}`;
-  const shown = terms.slice(0, MOST_TERMS).map(({ rank, right }) => `${right}/${rank}`);
-  return `(${shown.join(" + ")}${terms.length > MOST_TERMS ? " + …" : ""}) / ${relevant}`;
+  const parts = terms.slice(0, MOST_TERMS).map(({ rank, right }) => `${right}/${rank}`);
+  return `(${parts.join(" + ")}${terms.length > MOST_TERMS ? " + …" : ""}) / ${relevant}`;
 }

@@ -24,7 +24,7 @@ export type ScoreName = Exclude<keyof QueryScores, "cmc">;
 export const countRight = (hits: boolean[], rank = hits.length): number => hits.slice(0, rank).filter(Boolean).length;
 
 /** The results with those added that are right and missing: they come directly after. */
-export function completed({ hits, relevant }: Ranking): boolean[] {
+export function complete({ hits, relevant }: Ranking): boolean[] {
   const missing = Math.max(0, relevant - countRight(hits));
   return [...hits, ...Array<boolean>(missing).fill(true)];
 }
@@ -36,7 +36,7 @@ export function precisions(hits: boolean[], most = hits.length): { rank: number;
 }
 
 export function scoreRanking(ranking: Ranking): QueryScores {
-  const all = completed(ranking);
+  const all = complete(ranking);
   const { relevant, hits } = ranking;
   const sum = (most: number) => precisions(all, most).reduce((total, { rank, right }) => total + right / rank, 0);
   const first = all.indexOf(true) + 1;

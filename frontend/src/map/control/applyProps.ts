@@ -35,7 +35,7 @@ export interface ReceiverParts {
   repaint: () => void;
   /** Points may be colored by something else. */
   recolor: () => void;
-  changed: () => void;
+  refresh: () => void;
   /** Say what went wrong. */
   trouble: (text: string | null) => void;
 }
@@ -45,13 +45,13 @@ export const mapKey = ({ run, view, begun }: MapData): string => [run, view, beg
 
 export class PropsReceiver {
   private before: MapData | null = null;
-  private labeled: Promise<Uint16Array> = Promise.resolve(new Uint16Array());
-  private known = false; // whether the items' labels are there
-  private painted = ""; // what the points were last painted for
+  private labels: Promise<Uint16Array> = Promise.resolve(new Uint16Array());
+  private hasLabels = false; // whether the items' labels are there
+  private paintKey = ""; // what the points were last painted for
   private token: object | null = null; // of the newest run to follow
   private open: { run: string; pid: string | null } | null = null;
   private leave: (() => void) | null = null;
-  private destroyed = false;
+  private isDestroyed = false;
 
   constructor(private parts: ReceiverParts) {}
 
@@ -93,15 +93,15 @@ export class PropsReceiver {
     if (state.model.selected) bus.emit("selection", null);
     state.model = new Model(classes, null, data.n, data.noun, state.store);
     state.colors = groupColors(classes, state.theme);
-    this.known = false;
+    this.hasLabels = false;
     scene.setModel(state.model);
     playback.shown = null;
     layout.legend.setGroups("Classes", classes);
-    this.labeled = loadLabels(data).then((labels) => {
+    this.labels = loadLabels(data).then((labels) => {
       if (labels.length < data.n) throw new Error(`the labels are ${labels.length}; the map has ${data.n} items`);
       return labels;
     });
-    this.labeled.catch(() => {}); // reported by the code that awaits them
+    this.labels.catch(() => {}); // reported by the code that awaits them
   }
 
   private setSprites({ sprites }: MapData): void {
@@ -146,10 +146,10 @@ export class PropsReceiver {
           pid,
         );
     try {
-      const labels = await this.labeled;
-      if (this.token !== token || this.destroyed || !data.n) return;
+      const labels = await this.labels;
+      if (this.token !== token || this.isDestroyed || !data.n) return;
       model.labels = labels;
-      this.known = true;
+      this.hasLabels = true;
       const left = this.restoreCamera(data);
       repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
@@ -203,20 +203,20 @@ export class PropsReceiver {
       state: { model, theme },
       layout,
       repaint,
-      changed,
+      refresh,
       summary,
     } = this.parts;
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
     const paint = JSON.stringify([theme, model.n]);
-    if (paint !== this.painted) repaint();
-    else changed();
-    this.painted = paint;
+    if (paint !== this.paintKey) repaint();
+    else refresh();
+    this.paintKey = paint;
   }
 
   /** Say to the parts beside the map what is selected, once the classes of the items are known. */
   publishSelection(): void {
-    if (this.known) this.parts.selection.publish();
+    if (this.hasLabels) this.parts.selection.publish();
   }
 
   /** Link what is pinned with its neighbors, where the answer is about that. */
@@ -224,14 +224,14 @@ export class PropsReceiver {
     const {
       state: { model, data },
       layout,
-      changed,
+      refresh,
       summary,
     } = this.parts;
     if (run !== data.run || item !== model.pinned) return;
     model.neighbors = (found?.near ?? []).map(([other, , distance]) => ({ item: other, distance }));
     layout.tooltip.refresh();
     layout.announcer.say(pinSummary(model) || summary());
-    changed();
+    refresh();
   }
 
   /** Show the picture that the page has asked about where it lies here. */
@@ -243,7 +243,7 @@ export class PropsReceiver {
   }
 
   destroy(): void {
-    this.destroyed = true;
+    this.isDestroyed = true;
     this.leave?.();
   }
 }

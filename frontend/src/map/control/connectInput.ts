@@ -17,7 +17,7 @@ export interface InputParts {
   interaction: Interaction;
   selection: Selection;
   actions: MapActions;
-  changed: () => void;
+  refresh: () => void;
 }
 
 /** Listen to the pointer on the stage; returns how to stop. */
@@ -28,14 +28,14 @@ export function connectGestures({
   playback,
   interaction,
   selection,
-  changed,
+  refresh,
 }: InputParts): () => void {
   return listen(scene.overlay, () => state.mode, {
     pan: (dx, dy) => {
       if (!scene.frame?.xyz) return scene.camera.pan(dx, dy);
       orbit.turn(dx, dy, Math.min(scene.port.width, scene.port.height));
       playback.rotated();
-      changed();
+      refresh();
     },
     zoom: (factor, x, y, gliding) => scene.camera.zoom(factor, x, y, gliding && !state.theme.still),
     hover: (x, y) => interaction.hover(x, y),

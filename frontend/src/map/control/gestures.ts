@@ -22,8 +22,8 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
   const down = new Map<number, [number, number]>();
   const stop = new AbortController();
   let drawing: { path: number[]; box: boolean } | null = null;
-  let moved = 0;
-  let pinched = false;
+  let distance = 0;
+  let isPinch = false;
   let lastClick = { time: 0, x: 0, y: 0 };
 
   const place = (event: MouseEvent): [number, number] => {
@@ -44,12 +44,12 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
     const [x, y] = place(event);
     down.set(event.pointerId, [x, y]);
     if (down.size === 1) {
-      moved = 0;
-      pinched = false;
+      distance = 0;
+      isPinch = false;
       const kind = event.shiftKey && mode() === "pan" ? "lasso" : mode();
       drawing = kind === "pan" ? null : { path: [x, y], box: kind === "box" };
     } else {
-      pinched = true;
+      isPinch = true;
       drawing = null;
       on.lasso([], false);
     }
@@ -74,7 +74,7 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
       down.set(event.pointerId, [x, y]);
       return;
     }
-    moved += Math.hypot(dx, dy);
+    distance += Math.hypot(dx, dy);
     if (drawing) {
       if (drawing.box) {
         const [x0, y0] = drawing.path;
@@ -83,7 +83,7 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
         drawing.path.push(x, y);
       down.set(event.pointerId, [x, y]);
       on.lasso(drawing.path, drawing.box);
-    } else if (moved > CLICK_SLOP_PX && !pinched) {
+    } else if (distance > CLICK_SLOP_PX && !isPinch) {
       on.pan(dx, dy);
       down.set(event.pointerId, [x, y]);
     }
@@ -99,7 +99,7 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
       on.lasso([], false);
       return;
     }
-    if (moved > CLICK_SLOP_PX || pinched) {
+    if (distance > CLICK_SLOP_PX || isPinch) {
       if (lasso) on.lassoEnd(lasso.path, lasso.box, event);
       return;
     }

@@ -23,7 +23,7 @@ export interface InteractionParts {
 
 export class Interaction implements Pointed {
   hovered: number | null = null;
-  carded: number | null = null;
+  card: number | null = null;
   /** The class under the pointer in the legend. */
   spotlight: number | null = null;
   private dwell: ReturnType<typeof setTimeout> | undefined;
@@ -48,7 +48,7 @@ export class Interaction implements Pointed {
     if (item === this.hovered) return;
     const { tooltip, scene, state } = this.parts;
     this.hovered = item;
-    this.carded = null;
+    this.card = null;
     clearTimeout(this.dwell);
     if (item === null) tooltip.hide();
     else if (notify) this.dwell = setTimeout(() => this.showCard(), tooltip.node.hidden ? DWELL_MS : 0);
@@ -57,13 +57,13 @@ export class Interaction implements Pointed {
   }
 
   private showCard(): void {
-    this.carded = this.hovered;
+    this.card = this.hovered;
     this.parts.scene.invalidate();
   }
 
   leave(): void {
     this.setHovered(null);
-    this.carded = null;
+    this.card = null;
     this.parts.tooltip.hide();
   }
 
@@ -80,7 +80,7 @@ export class Interaction implements Pointed {
     const item = scene.pick(x, y, this.reach(touch));
     if (item >= 0) {
       this.pin(item);
-      if (touch) this.carded = item;
+      if (touch) this.card = item;
     } else if (model.pinned !== null) this.pin(null);
     else if (model.selected) selection.clear();
     if (item < 0) tooltip.hide();
@@ -96,7 +96,7 @@ export class Interaction implements Pointed {
 
   /** Something else is pinned. */
   repinned(): void {
-    this.carded = null;
+    this.card = null;
     this.parts.tooltip.refresh();
   }
 
@@ -115,7 +115,7 @@ export class Interaction implements Pointed {
         : scene.pick(width / 2, height / 2, Math.hypot(width, height));
     if (next < 0) return;
     this.pin(next);
-    this.carded = next;
+    this.card = next;
     const [x, y] = scene.screenOf(next);
     if (x < EDGE_PX || y < EDGE_PX || x > width - EDGE_PX || y > height - EDGE_PX)
       scene.camera.pan(width / 2 - x, height / 2 - y);

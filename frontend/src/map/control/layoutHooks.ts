@@ -19,7 +19,7 @@ interface Target {
   chooseColor: (name: string) => void;
   /** Send a value to the server. */
   setTriggerValue: (name: string, value: unknown) => void;
-  changed: () => void;
+  refresh: () => void;
 }
 
 export function layoutHooks(map: Target): LayoutHooks {
@@ -57,12 +57,12 @@ export function layoutHooks(map: Target): LayoutHooks {
     step: (by) => map.actions.run(["step", by]),
     seek: (index) => map.actions.run(["seek", index]),
     scrub: (step) => map.actions.run(["scrub", step]),
-    remedy: (chosen) => map.setTriggerValue("remedy", chosen),
+    remedy: (remedy) => map.setTriggerValue("remedy", remedy),
     color: (name) => {
       map.state.store.record();
       map.chooseColor(name);
     },
-    changed: () => map.changed(),
+    refresh: () => map.refresh(),
   };
 }
 

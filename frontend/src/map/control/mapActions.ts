@@ -21,7 +21,7 @@ export interface ActionParts {
   subset: Subset;
   outline: Outline;
   link: Pick<MapLink, "onAction">;
-  changed: () => void;
+  refresh: () => void;
 }
 
 export class MapActions {
@@ -37,7 +37,7 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, subset, playback, state, link, root, outline, changed } = this.parts;
+    const { scene, interaction, subset, playback, state, link, root, outline, refresh } = this.parts;
     const { store, model } = state;
     link.onAction(action[0]);
     switch (action[0]) {
@@ -107,6 +107,6 @@ export class MapActions {
         else root.requestFullscreen?.().catch(() => {});
         return;
     }
-    changed();
+    refresh();
   }
 }

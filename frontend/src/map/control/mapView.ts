@@ -53,10 +53,10 @@ export class MapView {
   private publisher: StatePublisher;
   private link: MapLink;
   private host: Pick<MapArguments, "setTriggerValue"> | null = null;
-  private moved = false; // whether the person has gone to a step of this run
+  private hasMoved = false; // whether the person has gone to a step of this run
   private observer: ResizeObserver;
   private offs: (() => void)[];
-  private destroyed = false;
+  private isDestroyed = false;
 
   /** A map without partner (`link` is null) has a store of its own: what is pinned on it is nothing to the other. */
   constructor(parent: Node & ParentNode, name: string, input: MapInput, store = pageStore) {
@@ -75,9 +75,9 @@ export class MapView {
       layout.overlay,
       {
         drawOverlay: (context) => {
-          const pictured = this.overlay.draw(context, scene);
+          const hasPictures = this.overlay.draw(context, scene);
           this.publisher.publishRanks();
-          return pictured;
+          return hasPictures;
         },
         extraBounds: () => boundsBeside(this),
         still: () => state.theme.still,
@@ -87,12 +87,12 @@ export class MapView {
       },
       input.renderer,
     ));
-    const [repaint, changed] = [() => this.painter.repaint(), () => this.changed()];
+    const [repaint, refresh] = [() => this.painter.repaint(), () => this.refresh()];
     const trouble = (text: string | null) => this.setStatus(text);
     const playback = (this.playback = new Playback(
       scene,
       {
-        change: changed,
+        change: refresh,
         frame: (from, to) => marker.move(from, to, scene.t),
         ended: (how) => this.setTriggerValue("ended", how),
         trouble: (error) => this.setStatus(messageOf(error)),
@@ -121,9 +121,9 @@ export class MapView {
       lasso: () => selection.path,
       card: (item, place) =>
         item === null ? layout.tooltip.hide() : layout.tooltip.show(item, place, scene.port, state),
-      changed: () => {
+      refresh: () => {
         scene.invalidate();
-        changed();
+        refresh();
       },
     });
     this.link = new MapLink({
@@ -149,7 +149,7 @@ export class MapView {
       spotlight: () => interaction.spotlight,
       regrouped: () => layout.legend.setGroups(state.model.grouping ? "Categories" : "Classes", state.model.groups),
       recount: () => this.publisher.recount(),
-      changed,
+      refresh,
       trouble,
     });
     const actions = (this.actions = new MapActions({
@@ -163,11 +163,11 @@ export class MapView {
       outline: layout.outline,
       link: {
         onAction: (action) => {
-          this.moved ||= STEP_ACTIONS.has(action);
+          this.hasMoved ||= STEP_ACTIONS.has(action);
           this.link.onAction(action);
         },
       },
-      changed,
+      refresh,
     }));
     this.receiver = new PropsReceiver({
       state,
@@ -179,22 +179,22 @@ export class MapView {
       selection,
       subset,
       repaint,
-      changed,
+      refresh,
       summary: () => this.publisher.summary(),
       recolor: () => this.painter.recolor(),
       trouble,
     });
     this.observer = new ResizeObserver(() => {
       measureStage(this);
-      this.changed();
+      this.refresh();
     });
     this.observer.observe(layout.stage);
     this.observer.observe(layout.colorControl.scale); // points make way for it
     layout.root.addEventListener("keydown", (event) => actions.onKey(event));
-    const parts = { state, scene, orbit, playback, interaction, selection, actions, changed };
+    const parts = { state, scene, orbit, playback, interaction, selection, actions, refresh };
     const query = bus.on("query", () => {
       this.receiver.placeQuery();
-      this.changed();
+      this.refresh();
     });
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
@@ -230,7 +230,7 @@ export class MapView {
     if (change.has("color")) painter.recolor(source === CHOICE);
     if (change.has("display")) painter.reshape();
     else if (change.has("selected") || change.has("isolated") || change.has("hidden")) painter.repaint();
-    else this.changed();
+    else this.refresh();
   }
 
   /** True if this map's steps are those of the store: not a projection's iterations, not one of two runs. */
@@ -241,7 +241,7 @@ export class MapView {
   /** Keep the step at which the person has paused the replay. */
   private keepStep(): void {
     const { shown, entries, open, player } = this.playback;
-    if (!this.moved || !this.hasSteps || open || player.playing || !shown || !entries.includes(shown)) return;
+    if (!this.hasMoved || !this.hasSteps || open || player.playing || !shown || !entries.includes(shown)) return;
     this.state.store.set({ step: shown === entries.at(-1) ? null : shown.step }, this);
   }
 
@@ -259,7 +259,7 @@ export class MapView {
     this.host = { setTriggerValue };
     const { run } = state.data;
     const data = (state.data = expandProps(input));
-    if (data.run !== run) this.moved = false;
+    if (data.run !== run) this.hasMoved = false;
     state.theme = readTheme(stage);
     root.classList.toggle("dark", state.theme.dark);
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
@@ -268,8 +268,8 @@ export class MapView {
   }
 
   /** Bring everything around the points up to date. */
-  changed(): void {
-    if (!this.host || this.destroyed) return;
+  refresh(): void {
+    if (!this.host || this.isDestroyed) return;
     this.publisher.publish();
     this.keepStep();
     this.scene.invalidate();
@@ -277,7 +277,7 @@ export class MapView {
 
   private setStatus(text: string | null): void {
     this.state.trouble = text;
-    this.changed();
+    this.refresh();
   }
 
   /** Position of item i in the window, for tests in a browser. */
@@ -298,7 +298,7 @@ export class MapView {
   }
 
   destroy(): void {
-    this.destroyed = true;
+    this.isDestroyed = true;
     this.saveCamera();
     bus.emit("selection", null);
     this.observer.disconnect();

@@ -17,7 +17,7 @@ export interface PainterParts {
   regrouped: () => void;
   /** Classes are to be counted anew. */
   recount: () => void;
-  changed: () => void;
+  refresh: () => void;
   trouble: (text: string) => void;
 }
 
@@ -32,11 +32,11 @@ export class PointPainter {
       state: { model, theme },
       colorControl,
       recount,
-      changed,
+      refresh,
     } = this.parts;
     const colors = (state.colors = groupColors(model.groups, theme));
-    const pointed = this.parts.spotlight();
-    const spotlight = pointed !== null && model.hidden.has(pointed) ? null : pointed;
+    const target = this.parts.spotlight();
+    const spotlight = target !== null && model.hidden.has(target) ? null : target;
     if (scene.frame) scene.usable = model.usable(scene.frame.present);
     const colorBy = colorControl.name;
     scene.setPaint(
@@ -44,17 +44,17 @@ export class PointPainter {
       theme.background,
     );
     recount();
-    changed();
+    refresh();
   }
 
   /** Points are colored by something else; where a person has chosen that and it groups them anew, all are shown. */
-  recolor(chosen = false): void {
+  recolor(isChoice = false): void {
     const { state, colorControl, trouble } = this.parts;
     const { model, data, store } = state;
     colorControl.setSource(data, model).then(
       (regrouped) => {
         if (regrouped) {
-          if (chosen) store.set({ hidden: new Set() });
+          if (isChoice) store.set({ hidden: new Set() });
           this.parts.regrouped();
         }
         state.shapeColumns = shapeColumns(colorControl.columns);

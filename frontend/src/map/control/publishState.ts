@@ -20,15 +20,15 @@ export function mapRanks(
   itself = -1,
 ): Map<number, number | null> {
   const dims = place.length;
-  const squared = (i: number) => place.reduce((sum, v, axis) => sum + (places[dims * i + axis] - v) ** 2, 0);
-  const ranked = items.filter((item) => usable[item]).map((item) => ({ item, far: squared(item), rank: 1 }));
+  const distanceTo = (i: number) => place.reduce((sum, v, axis) => sum + (places[dims * i + axis] - v) ** 2, 0);
+  const rows = items.filter((item) => usable[item]).map((item) => ({ item, far: distanceTo(item), rank: 1 }));
   for (let i = 0; i < usable.length; i++) {
     if (!usable[i] || i === itself) continue;
-    const far = squared(i);
-    for (const one of ranked) if (far < one.far) one.rank++;
+    const far = distanceTo(i);
+    for (const one of rows) if (far < one.far) one.rank++;
   }
   const ranks = new Map<number, number | null>(items.map((item) => [item, null]));
-  for (const { item, rank } of ranked) ranks.set(item, rank);
+  for (const { item, rank } of rows) ranks.set(item, rank);
   return ranks;
 }
 
@@ -47,16 +47,16 @@ export interface PublisherParts {
 }
 
 export class StatePublisher {
-  private counted: { present: Uint8Array | null; model: unknown } | null = null;
+  private counts: { present: Uint8Array | null; model: unknown } | null = null;
   private pinned: BusEvents["pinned"] | null = null;
   private frameKey = "";
-  private ranked: { key: string; usable: Uint8Array } | null = null;
+  private ranking: { key: string; usable: Uint8Array } | null = null;
 
   constructor(private parts: PublisherParts) {}
 
   /** Classes are to be counted anew: colors, the selection or hidden classes have changed. */
   recount(): void {
-    this.counted = null;
+    this.counts = null;
   }
 
   /** One sentence on what the map shows. */
@@ -145,8 +145,8 @@ export class StatePublisher {
       measure,
     } = this.parts;
     const present = scene.frame?.present ?? null;
-    if (this.counted?.present === present && this.counted.model === model) return;
-    this.counted = { present, model };
+    if (this.counts?.present === present && this.counts.model === model) return;
+    this.counts = { present, model };
     layout.legend.update(state, model.counts(present ?? new Uint8Array(model.n)));
     // The legend may have grown; for a selection, which comes and goes, the points do not make way.
     if (!model.selected) measure();
@@ -205,8 +205,8 @@ export class StatePublisher {
     );
     if (item === null || !items.length) return;
     const key = [data.run, pid, playback.shown.frame.id, item, items].join();
-    if (this.ranked?.key === key && this.ranked.usable === scene.usable) return;
-    this.ranked = { key, usable: scene.usable };
+    if (this.ranking?.key === key && this.ranking.usable === scene.usable) return;
+    this.ranking = { key, usable: scene.usable };
     const { xyz } = scene.frame;
     const own =
       pinned === null ? marker.to : xyz ? [...xyz.subarray(3 * pinned, 3 * pinned + 3)] : scene.worldOf(pinned);

@@ -16,7 +16,7 @@ interface Parts {
 
 export class Subset {
   /** The images that the person has asked for. */
-  private asked: string | null = null;
+  private request: string | null = null;
 
   constructor(private parts: Parts) {}
 
@@ -35,8 +35,8 @@ export class Subset {
     }
     state.trouble = null;
     state.store.record();
-    this.asked = packBits(mask);
-    this.ask(this.asked);
+    this.request = packBits(mask);
+    this.ask(this.request);
   }
 
   /** Show all images again; those that were alone are selected. */
@@ -58,10 +58,10 @@ export class Subset {
   /** The server shows these images alone: among them none is selected. */
   arrive(bits: string | null): void {
     const { state, camera } = this.parts;
-    if (bits && bits === this.asked) {
+    if (bits && bits === this.request) {
       state.store.set({ isolated: null, selected: null, reason: null });
       camera.goHome();
     }
-    this.asked = null;
+    this.request = null;
   }
 }

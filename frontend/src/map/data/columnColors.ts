@@ -28,9 +28,9 @@ export function groupingOf(url: string, values: string[], numbers: Float32Array)
 
 /** From what 1 of 100 stay below to what 99 of 100 stay below, so that single outliers do not take the whole scale. */
 export function middleRange(numbers: Float32Array): [number, number] {
-  const known = numbers.filter(Number.isFinite).sort();
-  if (!known.length) return [0, 1];
-  const at = (share: number) => known[Math.round(share * (known.length - 1))];
+  const finite = numbers.filter(Number.isFinite).sort();
+  if (!finite.length) return [0, 1];
+  const at = (share: number) => finite[Math.round(share * (finite.length - 1))];
   const [low, high] = [at(0.01), at(0.99)];
   return low < high ? [low, high] : [low, low + 1];
 }

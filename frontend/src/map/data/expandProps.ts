@@ -35,7 +35,7 @@ export function queryOn(query: PlacedQuery | null | undefined, run: string, view
 }
 
 /** `data` with the addresses of what the server keeps of the run (`kept`). */
-export function expandProps({ kept = [], ...data }: MapInput): MapData {
+export function expandProps({ kept: names = [], ...data }: MapInput): MapData {
   const { run, view, begun } = data;
   const addresses = {
     tracked: { tracked_url: `${ROUTES}/runs/${run}/tracked_items.json?${begun}` },
@@ -48,5 +48,5 @@ export function expandProps({ kept = [], ...data }: MapInput): MapData {
     values: { values: `${ROUTES}/runs/${run}/values/${view}/{name}.f32?${begun}` },
   };
   const query = data.query ? { ...data.query, neighbors: data.query.neighbors.map((item) => ({ item })) } : null;
-  return Object.assign({}, ...kept.map((name) => addresses[name]), data, { query }) as MapData;
+  return Object.assign({}, ...names.map((name) => addresses[name]), data, { query }) as MapData;
 }

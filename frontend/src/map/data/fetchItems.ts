@@ -1,7 +1,7 @@
 // Data that a map needs before the first frame: labels, tracked items, nearest neighbors.
 
 import type { ColumnInfo, MethodInfo } from "../../protocol.ts";
-import { fetchServer, refused, ROUTES } from "../../lib/server.ts";
+import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
 import type { Accuracy, Nearest } from "./model.ts";
 
 /** Addresses of the items' data, or the data themselves. */
@@ -21,7 +21,7 @@ const watchedAt = new Map<string, Int32Array>(); // by address; a run that has b
 function bytes(url: string): Promise<ArrayBuffer> {
   let wait = cache.get(url);
   if (!wait) {
-    wait = computed(url);
+    wait = poll(url);
     wait.catch(() => cache.delete(url));
     cache.set(url, wait);
   }
@@ -29,10 +29,10 @@ function bytes(url: string): Promise<ArrayBuffer> {
 }
 
 // A result that the server still computes is requested again; the server waits a while before it answers so.
-async function computed(url: string): Promise<ArrayBuffer> {
+async function poll(url: string): Promise<ArrayBuffer> {
   const response = await fetchServer(url);
-  if (response.status === BEING_COMPUTED) return computed(url);
-  if (!response.ok) throw await refused(response, url);
+  if (response.status === BEING_COMPUTED) return poll(url);
+  if (!response.ok) throw await refusal(response, url);
   return response.arrayBuffer();
 }
 
@@ -56,21 +56,21 @@ export async function loadLabels(data: ItemSources): Promise<Uint16Array> {
 export async function loadWatched(data: ItemSources): Promise<Int32Array | null> {
   if (Array.isArray(data.tracked)) return Int32Array.from(data.tracked);
   if (!data.tracked_url) return null;
-  const known = watchedAt.get(data.tracked_url);
-  if (known) return known;
+  const items = watchedAt.get(data.tracked_url);
+  if (items) return items;
   const response = await fetchServer(data.tracked_url, { cache: "no-store" }); // not known before the run starts
-  if (!response.ok) throw await refused(response, data.tracked_url);
-  const tracked = itemsOf(await response.arrayBuffer());
-  if (tracked) watchedAt.set(data.tracked_url, tracked);
-  return tracked;
+  if (!response.ok) throw await refusal(response, data.tracked_url);
+  const indices = itemsOf(await response.arrayBuffer());
+  if (indices) watchedAt.set(data.tracked_url, indices);
+  return indices;
 }
 
 function itemsOf(buffer: ArrayBuffer): Int32Array | null {
   const first = new TextDecoder().decode(buffer.slice(0, 1));
   if (first !== "{" && first !== "[") return new Int32Array(buffer);
   const json = JSON.parse(new TextDecoder().decode(buffer)) as number[] | { tracked: number[] | null };
-  const tracked = Array.isArray(json) ? json : json.tracked;
-  return tracked ? Int32Array.from(tracked) : null;
+  const indices = Array.isArray(json) ? json : json.tracked;
+  return indices ? Int32Array.from(indices) : null;
 }
 
 /** Nearest neighbor of every item in the embedding: int32 items, then float32 distances. Null when not known. */

@@ -1,6 +1,6 @@
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
 import type { FrameMeta } from "../../protocol.ts";
-import { fetchServer, refused } from "../../lib/server.ts";
+import { fetchServer, refusal } from "../../lib/server.ts";
 import type { Bounds, Point } from "../math/camera.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
@@ -43,18 +43,18 @@ export function placeItems(xy: Float32Array, frame: FrameMeta, tracked: Int32Arr
   if (tracked?.length !== frame.n) {
     throw new Error(`frame ${frame.id} holds ${frame.n} tracked items; the run watches ${tracked?.length ?? 0}`);
   }
-  const placed = {
+  const result = {
     xy: new Float32Array(2 * total),
     present: new Uint8Array(total),
     count: frame.n,
     bounds: boundsOf(xy),
   };
   tracked.forEach((item, j) => {
-    placed.xy[2 * item] = xy[2 * j];
-    placed.xy[2 * item + 1] = xy[2 * j + 1];
-    placed.present[item] = 1;
+    result.xy[2 * item] = xy[2 * j];
+    result.xy[2 * item + 1] = xy[2 * j + 1];
+    result.present[item] = 1;
   });
-  return placed;
+  return result;
 }
 
 /** The box around x, y pairs (those that `usable` admits) ; null when there are none. */
@@ -97,8 +97,8 @@ export class Frames {
   private indices: Int32Array | null = null;
   private asking: Promise<Int32Array | null> | null = null; // for them
   private rows: Map<number, number> | null = null;
-  private failed = new Map<string, { error: unknown; until: number }>();
-  private placed = new Map<string, PlacedFrame>();
+  private failures = new Map<string, { error: unknown; until: number }>();
+  private cache = new Map<string, PlacedFrame>();
   private waiting = new Map<string, Promise<void>>();
   private bytes: number;
   private url: string | null;
@@ -135,16 +135,16 @@ export class Frames {
   /** True if `get` would return it. */
   has(frame: FrameMeta): boolean {
     if (frame.items === "tracked" && !this.indices) return false;
-    return this.placed.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
+    return this.cache.has(frame.id) || this.raw.has(frame.id) || this.fed(frame.id) !== undefined;
   }
 
   /** The placed frame if it is here, else null. */
   get(frame: FrameMeta): PlacedFrame | null {
-    const known = this.placed.get(frame.id);
-    if (known) {
-      this.placed.delete(frame.id);
-      this.placed.set(frame.id, known); // most recently used last
-      return known.xyz ? rotated(known as PlacedFrame3d, this.orbit) : known;
+    const before = this.cache.get(frame.id);
+    if (before) {
+      this.cache.delete(frame.id);
+      this.cache.set(frame.id, before); // most recently used last
+      return before.xyz ? rotated(before as PlacedFrame3d, this.orbit) : before;
     }
     const buffer = this.has(frame) ? (this.raw.get(frame.id) ?? this.fed(frame.id)) : undefined;
     if (!buffer) return null;
@@ -152,8 +152,8 @@ export class Frames {
       frame.dims === 3
         ? rotated(place3d(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
         : placeItems(dequantize(buffer, frame), frame, this.indices, this.total);
-    this.placed.set(frame.id, placed);
-    if (this.placed.size > MAX_DECODED) this.placed.delete(this.placed.keys().next().value as string);
+    this.cache.set(frame.id, placed);
+    if (this.cache.size > MAX_DECODED) this.cache.delete(this.cache.keys().next().value as string);
     return placed;
   }
 
@@ -172,7 +172,7 @@ export class Frames {
   }
 
   private rowOf(item: number): number | undefined {
-    if (!this.rows && this.indices) this.rows = new Map([...this.indices].map((tracked, row) => [tracked, row]));
+    if (!this.rows && this.indices) this.rows = new Map([...this.indices].map((item, row) => [item, row]));
     return this.rows?.get(item);
   }
 
@@ -186,10 +186,10 @@ export class Frames {
   async prefetch(frame: FrameMeta): Promise<void> {
     if (this.has(frame)) return;
     if (!this.waiting.has(frame.id)) {
-      const before = this.failed.get(frame.id);
+      const before = this.failures.get(frame.id);
       if (before && this.now() < before.until) throw before.error;
       const wait = this.download(frame).finally(() => this.waiting.delete(frame.id));
-      wait.catch((error: unknown) => this.failed.set(frame.id, { error, until: this.now() + RETRY_MS }));
+      wait.catch((error: unknown) => this.failures.set(frame.id, { error, until: this.now() + RETRY_MS }));
       this.waiting.set(frame.id, wait);
     }
     await this.waiting.get(frame.id);
@@ -210,7 +210,7 @@ export class Frames {
   private async bytesOf(frame: FrameMeta): Promise<ArrayBuffer | null> {
     if (this.fed(frame.id) || !this.url) return null;
     const response = await this.fetch(this.url.replace("{id}", frame.id));
-    if (!response.ok) throw await refused(response, `frame ${frame.id}`);
+    if (!response.ok) throw await refusal(response, `frame ${frame.id}`);
     return response.arrayBuffer();
   }
 

@@ -121,9 +121,9 @@ export class Model {
 
   /** Hide or show a group; hidden items leave the selection. */
   toggleClass(c: number): void {
-    const hidden = new Set(this.hidden);
-    if (!hidden.delete(c)) hidden.add(c);
-    this.hide(hidden);
+    const labels = new Set(this.hidden);
+    if (!labels.delete(c)) labels.add(c);
+    this.hide(labels);
   }
 
   /** Show this group only; again, and all are back. */
@@ -141,10 +141,10 @@ export class Model {
     else store.set({ isolated: selected, selected: null });
   }
 
-  private hide(hidden: ReadonlySet<number>): void {
+  private hide(labels: ReadonlySet<number>): void {
     const ids = this.groupIds;
-    const kept = this.selected?.map((chosen, i) => (chosen && !hidden.has(ids[i]) ? 1 : 0));
-    this.store.set({ hidden, selected: kept?.some(Boolean) ? kept : null });
+    const rest = this.selected?.map((bit, i) => (bit && !labels.has(ids[i]) ? 1 : 0));
+    this.store.set({ hidden: labels, selected: rest?.some(Boolean) ? rest : null });
   }
 
   /** Select what `mask` holds: instead of what was selected, in addition to it or taken away from it. */

@@ -1,7 +1,7 @@
 // Images that the run has trained on, for the map: asked for when a person wants to see them.
 import type { TrainPoints } from "../../protocol.ts";
 import { messageOf } from "../../lib/format.ts";
-import { fetchServer, refused, ROUTES } from "../../lib/server.ts";
+import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
 import type { MapState } from "./state.ts";
 
 const addressOf = ({ data: { run, view, begun } }: MapState): string =>
@@ -14,7 +14,7 @@ export class TrainPointsLoader {
 
   constructor(
     private state: MapState,
-    private arrived: () => void,
+    private onArrival: () => void,
   ) {}
 
   /** The points, or null while they are not here; the first call asks for them. */
@@ -31,7 +31,7 @@ export class TrainPointsLoader {
   private async load(address: string): Promise<void> {
     try {
       const response = await fetchServer(address);
-      if (!response.ok) throw await refused(response, "training images");
+      if (!response.ok) throw await refusal(response, "training images");
       const points = (await response.json()) as TrainPoints;
       if (address !== this.address) return;
       // A net of NaN has no place for them: null in JSON, and nothing is drawn there.
@@ -43,7 +43,7 @@ export class TrainPointsLoader {
       this.state.trouble = messageOf(error);
       this.address = ""; // a later request asks again
     }
-    this.arrived();
+    this.onArrival();
   }
 }
 

@@ -49,10 +49,10 @@ export function zoomAbout(
   factor: number,
   home: View | null = null,
 ): View {
-  const bounded = home ? Math.min(home.k * MAX_ZOOM, Math.max(home.k * MIN_ZOOM, view.k * factor)) : view.k * factor;
+  const zoom = home ? Math.min(home.k * MAX_ZOOM, Math.max(home.k * MIN_ZOOM, view.k * factor)) : view.k * factor;
   const [x, y] = toWorld(view, port, sx, sy);
-  const ratio = view.k / bounded;
-  return { x: x + (view.x - x) * ratio, y: y + (view.y - y) * ratio, k: bounded };
+  const ratio = view.k / zoom;
+  return { x: x + (view.x - x) * ratio, y: y + (view.y - y) * ratio, k: zoom };
 }
 
 /** Move the picture by (dx, dy) pixels. */

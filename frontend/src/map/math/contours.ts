@@ -174,11 +174,11 @@ function extentOf(places: Float32Array, groups: Iterable<Iterable<number>>): [nu
 /** True if so many of the points lie within a ring. */
 function holds(ring: Point[], at: Float32Array, many: number): boolean {
   const box = extentOf(Float32Array.from(ring.flat()), [range(ring.length)]);
-  let found = 0;
+  let count = 0;
   for (let j = 0; j < at.length / 2; j++) {
     const [x, y] = [at[2 * j], at[2 * j + 1]];
     if (x < box[0] || y < box[1] || x > box[2] || y > box[3] || !isInside(x, y, ring)) continue;
-    if (++found >= many) return true;
+    if (++count >= many) return true;
   }
   return false;
 }

@@ -22,16 +22,16 @@ export function placeNames(wishes: NameWish[]): (Point | null)[] {
   const many = wishes.length > MANY_NAMES;
   const order = wishes.map((_, i) => i);
   if (many) order.sort((a, b) => wishes[b].clear - wishes[a].clear || a - b);
-  const written: number[] = [];
+  const indices: number[] = [];
   for (const i of order) {
     const { at, width } = wishes[i];
-    const others = written.map((j) => ({ at: places[j]!, reach: (wishes[j].width + width) / 2 + GAP }));
+    const others = indices.map((j) => ({ at: places[j]!, reach: (wishes[j].width + width) / 2 + GAP }));
     const isFree = ([x, y]: Point) =>
       others.every((other) => Math.abs(x - other.at[0]) >= other.reach || Math.abs(y - other.at[1]) >= HEIGHT);
     const place = isFree(at) ? at : many ? null : nearestFree(at, others, isFree);
     if (!place) continue;
     places[i] = place;
-    written.push(i);
+    indices.push(i);
   }
   return places;
 }

@@ -40,8 +40,8 @@ function onTrajectory(trajectory: Station[], step: number): Place | null {
 export function placeAt(query: Query | null, entry: Moment | null): Place | null {
   if (!query || entry?.own) return null;
   if (query.trajectory && entry) return onTrajectory(query.trajectory, entry.step);
-  const known = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
-  return known ?? (entry?.provisional ? null : query.xy) ?? null;
+  const place = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
+  return place ?? (entry?.provisional ? null : query.xy) ?? null;
 }
 
 /** Follows a query through the frames; `at(t)` goes with the scene's tween. */
@@ -56,7 +56,7 @@ export class QueryMarker {
   constructor(private toPlane: (place: Place) => Point = ([x, y]) => [x, y]) {}
 
   set(query: Query | null, entry: Moment | null, still: boolean): boolean {
-    const placesOf = (asked: Query | null) => JSON.stringify(asked?.trajectory ?? asked?.frames ?? asked?.xy);
+    const placesOf = (query: Query | null) => JSON.stringify(query?.trajectory ?? query?.frames ?? query?.xy);
     const isNew = placesOf(query) !== placesOf(this.query);
     this.query = query;
     if (!isNew) return false;

@@ -61,14 +61,14 @@ export class Tween {
     const sample = from.sample(t);
     const speed = from.moves && t < 1 ? from.velocity(t) : null;
     for (let i = 0; i < tween.n; i++) {
-      const seen = from.opacity(i, t);
+      const alpha = from.opacity(i, t);
       const there = frame.present[i];
-      fade[2 * i] = seen;
+      fade[2 * i] = alpha;
       fade[2 * i + 1] = shadeOf(frame, i);
       for (let c = 2 * i; c < 2 * i + 2; c++) {
-        p0[c] = seen ? sample[c] : frame.xy[c];
+        p0[c] = alpha ? sample[c] : frame.xy[c];
         p1[c] = there ? frame.xy[c] : p0[c];
-        m0[c] = seen && there && speed ? speed[c] * ratio : 0;
+        m0[c] = alpha && there && speed ? speed[c] * ratio : 0;
       }
     }
     tween.counts = [from.visibleCount(t), frame.count];
@@ -111,8 +111,8 @@ export class Tween {
   /** World position of item i at t. */
   at(i: number, t: number): Point {
     const [a, b, c, d] = hermite(t);
-    const mixed = (j: number) => a * this.p0[j] + b * this.p1[j] + c * this.m0[j] + d * this.m1[j];
-    return [mixed(2 * i), mixed(2 * i + 1)];
+    const mix = (j: number) => a * this.p0[j] + b * this.p1[j] + c * this.m0[j] + d * this.m1[j];
+    return [mix(2 * i), mix(2 * i + 1)];
   }
 
   /** World positions of all items at t, into `out`. */

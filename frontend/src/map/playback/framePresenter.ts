@@ -27,7 +27,7 @@ interface Stretch {
 
 export class FramePresenter {
   /** The entry that is to come onto the stage as soon as it is here. */
-  wanted: Entry | null = null;
+  target: Entry | null = null;
   /** Seconds to take for the next frame; 0: as usual. */
   pace = 0;
   private stretch: Stretch | null = null;
@@ -58,23 +58,23 @@ export class FramePresenter {
     const { frames } = play;
     if (!frames) return;
     this.stretch = null;
-    this.wanted = entry;
-    const put = (placed: PlacedFrame | null) => {
+    this.target = entry;
+    const put = (frame: PlacedFrame | null) => {
       // While a slow network lags behind a live run, any newer frame is better than none.
       const newer = play.player.following && (play.shown?.step ?? -1) < entry.step;
-      if (play.frames !== frames || (this.wanted !== entry && !newer)) return;
-      if (!placed) {
+      if (play.frames !== frames || (this.target !== entry && !newer)) return;
+      if (!frame) {
         // Polling brings it with a later message, or which items are tracked is not known yet.
         setTimeout(() => {
-          if (play.frames === frames && this.wanted === entry) this.show(index, seconds);
+          if (play.frames === frames && this.target === entry) this.show(index, seconds);
         }, RETRY_MS);
         return;
       }
-      if (this.wanted === entry) this.wanted = null;
+      if (this.target === entry) this.target = null;
       play.shown = entry;
       if (play.timeline.replay) this.prefetcher.fetchAll();
       this.on.frame(entry, entry);
-      this.scene.show(placed, this.still() ? 0 : seconds, { reframe: this.pace > 0 || play.isIterativeLayout });
+      this.scene.show(frame, this.still() ? 0 : seconds, { reframe: this.pace > 0 || play.isIterativeLayout });
       this.pace = 0;
       this.on.change();
     };
@@ -107,8 +107,8 @@ export class FramePresenter {
       play.shown = entries[low];
       this.stretch = null;
       this.on.frame(entries[low], entries[low]);
-      const placed = frames.get(entries[low].frame);
-      if (placed) scene.show(placed, 0);
+      const frame = frames.get(entries[low].frame);
+      if (frame) scene.show(frame, 0);
       return;
     }
     if (this.stretch?.low !== low || this.stretch.frames !== frames) {
@@ -132,12 +132,12 @@ export class FramePresenter {
     if (!from || !to) return null;
     const view = isIterativeLayout && scene.camera.automatic ? scene.camera.homeOf(to) : null;
     if (!view) return { tween: Tween.stretch(before, from, to, after), to };
-    const rebased = [
+    const keys = [
       before && scene.rebased(before, view),
       scene.rebased(from, view, true),
       after && scene.rebased(after, view),
     ] as const;
     scene.rebaseTo(view);
-    return { tween: Tween.stretch(rebased[0], rebased[1], to, rebased[2]), to };
+    return { tween: Tween.stretch(keys[0], keys[1], to, keys[2]), to };
   }
 }

@@ -31,7 +31,7 @@ export class PlayState {
 
   /** The first frame of a run that collapsed, which shows what size it had; else null. */
   get preCollapseFrame(): FrameMeta | null {
-    const collapsed = this.timeline.alarms.some(({ alarm }) => alarm === "collapsed");
-    return collapsed && !this.isIterativeLayout ? (this.entries[0]?.frame ?? null) : null;
+    const isCollapse = this.timeline.alarms.some(({ alarm }) => alarm === "collapsed");
+    return isCollapse && !this.isIterativeLayout ? (this.entries[0]?.frame ?? null) : null;
   }
 }

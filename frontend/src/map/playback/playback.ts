@@ -33,8 +33,8 @@ export class Playback extends PlayState {
   private source: PlaybackSource | null = null;
   private prefetcher: Prefetcher;
   private presenter: FramePresenter;
-  private started = false;
-  private told = false; // whether it has been said how the run ended
+  private hasStarted = false;
+  private saidEnd = false; // whether it has been said how the run ended
   private fresh = false; // whether events have come since the last drawing
   private interval = new LiveInterval();
   private leave: () => void = () => {};
@@ -57,10 +57,10 @@ export class Playback extends PlayState {
     this.timeline = emptyTimeline();
     this.player = Object.assign(new Player(), { speed: this.player.speed });
     this.frames = new Frames({ ...source, fed: stream.frame });
-    presenter.wanted = null;
+    presenter.target = null;
     presenter.dropStretch();
-    this.started = false;
-    this.told = false;
+    this.hasStarted = false;
+    this.saidEnd = false;
     presenter.pace = this.shown ? SWITCH_S : 0;
     this.shown = null;
     this.interval = new LiveInterval();
@@ -77,22 +77,22 @@ export class Playback extends PlayState {
   private onEvent(event: StreamEvent): void {
     if (event.event === "begun" && this.source) return this.follow(this.source); // nothing shown so far is of this run
     const { presenter } = this;
-    const changed = reduceEvent(this.timeline, event);
-    if (changed === "frames") {
+    const change = reduceEvent(this.timeline, event);
+    if (change === "frames") {
       this.interval.record();
       const newest = this.entries.at(-1);
       if (newest && this.source?.running) void this.frames?.prefetch(newest.frame).catch(() => {}); // before it is drawn
     }
-    if (changed === "replay") {
+    if (change === "replay") {
       if (!this.player.following) this.player.position = indexOfStep(this.timeline, this.shown?.step ?? 0);
       presenter.pace = this.shown ? REPLAY_S : presenter.pace;
       presenter.dropStretch();
     }
-    if (!isOpen(this.timeline) && this.source?.running && !this.told) {
-      this.told = true;
+    if (!isOpen(this.timeline) && this.source?.running && !this.saidEnd) {
+      this.saidEnd = true;
       setTimeout(() => this.on.ended(this.timeline.state), 0);
     }
-    if (!changed) return;
+    if (!change) return;
     this.fresh = true;
     this.scene.invalidate();
   }
@@ -120,7 +120,7 @@ export class Playback extends PlayState {
       this.on.change();
     }
     const { player, entries, scene, presenter } = this;
-    if (!player.playing || !(presenter.isBetweenFrames || scene.settled) || presenter.wanted) return;
+    if (!player.playing || !(presenter.isBetweenFrames || scene.settled) || presenter.target) return;
     const before = player.position;
     player.advance(seconds, entries.length, (i) => this.prefetcher.ready(i), this.open);
     if (player.position !== before) presenter.showPosition();
@@ -133,10 +133,10 @@ export class Playback extends PlayState {
     const { entries, player, source, presenter } = this;
     if (!entries.length || !source) return;
     // A run that is over comes whole within a moment; its own basis is waited for.
-    if (!this.started && !source.running && this.open) return;
+    if (!this.hasStarted && !source.running && this.open) return;
     const last = entries.length - 1;
-    if (!this.started) {
-      this.started = true;
+    if (!this.hasStarted) {
+      this.hasStarted = true;
       this.start(source, last);
     } else if (player.following) {
       player.position = last;
@@ -149,11 +149,10 @@ export class Playback extends PlayState {
 
   private start(source: PlaybackSource, last: number): void {
     const { player, presenter } = this;
-    const requested =
-      source.step === null || source.step === undefined ? null : indexOfStep(this.timeline, source.step);
-    player.following = this.open && requested === null;
-    const autoplay = source.autoplay && !this.open && requested === null && last > 0 && !this.still();
-    player.position = requested ?? (autoplay ? 0 : last);
+    const request = source.step === null || source.step === undefined ? null : indexOfStep(this.timeline, source.step);
+    player.following = this.open && request === null;
+    const autoplay = source.autoplay && !this.open && request === null && last > 0 && !this.still();
+    player.position = request ?? (autoplay ? 0 : last);
     const { entries, frames } = this;
     if (!frames) return;
     if (!autoplay) {
@@ -211,9 +210,9 @@ export class Playback extends PlayState {
   /** Stand at the frame of a step because another map does. */
   seekInterpolated(step: number): void {
     const { player, entries, presenter } = this;
-    if (!entries.length || !this.started) return;
+    if (!entries.length || !this.hasStarted) return;
     const index = indexOfStep(this.timeline, step);
-    if (entries[index] === (presenter.wanted ?? this.shown) && !player.playing && player.position === index) return;
+    if (entries[index] === (presenter.target ?? this.shown) && !player.playing && player.position === index) return;
     player.seek(index, entries.length, false);
     presenter.show(index, SEEK_S);
     this.on.change();
@@ -236,7 +235,7 @@ export class Playback extends PlayState {
       return;
     }
     Object.assign(player, { position, playing: false, following: false, stopAt: null });
-    presenter.wanted = null;
+    presenter.target = null;
     presenter.showPosition();
     this.on.change();
   }

@@ -15,7 +15,7 @@ export class Prefetcher {
   /** `arrived()` is called when a frame that `ready` asked for is here. */
   constructor(
     private play: PlayState,
-    private arrived: () => void,
+    private onArrival: () => void,
     private trouble: (error: unknown) => void,
   ) {}
 
@@ -46,7 +46,7 @@ export class Prefetcher {
     const { frames, entries } = this.play;
     const { frame } = entries[index];
     if (!frames || frames.has(frame)) return frames !== null;
-    frames.prefetch(frame).then(this.arrived, this.trouble);
+    frames.prefetch(frame).then(this.onArrival, this.trouble);
     return false;
   }
 }

@@ -59,8 +59,8 @@ export class CameraController {
     const { port, model } = this.stage;
     if (!port.width) return null;
     const flat = () => boundsOf(frame.xy, model?.usable(frame.present)) ?? boundsOf(frame.xy, frame.present);
-    const shown = frame.xyz ? frame.bounds : flat(); // what turns must not grow and shrink with every turn
-    const bounds = union(shown, this.hooks.extraBounds());
+    const area = frame.xyz ? frame.bounds : flat(); // what turns must not grow and shrink with every turn
+    const bounds = union(area, this.hooks.extraBounds());
     return bounds && fit(bounds, port, 1e-4);
   }
 

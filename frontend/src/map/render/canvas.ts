@@ -159,12 +159,12 @@ export class CanvasRenderer implements Renderer {
     for (const layer of [1, 2]) {
       for (let i = 0; i < tween.n; i += every) {
         if (marks[2 * i + 1] !== layer) continue;
-        const seen = fade[2 * i] === fade[2 * i + 1] ? fade[2 * i] : tween.opacity(i, t);
-        if (!seen) continue;
+        const alpha = fade[2 * i] === fade[2 * i + 1] ? fade[2 * i] : tween.opacity(i, t);
+        if (!alpha) continue;
         const x = (xy[2 * i] - view.x) * kx + ox;
         const y = oy - (xy[2 * i + 1] - view.y) * kx;
         if (x < -30 || y < -30 || x > canvas.width + 30 || y > canvas.height + 30) continue;
-        context.globalAlpha = (seen / 255) * (paint[4 * i + 3] / 255) * style.opacity;
+        context.globalAlpha = (alpha / 255) * (paint[4 * i + 3] / 255) * style.opacity;
         if (plain) {
           const side = 1.8 * style.radius * ratio;
           if (this.inks[i] !== ink) context.fillStyle = css(paint.subarray(4 * i, 4 * i + 3));

@@ -9,10 +9,10 @@ import type { Renderer } from "./renderer.ts";
  */
 export function createRenderer(
   points: HTMLCanvasElement,
-  wanted: string | null | undefined,
+  name: string | null | undefined,
   reload: () => void,
 ): Renderer {
-  if (wanted !== "canvas") {
+  if (name !== "canvas") {
     try {
       return new GlRenderer(points, reload);
     } catch {

@@ -17,11 +17,11 @@ interface Drawn extends Outline {
 
 /** Keeps the contours of the shown points, and draws them in any view. */
 export class Density {
-  private drawn: Drawn[] = [];
+  private outlines: Drawn[] = [];
   private origin: Point = [0, 0];
   private none: ContourState = "";
   private of: unknown[] = [];
-  private moved: unknown[] = [];
+  private lastParts: unknown[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Draw the contours of points that stand still, and say what became of them. */
@@ -39,7 +39,7 @@ export class Density {
       this.of = now;
       this.estimate(scene, groups.length > MAX_GROUPS ? null : groupIds);
     }
-    if (!this.drawn.length) return this.none;
+    if (!this.outlines.length) return this.none;
     const [x, y] = scene.toScreen(this.origin);
     const zoom = scene.view.k;
     context.save();
@@ -47,7 +47,7 @@ export class Density {
     context.scale(zoom, -zoom);
     context.lineJoin = "round";
     for (const isCasing of [true, false]) {
-      for (const { path, group, density } of this.drawn) {
+      for (const { path, group, density } of this.outlines) {
         const strength = density ** 0.3; // few points, far apart, have faint lines
         const width = 0.9 + 0.9 * strength;
         context.lineWidth = (isCasing ? width + CASING : width) / zoom;
@@ -68,8 +68,8 @@ export class Density {
   private isStill(scene: Scene, now: unknown[]): boolean {
     if (scene.clock) return false;
     if (scene.settled && !scene.frame?.xyz) return true;
-    if (now.slice(0, 3).every((part, i) => part === this.moved[i])) return this.timer === undefined;
-    this.moved = now;
+    if (now.slice(0, 3).every((part, i) => part === this.lastParts[i])) return this.timer === undefined;
+    this.lastParts = now;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.timer = undefined;
@@ -80,22 +80,22 @@ export class Density {
 
   private estimate(scene: Scene, groupIds: ArrayLike<number> | null): void {
     const places = scene.places();
-    const found = outlinesOf(places, scene.usable, groupIds);
-    this.none = typeof found === "string" ? found : "few points";
-    if (typeof found === "string") {
-      this.drawn = [];
+    const outlines = outlinesOf(places, scene.usable, groupIds);
+    this.none = typeof outlines === "string" ? outlines : "few points";
+    if (typeof outlines === "string") {
+      this.outlines = [];
       return;
     }
     // Paths lie about a place near them, since a canvas has not the digits for small shapes far from its origin.
-    this.origin = found[0]?.rings[0][0] ?? [0, 0];
-    this.drawn = found.map((outline) => ({ ...outline, path: pathOf(outline.rings, this.origin) }));
+    this.origin = outlines[0]?.rings[0][0] ?? [0, 0];
+    this.outlines = outlines.map((outline) => ({ ...outline, path: pathOf(outline.rings, this.origin) }));
   }
 
   /** No drawing is to come of it. */
   stop(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.moved = [];
+    this.lastParts = [];
   }
 }
 

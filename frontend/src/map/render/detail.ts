@@ -17,7 +17,7 @@ export class Detail {
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `rested()` is called when nothing has moved for a moment, and asks for all points. */
-  constructor(private rested: () => void) {}
+  constructor(private onRest: () => void) {}
 
   /** Every how-manieth of `count` points to draw now. */
   next(count: number, moving: boolean): number {
@@ -27,7 +27,7 @@ export class Detail {
       this.slow = false;
       return 1;
     }
-    this.timer = setTimeout(this.rested, REST_MS);
+    this.timer = setTimeout(this.onRest, REST_MS);
     return this.every;
   }
 

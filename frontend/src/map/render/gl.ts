@@ -32,7 +32,7 @@ export class GlRenderer implements Renderer {
   private ratio = 1;
   private count = 0;
   private every = 1; // every how-manieth point the attributes are set to
-  private marked = false; // whether some point has a shape of its own
+  private hasMarks = false; // whether some point has a shape of its own
   private layers: number[] | null = null;
   private drawing: WebGLSync | null = null; // is signaled when the last drawing is done
 
@@ -108,7 +108,7 @@ export class GlRenderer implements Renderer {
   setPaint(paint: Uint8Array<ArrayBuffer>, marks: Uint8Array<ArrayBuffer>): void {
     this.upload(5, paint);
     this.upload(6, marks);
-    this.marked = marks.some((mark, j) => j % 2 === 0 && mark !== 0);
+    this.hasMarks = marks.some((mark, j) => j % 2 === 0 && mark !== 0);
     this.layers = [1, 2].filter((layer) => marks.some((mark, j) => j % 2 === 1 && mark === layer));
   }
 
@@ -128,7 +128,7 @@ export class GlRenderer implements Renderer {
       this.every = every;
       this.pointAttributes();
     }
-    const { program, at } = this.marked ? (this.shapes ??= this.link(true)) : this.discs;
+    const { program, at } = this.hasMarks ? (this.shapes ??= this.link(true)) : this.discs;
     gl.useProgram(program);
     gl.uniform4fv(at.weights, moves ? hermite(t) : [0, 1, 0, 0]);
     gl.uniform1f(at.share, moves ? t : 1);

@@ -21,14 +21,14 @@ export function drawNames(
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.lineJoin = "round";
-  const shown = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
-  const wishes = shown.map((c) => ({
+  const labels = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
+  const wishes = labels.map((c) => ({
     at: screenOf(centers[c].position),
     width: context.measureText(classes[c]).width,
     clear: centers[c].clear,
   }));
   placeNames(wishes).forEach((place, i) => {
-    const c = shown[i];
+    const c = labels[i];
     if (!place) return;
     context.globalAlpha = centers[c].clear;
     context.lineWidth = 4;

@@ -43,7 +43,7 @@ const spanOf = (values: number[]) => Math.max(...values) - Math.min(...values);
 export interface Pointed {
   hovered: number | null;
   /** The item whose card is shown. */
-  carded: number | null;
+  card: number | null;
 }
 
 export interface OverlayParts {
@@ -57,7 +57,7 @@ export interface OverlayParts {
   /** Show the card of an item at its place, or (null) none. */
   card: (item: number | null, place: Point) => void;
   /** Training images have come, or cannot be had. */
-  changed: () => void;
+  refresh: () => void;
 }
 
 type Context = CanvasRenderingContext2D;
@@ -66,7 +66,7 @@ export class OverlayRenderer {
   /** The side of the pictures on the stage; 0 while there are none. */
   thumbnail = 0;
   /** Items drawn as pictures. */
-  readonly drawn = new Set<number>();
+  readonly pictures = new Set<number>();
   private centers: { tween: Tween; usable: Uint8Array; of: Uint16Array; all: ClassCenter[] } | null = null;
   private order: { frame: PlacedFrame | null; usable: Uint8Array; of: Uint32Array } | null = null;
   private trails: Trails;
@@ -84,24 +84,24 @@ export class OverlayRenderer {
     this.tell("astray", isAstray(scene));
     this.trails.draw(context, scene);
     drawSpace(context, state, playback, orbit, scene);
-    this.trainPoints ??= new TrainPointsLoader(state, this.parts.changed);
-    const trained = drawTrainPoints(context, state, this.trainPoints, playback, orbit, scene);
-    this.tell("trained", trained);
+    this.trainPoints ??= new TrainPointsLoader(state, this.parts.refresh);
+    const count = drawTrainPoints(context, state, this.trainPoints, playback, orbit, scene);
+    this.tell("trained", count);
     this.drawPictures(context, scene);
     if (state.names) this.drawNames(context, scene);
     if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);
     this.drawQuery(context, scene);
     this.drawHover(context, scene);
     overlay.drawLasso(context, lasso(), state.theme);
-    return this.drawn.size > 0;
+    return this.pictures.size > 0;
   }
 
   /** Set the content of the caption. */
   private tell<K extends "contours" | "astray" | "trained">(name: K, value: MapState[K]): void {
-    const { state, changed } = this.parts;
+    const { state, refresh } = this.parts;
     if (state[name] === value) return;
     state[name] = value;
-    queueMicrotask(changed);
+    queueMicrotask(refresh);
   }
 
   private drawDensity(context: Context, scene: Scene): ContourState {
@@ -116,7 +116,7 @@ export class OverlayRenderer {
   private drawPictures(context: Context, scene: Scene): void {
     const { model, colors, sprites, pictures } = this.parts.state;
     this.thumbnail = 0;
-    this.drawn.clear();
+    this.pictures.clear();
     const zoom = scene.camera.zoomed;
     if (!sprites || (zoom < MIN_ZOOM && !pictures)) return;
     const { width, height } = scene.port;
@@ -136,7 +136,7 @@ export class OverlayRenderer {
     if (!this.thumbnail) return;
     const alphaOf = (i: number) => (model.selected && !model.selected[i] ? 0.3 : 1);
     const frameOf = (i: number) => colors[model.groupIds[i]];
-    for (const i of drawThumbnails(context, sprites, items, at, this.thumbnail, frameOf, alphaOf)) this.drawn.add(i);
+    for (const i of drawThumbnails(context, sprites, items, at, this.thumbnail, frameOf, alphaOf)) this.pictures.add(i);
   }
 
   /** Items by their claim to room; while points move, as it was before. */
@@ -164,9 +164,9 @@ export class OverlayRenderer {
       position: [along(at, 0), along(at, 1)] as Point,
     }));
     // If all classes are one spot, a name would only hide it.
-    const shown = centers.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
-    const apart = [spanOf(shown.map(([x]) => x)), spanOf(shown.map(([, y]) => y))];
-    if (shown.length > 2 && Math.max(...apart) < NAMES_APART) return;
+    const places = centers.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
+    const apart = [spanOf(places.map(([x]) => x)), spanOf(places.map(([, y]) => y))];
+    if (places.length > 2 && Math.max(...apart) < NAMES_APART) return;
     overlay.drawNames(context, centers, model.groups, colors, theme, scene.toScreen);
   }
 
@@ -185,7 +185,7 @@ export class OverlayRenderer {
     }: { color?: Rgb; grow?: number; clear?: number; width?: number; dashed?: boolean } = {},
   ): void {
     const { model, theme, colors } = this.parts.state;
-    if (this.drawn.has(item)) {
+    if (this.pictures.has(item)) {
       overlay.drawFrame(context, place, this.thumbnail / 2 + 2 + width, color, theme, width + 0.75);
       return;
     }
@@ -242,7 +242,7 @@ export class OverlayRenderer {
 
   private drawHover(context: Context, scene: Scene): void {
     const { pointed, card } = this.parts;
-    const { hovered, carded } = pointed();
+    const { hovered, card: carded } = pointed();
     const item = hovered ?? carded;
     if (item === null || !scene.usable[item]) {
       card(null, [0, 0]);

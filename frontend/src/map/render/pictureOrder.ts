@@ -9,11 +9,11 @@ const LEVELS = 7; // the finest has 128 cells along the longer side
 export function pictureOrder(xy: Float32Array, usable: Uint8Array): Uint32Array {
   const n = usable.length;
   const order = new Uint32Array(n);
-  const placed = new Uint8Array(n);
+  const flags = new Uint8Array(n);
   let count = 0;
   const place = (i: number) => {
-    if (placed[i]) return;
-    placed[i] = 1;
+    if (flags[i]) return;
+    flags[i] = 1;
     order[count++] = i;
   };
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];

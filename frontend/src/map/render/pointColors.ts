@@ -32,7 +32,7 @@ export function computePointColors({
   spotlight: number | null;
 }): { paint: Uint8Array<ArrayBuffer>; marks: Uint8Array<ArrayBuffer> } {
   const { n, groupIds, selected } = model;
-  const graded = model.grades && gradedColors(model.grades, n, theme);
+  const scale = model.grades && gradedColors(model.grades, n, theme);
   const errors = colorBy === "error" && model.nearest;
   const inks = [
     colorTable(
@@ -51,17 +51,17 @@ export function computePointColors({
   const sorted = selected !== null || spotlight !== null;
   for (let i = 0; i < n; i++) {
     const label = groupIds[i];
-    const picked = sorted && (selected ? selected[i] === 1 : label === spotlight);
-    const faded = sorted && !picked;
+    const isPick = sorted && (selected ? selected[i] === 1 : label === spotlight);
+    const isFaint = sorted && !isPick;
     const wrong = errors && model.isWrong(i);
     paint[i] = wrong
-      ? inks[faded ? 3 : 2][0]
-      : graded
-        ? graded.inks[faded ? 1 : 0][graded.at[i]]
-        : inks[faded ? 1 : 0][label];
+      ? inks[isFaint ? 3 : 2][0]
+      : scale
+        ? scale.inks[isFaint ? 1 : 0][scale.at[i]]
+        : inks[isFaint ? 1 : 0][label];
     marks[2 * i] = shapeIds ? shapeIds[i] % NUM_SHAPES : 0;
-    const striking = !faded && (wrong || (graded && graded.at[i] > RAMP_STEPS / 2));
-    marks[2 * i + 1] = !model.isVisible(i) ? LAYER_HIDDEN : picked || striking ? LAYER_FRONT : LAYER_BEHIND;
+    const striking = !isFaint && (wrong || (scale && scale.at[i] > RAMP_STEPS / 2));
+    marks[2 * i + 1] = !model.isVisible(i) ? LAYER_HIDDEN : isPick || striking ? LAYER_FRONT : LAYER_BEHIND;
   }
   return { paint: new Uint8Array(paint.buffer), marks };
 }

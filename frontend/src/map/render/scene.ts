@@ -57,14 +57,14 @@ export class Scene {
   model: Model | null = null;
   /** A byte an item: whether it can be picked. */
   usable: Uint8Array = new Uint8Array();
-  private pictured = false; // some points are drawn as pictures
+  private hasPictures = false; // some points are drawn as pictures
   private grid: Grid | null = null;
-  private painted: Painted | null = null;
+  private paint: Painted | null = null;
   private ground: Rgb = [255, 255, 255];
   private ratio = 0;
   private drawn = ""; // what the points were last drawn for; empty where they are to be drawn again
   private seenFrom: View | null = null; // when they were last drawn
-  private waited = 0; // seconds of frames that were left out
+  private pause = 0; // seconds of frames that were left out
   private detail = new Detail(() => this.invalidate());
   private loop = new AnimationLoop((seconds) => this.advance(seconds));
   private context: CanvasRenderingContext2D;
@@ -89,7 +89,7 @@ export class Scene {
   private reload(): void {
     this.drawn = "";
     if (this.tween) this.renderer.setTween(this.tween);
-    if (this.painted) this.renderer.setPaint(this.painted.paint, this.painted.marks);
+    if (this.paint) this.renderer.setPaint(this.paint.paint, this.paint.marks);
     this.invalidate();
   }
 
@@ -100,11 +100,11 @@ export class Scene {
     this.grid = null;
   }
 
-  setPaint(painted: Painted, ground: Rgb): void {
-    this.painted = painted;
+  setPaint(paint: Painted, ground: Rgb): void {
+    this.paint = paint;
     this.ground = ground;
     this.grid = null;
-    this.renderer.setPaint(painted.paint, painted.marks);
+    this.renderer.setPaint(paint.paint, paint.marks);
     this.drawn = "";
     this.invalidate();
   }
@@ -114,8 +114,8 @@ export class Scene {
     const old = this.port;
     this.port = { width, height, insets };
     if (old.width === width && old.height === height && this.ratio === ratio) {
-      const moved = JSON.stringify(insets) !== JSON.stringify(old.insets);
-      if (moved) this.camera.follow();
+      const hasMoved = JSON.stringify(insets) !== JSON.stringify(old.insets);
+      if (hasMoved) this.camera.follow();
       return;
     }
     this.overlay.width = Math.round(width * ratio);
@@ -243,13 +243,13 @@ export class Scene {
     return this.loop.pending;
   }
 
-  private advance(elapsed: number): boolean {
-    const seconds = Math.min(LONGEST_S, this.waited + elapsed);
+  private advance(time: number): boolean {
+    const seconds = Math.min(LONGEST_S, this.pause + time);
     if (this.detail.slow && this.renderer.busy) {
-      this.waited = seconds; // another drawing would only come later still
+      this.pause = seconds; // another drawing would only come later still
       return true;
     }
-    this.waited = 0;
+    this.pause = 0;
     this.hooks.onFrame(seconds);
     let moving = false;
     if (this.clock) {
@@ -267,17 +267,17 @@ export class Scene {
     const { context, port, ratio, camera } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, port.width, port.height);
-    if (!camera.view || !this.tween || !this.painted) return;
+    if (!camera.view || !this.tween || !this.paint) return;
     const moves = this.tween.moves && this.t < 1;
     const count = this.tween.visibleCount(this.t);
-    this.style = pointStyle(count, port, camera.zoomed, this.pictured);
+    this.style = pointStyle(count, port, camera.zoomed, this.hasPictures);
     const moving = moves || (this.seenFrom !== null && camera.view !== this.seenFrom);
     const every = this.detail.next(count, moving);
     this.seenFrom = camera.view;
     this.drawPoints({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.ground, every });
-    const { pictured } = this;
-    this.pictured = this.hooks.drawOverlay(context, this);
-    if (this.pictured !== pictured) this.invalidate();
+    const { hasPictures } = this;
+    this.hasPictures = this.hooks.drawOverlay(context, this);
+    if (this.hasPictures !== hasPictures) this.invalidate();
   }
 
   // A hover or a pin changes only what lies over the points, which stay on their canvas as they are.

@@ -29,15 +29,15 @@ const CIRCLE_STEPS = 96; // of a circle in three dimensions
  */
 export function wedges(angles: number[], [m1, m2, m3]: Margins): Point[] {
   const order = angles.map((_, c) => c).sort((a, b) => angles[a] - angles[b]);
-  const found = angles.map((): Point => [0, 0]);
+  const ranges = angles.map((): Point => [0, 0]);
   order.forEach((c, place) => {
     const after = order[(place + 1) % order.length];
     const gap = order.length > 1 ? (angles[after] - angles[c] + TAU) % TAU : TAU;
     const reach = reachOf(gap, m1, m2, m3);
-    found[c][1] = angles[c] + reach;
-    found[after][0] = angles[after] - reach;
+    ranges[c][1] = angles[c] + reach;
+    ranges[after][0] = angles[after] - reach;
   });
-  return found.map(([from, to], c) => (from < to ? [from, to] : [angles[c], angles[c]]));
+  return ranges.map(([from, to], c) => (from < to ? [from, to] : [angles[c], angles[c]]));
 }
 
 function reachOf(gap: number, m1: number, m2: number, m3: number): number {
@@ -82,24 +82,24 @@ export function drawSpace(context: Context, state: MapState, playback: Replay, o
     entries[low + 1]?.centers,
     Math.max(0, player.position - Math.floor(player.position)),
   );
-  const seen: Seen = (point) => scene.toScreen(orbit.toPlane(point, scene.frame?.pivot));
+  const toScreen: Seen = (point) => scene.toScreen(orbit.toPlane(point, scene.frame?.pivot));
   context.save();
   context.lineWidth = 1;
   context.strokeStyle = css(state.theme.muted, 0.5);
-  if (space.kind === "circle" || space.kind === "plane") drawFlat(context, space, seen, state.theme, scene);
-  else drawSolid(context, space, state.theme, orbit, scene, seen);
+  if (space.kind === "circle" || space.kind === "plane") drawFlat(context, space, toScreen, state.theme, scene);
+  else drawSolid(context, space, state.theme, orbit, scene, toScreen);
   if (space.kind === "circle" && space.margins && centers?.length === state.model.classes.length) {
-    drawWedges(context, centers, space.margins, state, seen);
+    drawWedges(context, centers, space.margins, state, toScreen);
   }
-  if (centers) drawCenters(context, space, centers, state, seen, scene);
+  if (centers) drawCenters(context, space, centers, state, toScreen, scene);
   const { pinned } = state.model;
   if (space.kind === "plane" && pinned !== null && scene.frame?.present[pinned])
-    drawUnitArrow(context, scene.worldOf(pinned), seen, state.theme);
+    drawUnitArrow(context, scene.worldOf(pinned), toScreen, state.theme);
   context.restore();
 }
 
-function drawFlat(context: Context, { kind }: Space, seen: Seen, theme: Theme, scene: Scene): void {
-  const [x0, y0] = seen([0, 0]);
+function drawFlat(context: Context, { kind }: Space, toScreen: Seen, theme: Theme, scene: Scene): void {
+  const [x0, y0] = toScreen([0, 0]);
   const { width, height } = scene.port;
   context.beginPath();
   context.moveTo(0, y0);
@@ -140,22 +140,22 @@ function drawTicks(context: Context, [x0, y0]: Point, { view, port }: Scene, the
   }
 }
 
-function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit, scene: Scene, seen: Seen): void {
+function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit, scene: Scene, toScreen: Seen): void {
   const reach = kind === "sphere" ? 1 : (scene.frame?.reach ?? 1);
   const circle = (at: (angle: number) => number[]) => {
     const points = Array.from({ length: CIRCLE_STEPS + 1 }, (_, i) => at((i * TAU) / CIRCLE_STEPS));
     for (let i = 0; i < CIRCLE_STEPS; i++) {
       const front = orbit.project(points[i])[2] >= 0;
       context.beginPath();
-      context.moveTo(...seen(points[i]));
-      context.lineTo(...seen(points[i + 1]));
+      context.moveTo(...toScreen(points[i]));
+      context.lineTo(...toScreen(points[i + 1]));
       context.strokeStyle = css(theme.muted, front ? 0.42 : 0.14);
       context.stroke();
     }
   };
   if (kind === "sphere") {
     context.beginPath();
-    context.arc(...seen([0, 0, 0]), scene.view.k, 0, TAU);
+    context.arc(...toScreen([0, 0, 0]), scene.view.k, 0, TAU);
     context.stroke();
     for (const latitude of [-1, 0, 1]) {
       const [r, y] = [Math.cos((latitude * TAU) / 12), Math.sin((latitude * TAU) / 12)];
@@ -176,10 +176,10 @@ function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit
   ].forEach((axis, i) => {
     const end = axis.map((v) => v * reach);
     context.beginPath();
-    context.moveTo(...seen([0, 0, 0]));
-    context.lineTo(...seen(end));
+    context.moveTo(...toScreen([0, 0, 0]));
+    context.lineTo(...toScreen(end));
     context.stroke();
-    context.fillText("xyz"[i], ...seen(end.map((v) => v * 1.04)));
+    context.fillText("xyz"[i], ...toScreen(end.map((v) => v * 1.04)));
   });
 }
 
@@ -188,11 +188,11 @@ function drawWedges(
   centers: number[][],
   margins: Margins,
   { model, colors }: MapState,
-  seen: Seen,
+  toScreen: Seen,
 ): void {
   const angles = centers.map(([x, y]) => Math.atan2(y, x));
-  const [x0, y0] = seen([0, 0]);
-  const [x1, y1] = seen([1, 0]);
+  const [x0, y0] = toScreen([0, 0]);
+  const [x1, y1] = toScreen([1, 0]);
   const radius = Math.hypot(x1 - x0, y1 - y0);
   wedges(angles, margins).forEach(([from, to], c) => {
     if (model.hidden.has(c) || from === to) return;
@@ -211,21 +211,21 @@ function drawCenters(
   { kind, centers: sort }: Space,
   centers: number[][],
   { model, colors, theme }: MapState,
-  seen: Seen,
+  toScreen: Seen,
   { frame, port, view }: Scene,
 ): void {
   const each = Math.max(1, Math.round(centers.length / model.classes.length));
-  const origin = seen(centers[0].map(() => 0));
+  const origin = toScreen(centers[0].map(() => 0));
   const far = frame?.reach ?? Math.hypot(port.width, port.height) / view.k;
   centers.forEach((center, i) => {
     const c = Math.floor(i / each);
     if (model.hidden.has(c) || !colors[c]) return;
-    const place = seen(center);
+    const place = toScreen(center);
     if (sort === "directions") {
       const free = kind === "plane" || kind === "space";
       context.beginPath();
       context.moveTo(...origin);
-      context.lineTo(...(free ? seen(center.map((v) => v * far)) : place));
+      context.lineTo(...(free ? toScreen(center.map((v) => v * far)) : place));
       context.strokeStyle = css(colors[c], free ? 0.45 : 0.35);
       context.lineWidth = 1.5;
       context.stroke();

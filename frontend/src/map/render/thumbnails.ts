@@ -9,8 +9,8 @@ const MAX_ON_STAGE = 700;
 /** Side of a thumbnail in pixels at this zoom; 0 while points stay points, which with `always` they never do. */
 export function thumbnailSize(zoom: number, onStage: number, tile: number, always = false): number {
   if (!always && (zoom < MIN_ZOOM || onStage > MAX_ON_STAGE)) return 0;
-  const wanted = Math.min(56, 26 + 4 * Math.log2(Math.max(1, zoom / MIN_ZOOM)) ** 1.4);
-  return tile < 16 ? Math.round(wanted / tile) * tile : Math.round(wanted);
+  const size = Math.min(56, 26 + 4 * Math.log2(Math.max(1, zoom / MIN_ZOOM)) ** 1.4);
+  return tile < 16 ? Math.round(size / tile) * tile : Math.round(size);
 }
 
 /**
@@ -19,24 +19,24 @@ export function thumbnailSize(zoom: number, onStage: number, tile: number, alway
  */
 export function roomFor(items: readonly number[], places: readonly number[], size: number): number[] {
   const cell = size + 2;
-  const taken = new Map<number, [number, number]>(); // by row and column
+  const cells = new Map<number, [number, number]>(); // by row and column
   const keyOf = (column: number, row: number) => row * 2 ** 20 + column;
-  const chosen: number[] = [];
+  const indices: number[] = [];
   for (let j = 0; j < items.length; j++) {
     const [x, y] = [places[2 * j], places[2 * j + 1]];
     const [column, row] = [Math.floor(x / cell), Math.floor(y / cell)];
     let free = true;
     for (let r = row - 1; free && r <= row + 1; r++) {
       for (let c = column - 1; free && c <= column + 1; c++) {
-        const other = taken.get(keyOf(c, r));
+        const other = cells.get(keyOf(c, r));
         free = other === undefined || Math.abs(other[0] - x) >= cell || Math.abs(other[1] - y) >= cell;
       }
     }
     if (!free) continue;
-    taken.set(keyOf(column, row), [x, y]);
-    chosen.push(j);
+    cells.set(keyOf(column, row), [x, y]);
+    indices.push(j);
   }
-  return chosen;
+  return indices;
 }
 
 /** Draw the pictures of `items` about their places, framed in their class's color; returns the items drawn. */
@@ -49,7 +49,7 @@ export function drawThumbnails(
   frameOf: (item: number) => Rgb,
   alphaOf: (item: number) => number,
 ): number[] {
-  const drawn: number[] = [];
+  const list: number[] = [];
   for (const j of roomFor(items, places, size)) {
     const item = items[j];
     const [x, y] = [Math.round(places[2 * j] - size / 2), Math.round(places[2 * j + 1] - size / 2)];
@@ -58,8 +58,8 @@ export function drawThumbnails(
     context.lineWidth = 2;
     context.strokeStyle = css(frameOf(item));
     context.strokeRect(x - 1, y - 1, size + 2, size + 2);
-    drawn.push(item);
+    list.push(item);
   }
   context.globalAlpha = 1;
-  return drawn;
+  return list;
 }

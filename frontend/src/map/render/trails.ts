@@ -42,7 +42,7 @@ interface Trail {
 
 export class Trails {
   /** The trails that were looked up last, and of what. */
-  private known: { key: unknown[]; trails: Trail[] } = { key: [], trails: [] };
+  private cache: { key: unknown[]; trails: Trail[] } = { key: [], trails: [] };
 
   constructor(
     private state: MapState,
@@ -75,7 +75,7 @@ export class Trails {
     if (!frames) return [];
     const upto = Math.floor(player.position);
     const key = [entries, frames, upto, model.pinned, model.selected, frames.raw.size, frames.orbit.version];
-    if (key.every((part, i) => part === this.known.key[i])) return this.known.trails;
+    if (key.every((part, i) => part === this.cache.key[i])) return this.cache.trails;
     const trailOf = (item: number, most: number, pinned: boolean): Trail => ({
       item,
       points: trailPoints(frames, entries, upto, item, most),
@@ -84,7 +84,7 @@ export class Trails {
     const items = model.selected && this.drawable ? firstOf(model.selected, MAX_ITEMS) : [];
     const trails = items.filter((item) => item !== model.pinned).map((item) => trailOf(item, SELECTED_FRAMES, false));
     if (model.pinned !== null) trails.push(trailOf(model.pinned, PINNED_FRAMES, true));
-    this.known = { key, trails };
+    this.cache = { key, trails };
     return trails;
   }
 }

@@ -16,12 +16,12 @@ export function unitVector([x, y]: Point): Point | null {
 export function drawUnitArrow(
   context: CanvasRenderingContext2D,
   point: Point,
-  seen: (point: Point) => Point,
+  toScreen: (point: Point) => Point,
   theme: Theme,
 ): void {
   const end = unitVector(point);
   if (!end) return;
-  const [origin, right, from, to] = [seen([0, 0]), seen([1, 0]), seen(point), seen(end)];
+  const [origin, right, from, to] = [toScreen([0, 0]), toScreen([1, 0]), toScreen(point), toScreen(end)];
   context.save();
   context.setLineDash([3, 4]);
   context.lineWidth = 1;

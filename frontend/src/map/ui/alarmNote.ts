@@ -21,7 +21,7 @@ export class AlarmNote {
   private words = h("p");
   private remedies = h("div", "remedies");
   private key: string | null = null; // which alarm of which run is shown
-  private dismissed: string | null = null;
+  private lastDismissal: string | null = null;
 
   /** `remedy` is asked to set what a remedy changes. */
   constructor(private remedy: (chosen: Remedy) => void) {
@@ -45,7 +45,7 @@ export class AlarmNote {
     const step = timeline.state === "failed" ? Infinity : (shown?.step ?? -1);
     const alarm = pid ? null : alarmAt(timeline, step);
     const key = alarm && `${data.run}/${data.begun}/${alarm.alarm}`;
-    this.node.hidden = !alarm || key === this.dismissed;
+    this.node.hidden = !alarm || key === this.lastDismissal;
     updateAttribute(this.node, "data-alarm", this.node.hidden ? "" : (alarm?.alarm ?? ""));
     if (!alarm || key === this.key) return;
     this.key = key;
@@ -77,7 +77,7 @@ export class AlarmNote {
   }
 
   private dismiss(): void {
-    this.dismissed = this.key;
+    this.lastDismissal = this.key;
     this.node.hidden = true;
   }
 }

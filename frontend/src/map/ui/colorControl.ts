@@ -58,8 +58,8 @@ const addressOf = (values: MapData["values"], name: string): string | undefined 
 
 /** From 0 to what 99 of 100 stay below. */
 export function rangeOf(numbers: Float32Array): [number, number] {
-  const known = numbers.filter(Number.isFinite).sort();
-  return [0, known.length ? known[Math.floor(0.99 * (known.length - 1))] || 1 : 1];
+  const finite = numbers.filter(Number.isFinite).sort();
+  return [0, finite.length ? finite[Math.floor(0.99 * (finite.length - 1))] || 1 : 1];
 }
 
 const SEARCHING = "computing neighbors …";
@@ -74,19 +74,19 @@ export class ColorControl {
   private title = h("div", "scale-title");
   private note = h("div", { class: "scale-note", hidden: true });
   readonly scale = h("div", { class: "scale", hidden: true }, this.title, this.bar, this.words, this.note);
-  private wanted = "";
+  private key = "";
   private pending = false; // whether what points are to be colored by is still computed
   /** The columns that points can be colored by. */
   columns: ColumnInfo[] = [];
-  private listed: string | undefined; // the address of the columns in the menu
+  private columnsAddress: string | undefined; // the address of the columns in the menu
 
   /** `chosen(name)` hears what a person picks. */
-  constructor(chosen: (name: string) => void) {
+  constructor(onChoice: (name: string) => void) {
     const options = Object.entries(CHOICES).map(([name, { title, help }]) =>
       h("option", { value: name, title: help ?? "" }, title),
     );
     this.select = h("select", { "aria-label": "Color by", title: "Point color" }, ...options);
-    this.select.addEventListener("change", () => chosen(this.select.value));
+    this.select.addEventListener("change", () => onChoice(this.select.value));
     this.menu = h("label", { class: "color-by" }, "Color", this.select);
   }
 
@@ -97,22 +97,22 @@ export class ColorControl {
   async setSource(data: MapData, model: Model): Promise<boolean> {
     const { values = {}, n } = data;
     const { color } = model.store.state;
-    if (data.columns_url !== this.listed) await this.listColumns(data.columns_url);
+    if (data.columns_url !== this.columnsAddress) await this.listColumns(data.columns_url);
     // An address may name a column alone where no other choice is called so.
     const column = this.columns.find(({ name }) => COLUMN + name === color || (name === color && !(color in CHOICES)));
     this.name = column ? COLUMN + column.name : color in CHOICES ? color : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
       const { help = "", missing } = CHOICES[option.value] ?? {};
-      const known = option.value === "error" ? data.nearest_url : addressOf(values, option.value);
-      option.disabled = missing !== undefined && known === undefined && option.value !== this.name;
+      const address = option.value === "error" ? data.nearest_url : addressOf(values, option.value);
+      option.disabled = missing !== undefined && address === undefined && option.value !== this.name;
       option.title = option.disabled ? `${help}; ${missing}` : help;
     }
     if (column && data.column_url) return this.setColumn(column, data.column_url, model);
     const regrouped = model.groupBy(null);
     const { range, alarming } = CHOICES[this.name];
     const url = range ? addressOf(values, this.name) : null;
-    const wanted = (this.wanted = `${this.name} ${url}`);
+    const key = (this.key = `${this.name} ${url}`);
     this.pending = false;
     if (!url || !range || !alarming) {
       model.grades = null;
@@ -121,19 +121,19 @@ export class ColorControl {
     if (model.grades?.url === url) return regrouped;
     if (this.name === "faithfulness") this.awaitNumbers();
     const { numbers, accuracy } = await loadMeasured(url, n).finally(() => {
-      if (this.wanted === wanted) this.pending = false;
+      if (this.key === key) this.pending = false;
     });
-    if (this.wanted !== wanted) return regrouped;
+    if (this.key !== key) return regrouped;
     const [low, high] = range(numbers);
     model.grades = { url, numbers, low, high, alarming, accuracy };
     return regrouped;
   }
 
   private async setColumn(column: ColumnInfo, column_url: string, model: Model): Promise<boolean> {
-    const wanted = (this.wanted = `${COLUMN}${column.name} ${column_url}`);
+    const key = (this.key = `${COLUMN}${column.name} ${column_url}`);
     this.pending = false;
     const { grades, grouping } = await loadColumn(column, column_url, model.n);
-    if (this.wanted !== wanted) return false;
+    if (this.key !== key) return false;
     model.grades = grades;
     return model.groupBy(grouping);
   }
@@ -141,7 +141,7 @@ export class ColorControl {
   // The columns stand in the menu below what the map knows itself.
   private async listColumns(url: string | undefined): Promise<void> {
     const columns = await loadColumns(url);
-    this.listed = url;
+    this.columnsAddress = url;
     this.columns = columns;
     this.select.querySelector("optgroup")?.remove();
     if (!columns.length) return;
@@ -156,12 +156,12 @@ export class ColorControl {
     const searching = this.pending || (this.name === "error" && model.searching);
     this.scale.hidden = !grades && !errors && !searching;
     if (this.scale.hidden) return;
-    const chosen = CHOICES[this.name] ?? this.columnChoice(grades);
+    const choice = CHOICES[this.name] ?? this.columnChoice(grades);
     if (searching) {
-      this.showWords(chosen, SEARCHING);
+      this.showWords(choice, SEARCHING);
       return;
     }
-    this.showWords(chosen, "");
+    this.showWords(choice, "");
     this.bar.hidden = !grades;
     const accuracy = errors ? model.nearest?.accuracy : grades?.accuracy;
     this.note.textContent = accuracy ? accuracyWords(accuracy, model.noun) : "";
@@ -171,7 +171,7 @@ export class ColorControl {
       this.words.replaceChildren(dot, `nearest neighbor of a different class: ${grouped(wrong)}`);
       return;
     }
-    if (grades) this.drawScale(grades, chosen, ramp(theme));
+    if (grades) this.drawScale(grades, choice, ramp(theme));
   }
 
   private awaitNumbers(): void {
@@ -200,13 +200,13 @@ export class ColorControl {
     };
   }
 
-  private drawScale(grades: Grades, chosen: Choice, colorAt: ReturnType<typeof ramp>): void {
+  private drawScale(grades: Grades, choice: Choice, colorAt: ReturnType<typeof ramp>): void {
     const context = context2d(this.bar);
     for (let x = 0; x < 120; x++) {
       context.fillStyle = css(colorAt(grades.alarming(x / 119)));
       context.fillRect(x, 0, 1, 1);
     }
-    const high = chosen.high ?? `${grades.high.toPrecision(2)} or more`;
-    this.words.replaceChildren(h("span", {}, chosen.low ?? String(grades.low)), h("span", {}, high));
+    const high = choice.high ?? `${grades.high.toPrecision(2)} or more`;
+    this.words.replaceChildren(h("span", {}, choice.low ?? String(grades.low)), h("span", {}, high));
   }
 }

@@ -17,7 +17,7 @@ export interface LayoutHooks extends LegendHooks, OutlineHooks, ToolbarHooks, Pl
   color: (name: string) => void;
   remedy: (chosen: Remedy) => void;
   /** There is more or less to show. */
-  changed: () => void;
+  refresh: () => void;
 }
 
 export type Layout = ReturnType<typeof buildLayout>;
@@ -38,7 +38,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const toolbar = new Toolbar(on, colorControl.menu);
   const tooltip = new Tooltip();
   const bar = new PlayerBar(on);
-  const footer = new QualityFooter(on.changed);
+  const footer = new QualityFooter(on.refresh);
   const announcer = new Announcer();
   const alarm = new AlarmNote(on.remedy);
   const caption = h("div", "caption");

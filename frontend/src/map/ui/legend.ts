@@ -37,8 +37,8 @@ export class Legend {
   private more = h("div", "more");
   private shapes = h("div", { class: "shapes", role: "list", hidden: true });
   private classes: string[] = [];
-  private shown = new Map<number, Row>();
-  private updated: { state: MapState; counts: Counts } | null = null;
+  private rowsByLabel = new Map<number, Row>();
+  private last: { state: MapState; counts: Counts } | null = null;
 
   /** `scale` stands above the classes while points are colored by numbers. */
   constructor(
@@ -46,7 +46,7 @@ export class Legend {
     scale: HTMLElement,
   ) {
     this.node.append(scale, this.search, this.rows, this.more, this.shapes);
-    this.search.addEventListener("input", () => this.updated && this.update(this.updated.state, this.updated.counts));
+    this.search.addEventListener("input", () => this.last && this.update(this.last.state, this.last.counts));
     // Keys of the map (pan, lasso, …) are letters here.
     for (const kind of ["keydown", "keyup"]) this.search.addEventListener(kind, (event) => event.stopPropagation());
   }
@@ -55,39 +55,39 @@ export class Legend {
   setGroups(title: "Classes" | "Categories", classes: string[]): void {
     this.node.setAttribute("aria-label", title);
     this.classes = classes;
-    this.shown.clear();
+    this.rowsByLabel.clear();
     this.rows.replaceChildren();
     this.search.value = "";
     this.search.hidden = classes.length < SEARCH_FROM;
     this.more.hidden = true;
-    this.updated = null;
+    this.last = null;
     if (this.search.hidden) this.setRows(classes.map((_, label) => label));
   }
 
   /** Show counts, hidden classes, colors. */
   update(state: MapState, counts: Counts): void {
-    this.updated = { state, counts };
+    this.last = { state, counts };
     if (!this.search.hidden) {
-      const found = matchingClasses(this.classes, counts, this.search.value);
-      this.setRows(found.slice(0, MOST_ROWS));
-      this.more.hidden = found.length <= MOST_ROWS && found.length > 0;
-      this.more.textContent = found.length
-        ? `and ${grouped(found.length - MOST_ROWS)} more: type to find one`
+      const labels = matchingClasses(this.classes, counts, this.search.value);
+      this.setRows(labels.slice(0, MOST_ROWS));
+      this.more.hidden = labels.length <= MOST_ROWS && labels.length > 0;
+      this.more.textContent = labels.length
+        ? `and ${grouped(labels.length - MOST_ROWS)} more: type to find one`
         : "no class of this name here";
     }
-    for (const [label, row] of this.shown) this.updateRow(label, row, state, counts);
+    for (const [label, row] of this.rowsByLabel) this.updateRow(label, row, state, counts);
     this.updateShapes(state);
   }
 
   // The meaning of the shapes, unless they show the classes above.
   private updateShapes({ markers, model: { marking }, theme }: MapState): void {
-    const named = markers === "class" ? null : marking;
-    this.shapes.hidden = !named;
-    if (!named) return;
+    const scale = markers === "class" ? null : marking;
+    this.shapes.hidden = !scale;
+    if (!scale) return;
     this.shapes.setAttribute("aria-label", `Marker shape per ${markersInWords(markers)}`);
-    const rows = named.names.map((name, shape) => {
+    const rows = scale.names.map((name, shape) => {
       const swatch = h("canvas", { class: "swatch", width: 24, height: 24 });
-      const context = traced(swatch, shape, 8);
+      const context = trace(swatch, shape, 8);
       context.fillStyle = css(theme.text);
       context.fill("evenodd");
       return h("div", { class: "shape", role: "listitem" }, swatch, h("span", { class: "name" }, name));
@@ -96,10 +96,10 @@ export class Legend {
   }
 
   private setRows(labels: number[]): void {
-    const before = [...this.shown.keys()];
+    const before = [...this.rowsByLabel.keys()];
     if (labels.length === before.length && labels.every((label, i) => label === before[i])) return;
-    this.shown = new Map(labels.map((label) => [label, this.shown.get(label) ?? this.rowOf(label)]));
-    this.rows.replaceChildren(...[...this.shown.values()].map(({ row }) => row));
+    this.rowsByLabel = new Map(labels.map((label) => [label, this.rowsByLabel.get(label) ?? this.rowOf(label)]));
+    this.rows.replaceChildren(...[...this.rowsByLabel.values()].map(({ row }) => row));
   }
 
   private rowOf(label: number): Row {
@@ -127,13 +127,13 @@ export class Legend {
   private updateRow(label: number, { row, swatch, count, name }: Row, state: MapState, counts: Counts): void {
     const { model, colors, theme } = state;
     const shapes = state.markers === "class";
-    const hidden = model.hidden.has(label);
-    row.setAttribute("aria-pressed", String(!hidden));
+    const isHidden = model.hidden.has(label);
+    row.setAttribute("aria-pressed", String(!isHidden));
     const of = grouped(counts.total[label]);
     count.textContent = model.selected ? `${grouped(counts.selected[label])} / ${of}` : of;
-    row.setAttribute("aria-label", `${name}: ${count.textContent}${hidden ? ", hidden" : ""}`);
-    const context = traced(swatch, shapes ? label % NUM_SHAPES : 0, shapes ? 8 : 8.5);
-    if (hidden) {
+    row.setAttribute("aria-label", `${name}: ${count.textContent}${isHidden ? ", hidden" : ""}`);
+    const context = trace(swatch, shapes ? label % NUM_SHAPES : 0, shapes ? 8 : 8.5);
+    if (isHidden) {
       context.lineWidth = 2;
       context.strokeStyle = css(theme.muted);
       context.stroke();
@@ -151,7 +151,7 @@ export function swatchColor({ model, theme }: Pick<MapState, "model" | "theme">,
 }
 
 /** The swatch, emptied, with the outline of a shape in its middle. */
-function traced(swatch: HTMLCanvasElement, shape: number, radius: number): CanvasRenderingContext2D {
+function trace(swatch: HTMLCanvasElement, shape: number, radius: number): CanvasRenderingContext2D {
   const context = context2d(swatch);
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, 24, 24);
@@ -162,9 +162,9 @@ function traced(swatch: HTMLCanvasElement, shape: number, radius: number): Canva
 
 /** The classes that have items and whose names contain `text`: those with selected items first, the most of them first. */
 export function matchingClasses(classes: string[], { total, selected }: Counts, text: string): number[] {
-  const wanted = text.trim().toLowerCase();
+  const query = text.trim().toLowerCase();
   return classes
     .map((_, label) => label)
-    .filter((label) => total[label] && classes[label].toLowerCase().includes(wanted))
+    .filter((label) => total[label] && classes[label].toLowerCase().includes(query))
     .sort((a, b) => selected[b] - selected[a] || a - b);
 }

@@ -89,7 +89,7 @@ export class Outline {
 
   /** Show these rows in a list, a part of them at a time. */
   private add(list: HTMLElement, rows: Row[], from = 0): void {
-    const shown = rows.slice(from, from + CHUNK).map((row, i) => {
+    const chunk = rows.slice(from, from + CHUNK).map((row, i) => {
       const item = h(
         "li",
         {
@@ -106,9 +106,9 @@ export class Outline {
       this.rows.set(item, row);
       return item;
     });
-    if (from === 0) list.replaceChildren(...shown);
-    else list.lastElementChild?.replaceWith(...shown);
-    const left = rows.length - from - shown.length;
+    if (from === 0) list.replaceChildren(...chunk);
+    else list.lastElementChild?.replaceWith(...chunk);
+    const left = rows.length - from - chunk.length;
     if (left > 0) {
       const more = h(
         "li",
@@ -120,7 +120,7 @@ export class Outline {
         words: "",
         below: () => {
           this.add(list, rows, from + CHUNK);
-          this.go(shown.at(-1)?.nextElementSibling);
+          this.go(chunk.at(-1)?.nextElementSibling);
           return [];
         },
       });

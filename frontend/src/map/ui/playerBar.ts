@@ -39,7 +39,7 @@ export class PlayerBar {
   private theme: Theme | null = null;
   private width = 0; // of the track
   private playing: boolean | null = null;
-  private drawn = ""; // what the ticks were drawn of
+  private key = ""; // what the ticks were drawn of
 
   constructor(private on: PlayerHooks) {
     const button = (name: string, label: string, d: string, act: () => void, filled = false) =>
@@ -91,22 +91,22 @@ export class PlayerBar {
       const box = track.getBoundingClientRect();
       return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
     };
-    let dragged = false;
+    let isDrag = false;
     track.addEventListener("pointerdown", (event) => {
       track.setPointerCapture(event.pointerId);
       track.focus();
-      dragged = false;
+      isDrag = false;
       if (this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
     });
     track.addEventListener("pointermove", (event) => {
       if (!this.timeline || !track.hasPointerCapture(event.pointerId)) return;
-      dragged = this.timeline.noun === "step";
-      if (dragged) on.scrub(stepAt(this.timeline, shareOf(event)));
+      isDrag = this.timeline.noun === "step";
+      if (isDrag) on.scrub(stepAt(this.timeline, shareOf(event)));
       else on.seek(indexAt(this.timeline, shareOf(event)));
     });
     const letGo = (event: PointerEvent) => {
-      if (dragged && this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
-      dragged = false;
+      if (isDrag && this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
+      isDrag = false;
     };
     track.addEventListener("pointerup", letGo);
     track.addEventListener("pointercancel", letGo);
@@ -171,8 +171,8 @@ export class PlayerBar {
     if (!timeline || !theme || !width) return;
     const frames = framesOf(timeline);
     const key = [width, frames.length, frames.at(-1)?.frame.id, timeline.total, isOpen(timeline), theme.muted].join();
-    if (key === this.drawn) return;
-    this.drawn = key;
+    if (key === this.key) return;
+    this.key = key;
     const ratio = globalThis.devicePixelRatio || 1;
     const { ticks } = this;
     ticks.width = Math.round(width * ratio);

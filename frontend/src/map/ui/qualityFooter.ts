@@ -24,12 +24,12 @@ const MEASURES: Record<string, [string, string]> = {
 };
 
 /** The measured figures as [words, explanation] each; `kept` is what an event says. */
-export function qualityFigures(kept: Faithfulness | null): [string, string][] {
+export function qualityFigures(faithfulness: Faithfulness | null): [string, string][] {
   return Object.entries(MEASURES).flatMap(([name, [words, help]]): [string, string][] => {
-    const value = kept?.[name];
+    const value = faithfulness?.[name];
     if (typeof value !== "number" || !Number.isFinite(value)) return [];
     if (name === "neighbors_kept")
-      return [[`${(value * (kept?.k ?? 0)).toFixed(1)} of ${kept?.k} neighbors preserved`, help]];
+      return [[`${(value * (faithfulness?.k ?? 0)).toFixed(1)} of ${faithfulness?.k} neighbors preserved`, help]];
     return [[`${words} ${value.toFixed(name === "distance_correlation" ? 2 : 3)}`, help]];
   });
 }
@@ -54,8 +54,8 @@ const MOST = 0.7;
 const FAITHFUL = 0.9;
 
 /** What a map is good for, before any figure: how many neighbors survive, and what may be read. "" if unknown. */
-export function meaningOf(kept: Faithfulness | null): string {
-  const { neighbors_kept: share, k, distance_correlation: correlation } = kept ?? {};
+export function meaningOf(faithfulness: Faithfulness | null): string {
+  const { neighbors_kept: share, k, distance_correlation: correlation } = faithfulness ?? {};
   if (typeof share !== "number" || !Number.isFinite(share) || !k) return "";
   const advice =
     share < FEW
@@ -81,11 +81,11 @@ export class QualityFooter {
   /** One line, and behind it the figures. */
   readonly node = h("details", { class: "foot", hidden: true }, this.meaning, this.figures, this.caution);
   private methods: Record<string, MethodInfo> | null = null;
-  private asked: Promise<void> | null = null;
-  private shown = "";
+  private request: Promise<void> | null = null;
+  private key = "";
 
-  /** `changed` is called when there is more to show, or it takes another height. */
-  constructor(private changed: () => void) {}
+  /** `onChange` is called when there is more to show, or it takes another height. */
+  constructor(private onChange: () => void) {}
 
   update(data: MapData, timeline: Timeline, shown: Entry | null, open: boolean): void {
     const { picture } = data;
@@ -93,24 +93,24 @@ export class QualityFooter {
     if (!picture) return;
     const about = picture.title ? (picture as MethodInfo) : this.methods?.[picture.method];
     if (!about) this.fetchInfo();
-    const kept = shown?.faithfulness ?? timeline.kept;
+    const faithfulness = shown?.faithfulness ?? timeline.kept;
     const when = shown?.faithfulness
       ? `at step ${grouped(shown.step)}`
       : timeline.noun === "step" && !data.given
         ? "at the end of the run"
         : "";
     const itself = picture.method === "plane"; // the embedding, of which a picture of it keeps everything
-    const parts: [string, string][] = itself ? [] : qualityFigures(kept);
-    if (parts.length) parts.push([measuredOn(kept ?? {}, when, data.noun), ""]);
+    const parts: [string, string][] = itself ? [] : qualityFigures(faithfulness);
+    if (parts.length) parts.push([measuredOn(faithfulness ?? {}, when, data.noun), ""]);
     const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
     if (variance) parts.push([variance, "share of the embedding's variance along each axis"]);
-    const waiting = open && !itself && !kept ? "Quality is measured when the layout has finished." : "";
+    const waiting = open && !itself && !faithfulness ? "Quality is measured when the layout has finished." : "";
     const [first, rest] = splitSentence([picture.note, about?.caution].filter(Boolean).join(" "));
-    const meaning = picture.note || itself ? "" : meaningOf(kept) || waiting;
+    const meaning = picture.note || itself ? "" : meaningOf(faithfulness) || waiting;
     const caution = meaning ? `${first} ${rest}` : rest;
     const key = JSON.stringify([parts, about, meaning, first, rest]);
-    if (key === this.shown) return;
-    this.shown = key;
+    if (key === this.key) return;
+    this.key = key;
     this.figures.replaceChildren(...parts.map(([words, help]) => h("span", { title: help || false }, words)));
     this.meaning.replaceChildren(
       ...(about ? [explain(h("b", {}, about.title), picture.method), ` ${meaning || first}`] : []),
@@ -119,10 +119,10 @@ export class QualityFooter {
   }
 
   private fetchInfo(): void {
-    this.asked ??= loadMethods().then(
+    this.request ??= loadMethods().then(
       (methods) => {
         this.methods = methods;
-        this.changed();
+        this.onChange();
       },
       () => {},
     );

@@ -39,10 +39,10 @@ export function filterAndSort(
     [card.title, ...card.badges, ...(card.tags ?? []), card.run, card.damage ?? "", card.sharing?.owner ?? ""]
       .join(" ")
       .toLowerCase();
-  const found = cards
+  const list = cards
     .filter((card) => group === "all" || !card.sharing || card.sharing.group === group)
     .filter((card) => words.every((word) => text(card).includes(word)));
-  return found.sort((a, b) => ORDERS[sort](a, b) || sign(ORDERS.newest(a, b)));
+  return list.sort((a, b) => ORDERS[sort](a, b) || sign(ORDERS.newest(a, b)));
 }
 
 const sign = (difference: number) => (Number.isNaN(difference) ? 0 : difference);

@@ -62,7 +62,7 @@ export class RunCard {
   readonly node = h("li", "run");
   private title: HTMLElement = h("button");
   private tags: HTMLElement = h("p");
-  private shown = ""; // what was drawn last
+  private key = ""; // what was drawn last
   private editing: HTMLElement | null = null;
   private sharing = h("div", { class: "sharing", hidden: true });
 
@@ -74,8 +74,8 @@ export class RunCard {
 
   show(card: RunCardProps, theme: "light" | "dark"): void {
     const key = JSON.stringify([card, theme]);
-    if (key === this.shown || this.editing) return;
-    this.shown = key;
+    if (key === this.key || this.editing) return;
+    this.key = key;
     this.card = card;
     this.theme = theme;
     this.build();
@@ -185,10 +185,10 @@ export class RunCard {
         ),
       );
     }
-    const listed = card.sharing?.group === "shared" && card.read_only; // by a link that was opened
-    if (listed || (!card.read_only && !living))
+    const isLinked = card.sharing?.group === "shared" && card.read_only; // by a link that was opened
+    if (isLinked || (!card.read_only && !living))
       actions.push(
-        action("delete", listed ? "Remove from my list" : "Delete", BIN, () => this.act("delete", card.run)),
+        action("delete", isLinked ? "Remove from my list" : "Delete", BIN, () => this.act("delete", card.run)),
       );
     return h("span", "actions", ...actions);
   }
@@ -216,12 +216,12 @@ export class RunCard {
     const field = h("input", { type: "text", class: "field", "aria-label": label, placeholder: label, maxlength: 200 });
     field.value = value;
     this.editing = field;
-    const end = (kept: boolean) => {
+    const end = (keeps: boolean) => {
       if (this.editing !== field) return;
       this.editing = null;
       const text = field.value;
       this.build();
-      if (kept && text !== value) keep(text);
+      if (keeps && text !== value) keep(text);
     };
     field.addEventListener("keydown", (event) => {
       event.stopPropagation(); // single letters are Streamlit's shortcuts

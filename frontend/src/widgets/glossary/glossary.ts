@@ -34,7 +34,7 @@ class Glossary {
   private more = h("a", { href: "" }, "Glossary");
   private card = h("div", { class: "glossary-card", role: "tooltip", popover: "manual" }, this.text, this.more);
   private terms: Promise<Record<string, GlossaryTerm>> | null = null;
-  private shown: HTMLElement | null = null;
+  private element: HTMLElement | null = null;
   private timer = 0;
   private listening = new AbortController();
 
@@ -63,19 +63,19 @@ class Glossary {
     if (event.pointerType === "touch") return;
     const path = event.composedPath();
     const element = this.find(event);
-    if (path.includes(this.card) || (element && element === this.shown)) this.later(null);
+    if (path.includes(this.card) || (element && element === this.element)) this.later(null);
     else if (element) this.later(() => void this.show(element), DWELL_MS);
-    else if (this.shown && !this.timer) this.later(() => this.hide(), LEAVE_MS);
-    else if (!this.shown) this.later(null);
+    else if (this.element && !this.timer) this.later(() => this.hide(), LEAVE_MS);
+    else if (!this.element) this.later(null);
   }
 
   private key(event: KeyboardEvent): void {
     if (event.key === "Escape") return this.hide();
     if (event.key !== "Tab") return;
-    const focused = event.composedPath()[0] as HTMLElement;
-    const element = termOf(focused) ? focused : focused.querySelector?.<HTMLElement>(`:is(a, button) [${TERM}]`);
+    const target = event.composedPath()[0] as HTMLElement;
+    const element = termOf(target) ? target : target.querySelector?.<HTMLElement>(`:is(a, button) [${TERM}]`);
     if (element) void this.show(element);
-    else if (this.shown && !event.composedPath().includes(this.card)) this.hide();
+    else if (this.element && !event.composedPath().includes(this.card)) this.hide();
   }
 
   private click(event: MouseEvent): void {
@@ -87,7 +87,7 @@ class Glossary {
       event.preventDefault(); // Streamlit opens the links of a text in another tab
       event.stopPropagation();
     }
-    const again = event.detail === 0 && this.shown === element; // Enter on what is explained already
+    const again = event.detail === 0 && this.element === element; // Enter on what is explained already
     if (element && !(follows && again)) void this.show(element);
     else if (follows) this.open(address);
     else if (!event.composedPath().includes(this.card)) this.hide();
@@ -119,7 +119,7 @@ class Glossary {
     if (!terms) this.terms = null; // the next word asks again
     const term = terms?.[name];
     if (!term || !element.isConnected) return;
-    this.shown = element;
+    this.element = element;
     element.setAttribute("aria-description", term.text);
     this.text.replaceChildren(h("strong", null, term.title), ` ${term.text}`);
     this.more.setAttribute("href", `learn?topic=glossary#${name}`);
@@ -142,7 +142,7 @@ class Glossary {
 
   private hide(): void {
     this.later(null);
-    this.shown = null;
+    this.element = null;
     if (this.card.matches(":popover-open")) this.card.hidePopover();
   }
 }

@@ -40,14 +40,14 @@ class BaselineWait {
 
   /** Ask until there is more to draw. The server holds its answer back until then, but not for ever. */
   private async ask(url: string): Promise<void> {
-    const drawn = Number(new URLSearchParams(url.split("?")[1]).get("drawn"));
+    const count = Number(new URLSearchParams(url.split("?")[1]).get("drawn"));
     while (this.url === url) {
       try {
         const response = await fetchServer(url);
         if (!response.ok) throw new Error(response.statusText);
         const { measured, pending } = (await response.json()) as BaselineProgress;
         if (this.url !== url) return;
-        if (measured !== drawn || !pending) return this.tell(measured);
+        if (measured !== count || !pending) return this.tell(measured);
       } catch {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }

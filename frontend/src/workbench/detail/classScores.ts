@@ -19,18 +19,18 @@ type Select = (items: number[], words: string) => void;
 
 /** The view of a run at a step. */
 export async function classScoresView({ run, begun, step, classes }: DetailSource): Promise<DetailView> {
-  const judged = await fetchPerImage(run, begun, step);
+  const scores = await fetchPerImage(run, begun, step);
   const when = step === null ? "at the end" : step === 0 ? "before training" : `after ${grouped(step)} steps`;
-  const where = `${grouped(judged.n)} test images (each against the others), ${when}`;
+  const where = `${grouped(scores.n)} test images (each against the others), ${when}`;
   const select: Select = (items, words) => bus.emit("select", { run, items, reason: `${words}. Of ${where}.` });
   return {
-    node: h("div", "classes", confusionView(judged, classes, select), table(judged, classes, select)),
+    node: h("div", "classes", confusionView(scores, classes, select), table(scores, classes, select)),
     caption: `On ${where}`,
   };
 }
 
-function table(judged: PerImage, classes: string[], select: Select): HTMLElement {
-  const all = classScores(judged, classes.length);
+function table(scores: PerImage, classes: string[], select: Select): HTMLElement {
+  const all = classScores(scores, classes.length);
   const lowest = Object.fromEntries(COLUMNS.map(([key]) => [key, Math.min(...all.map((row) => row[key]))]));
   const worstFirst = () => [...all].sort((a, b) => a.map_at_r - b.map_at_r || a.label - b.label);
   const rows = all.length > MOST_ROWS ? worstFirst().slice(0, MOST_ROWS) : all;
@@ -60,8 +60,8 @@ function table(judged: PerImage, classes: string[], select: Select): HTMLElement
 
   function scoreCell(row: ClassScore, key: (typeof COLUMNS)[number][0], title: string): HTMLElement {
     const click = () => {
-      const { items, words } = failingItems(judged, key);
-      const own = new Set([...judged.items].filter((_, i) => judged.labels[i] === row.label));
+      const { items, words } = failingItems(scores, key);
+      const own = new Set([...scores.items].filter((_, i) => scores.labels[i] === row.label));
       select(
         items.filter((item) => own.has(item)),
         `Class ${classes[row.label]}. ${words}`,

@@ -9,10 +9,10 @@ const MOST_IN_LIST = 30; // pairs of classes
 type Select = (items: number[], words: string) => void;
 
 /** A figure of the confusions; `select` hears of the images that a person asks for. */
-export function confusionView(judged: PerImage, classes: string[], select: Select): HTMLElement {
-  const confusions = confusionsOf(judged);
+export function confusionView(scores: PerImage, classes: string[], select: Select): HTMLElement {
+  const confusions = confusionsOf(scores);
   const used = [...new Set(confusions.flatMap(({ own, taken }) => [own, taken]))].sort((a, b) => a - b);
-  const show = ({ own, taken }: Confusion) => select(predictedAs(judged, own, taken), wordsOf(classes, own, taken));
+  const show = ({ own, taken }: Confusion) => select(predictedAs(scores, own, taken), wordsOf(classes, own, taken));
   return used.length > MOST_IN_GRID ? list(confusions, classes, show) : grid(confusions, used, classes, show);
 }
 

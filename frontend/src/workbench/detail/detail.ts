@@ -40,7 +40,7 @@ class DetailPanel {
   private what: What | null = null;
   private history: NeighborHistory | null = null;
   private step: number | null = null;
-  private shown: number | undefined; // the step on the map
+  private stepNow: number | undefined; // the step on the map
   private view: DetailView | null = null;
   private token: object | null = null; // of the newest question
   private settling: ReturnType<typeof setTimeout> | undefined;
@@ -81,7 +81,7 @@ class DetailPanel {
 
   private onFrame({ view, step, index, count, playing }: BusEvents["frame"]): void {
     this.step = view !== "live" || index === count - 1 ? null : step;
-    this.shown = step;
+    this.stepNow = step;
     this.view?.onStep?.(step);
     clearTimeout(this.settling);
     if (this.what === "classes" && !playing) this.settling = setTimeout(() => void this.refresh(), SETTLED_MS);
@@ -123,7 +123,7 @@ class DetailPanel {
     this.view = view;
     this.caption.textContent = view.caption;
     this.body.replaceChildren(view.node);
-    view.onStep?.(this.shown, true);
+    view.onStep?.(this.stepNow, true);
     this.root.dataset.ready = "true";
   }
 

@@ -26,7 +26,7 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
   function onStep(step: number | undefined, first = false): void {
     const current = Math.max(
       0,
-      history.steps.findLastIndex((known) => known <= (step ?? Infinity)),
+      history.steps.findLastIndex((each) => each <= (step ?? Infinity)),
     );
     columns.forEach((one, i) => one.toggleAttribute("data-here", i === current));
     const one = columns[current];
@@ -39,8 +39,8 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
 
   function column(step: number, near: [number, number][]): HTMLElement {
     const right = near.filter(([other]) => history.labels[other] === history.label).length;
-    const said = history.item === null ? `of class ${classes[history.label]}` : "right";
-    const title = `Step ${grouped(step)}: ${right} of ${near.length} ${said}. Click to go there.`;
+    const what = history.item === null ? `of class ${classes[history.label]}` : "right";
+    const title = `Step ${grouped(step)}: ${right} of ${near.length} ${what}. Click to go there.`;
     const share = h("span", "share");
     share.style.setProperty("--share", String(right / Math.max(1, near.length)));
     return h(
@@ -64,7 +64,7 @@ export async function neighborTimeline(source: DetailSource): Promise<DetailView
         tileStyle(sprites, other, Math.max(1, Math.round(SIDE_PX / sprites.tile)) * sprites.tile),
       );
     }
-    const hover = (hovered: number | null) => () => bus.emit("hover", { run, item: hovered, source: node });
+    const hover = (target: number | null) => () => bus.emit("hover", { run, item: target, source: node });
     return h(
       "span",
       {

@@ -6,7 +6,7 @@ import { h } from "../../lib/dom.ts";
 import { groupColors } from "../../lib/palette.ts";
 import { csvOf, groupByClass, type ClassGroup, type Selection } from "../../lib/selection.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import { fetchServer, refused, ROUTES } from "../../lib/server.ts";
+import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import { download, textButton } from "../../lib/dom.ts";
 import { ITEM, countOf, selectionReason } from "./captions.ts";
@@ -36,7 +36,7 @@ export function contactSheet(
   for (const group of groups) sheet.append(groupOf(group, css(colors[group.label]), first));
   return sheet;
 
-  function groupOf(group: ClassGroup, color: string, shown: number): HTMLElement {
+  function groupOf(group: ClassGroup, color: string, count: number): HTMLElement {
     const part = h("div", "group");
     const narrow = () => bus.emit("select", { run: selection.run, items: group.items, reason: selection.reason });
     const title = textButton("", narrow, `Select only class ${group.name}`);
@@ -60,7 +60,7 @@ export function contactSheet(
       more.classList.add("more");
       tiles.append(more);
     };
-    add(0, group.items.length <= shown + 4 ? group.items.length : shown);
+    add(0, group.items.length <= count + 4 ? group.items.length : count);
     return part;
   }
 
@@ -77,13 +77,13 @@ export function contactSheet(
         tileStyle(sprites, item, Math.max(1, Math.round(SIDE_PX / sprites.tile)) * sprites.tile),
       );
     button.addEventListener("click", () => pin(item));
-    for (const [event, hovered] of [
+    for (const [event, target] of [
       ["pointerenter", item],
       ["focus", item],
       ["pointerleave", null],
       ["blur", null],
     ] as const) {
-      button.addEventListener(event, () => bus.emit("hover", { run, item: hovered, source: sheet }));
+      button.addEventListener(event, () => bus.emit("hover", { run, item: target, source: sheet }));
     }
     return button;
   }
@@ -94,7 +94,7 @@ async function csvWithColumns({ run, items, labels }: Selection): Promise<string
   const mask = new Uint8Array(labels.length);
   for (const item of items) mask[item] = 1;
   const response = await fetchServer(url, { method: "POST", body: packBits(mask) });
-  if (!response.ok) throw await refused(response, url);
+  if (!response.ok) throw await refusal(response, url);
   return response.text();
 }
 

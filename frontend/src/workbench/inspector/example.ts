@@ -12,40 +12,40 @@ const AFTER_MS = 150; // of the map's first frame, which comes first
 /** The example of a run, asked for once the map of that run shows something. */
 export class Example {
   private run = "";
-  private wanted = "";
-  private asked = "";
-  private found: ItemNeighbors | null = null;
+  private key = "";
+  private request = "";
+  private answer: ItemNeighbors | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private off = bus.on("frame", ({ run }) => run === this.run && this.schedule());
 
   /** `changed` hears that there is one. */
-  constructor(private changed: () => void) {}
+  constructor(private onChange: () => void) {}
 
   /** The image and its neighbors; null where there is none yet, or none at all. */
   of({ run = "", among, example }: InspectorProps): ItemNeighbors | null {
     this.run = run;
-    this.wanted = example ? `${run} ${among}` : "";
-    if (this.wanted !== this.asked) this.found = null;
+    this.key = example ? `${run} ${among}` : "";
+    if (this.key !== this.request) this.answer = null;
     if (bus.last("frame")?.run === run) this.schedule();
-    return this.found;
+    return this.answer;
   }
 
   private schedule(): void {
-    if (this.wanted === this.asked) return;
-    this.asked = this.wanted;
+    if (this.key === this.request) return;
+    this.request = this.key;
     clearTimeout(this.timer);
-    if (this.asked) this.timer = setTimeout(() => void this.fetch(this.run, this.asked), AFTER_MS);
+    if (this.request) this.timer = setTimeout(() => void this.fetch(this.run, this.request), AFTER_MS);
   }
 
-  private async fetch(run: string, asked: string): Promise<void> {
+  private async fetch(run: string, request: string): Promise<void> {
     try {
       const response = await fetchServer(`${ROUTES}/runs/${run}/example.json`);
       const { item } = (response.ok ? await response.json() : { item: null }) as { item: number | null };
       if (item === null) return;
-      const found = await fetchNeighbors(run, item, "euclidean");
-      if (asked !== this.asked) return;
-      this.found = found;
-      this.changed();
+      const answer = await fetchNeighbors(run, item, "euclidean");
+      if (request !== this.request) return;
+      this.answer = answer;
+      this.onChange();
     } catch {
       // the words that say what to do stay
     }
@@ -69,13 +69,13 @@ export function whySentence({ subject, neighbors, classes }: WithSubject): strin
   for (const { label } of neighbors) votes.set(label, (votes.get(label) ?? 0) + 1);
   const [[winner, most], [, second]] = [...votes].sort(([, a], [, b]) => b - a);
   return (
-    `${sentenceCase(listed(wrong))} ${wrong.length > 1 ? "are" : "is"} of another class; the nearest of class ` +
+    `${sentenceCase(enumerate(wrong))} ${wrong.length > 1 ? "are" : "is"} of another class; the nearest of class ` +
     `${nameOf(subject.label)} is ${nearest.distance.toFixed(3)} away. A vote of all ${neighbors.length} is for ` +
     `class ${nameOf(winner)}, by ${most} to ${second}.`
   );
 }
 
-const listed = (words: string[]) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
+const enumerate = (words: string[]) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
 const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The question why, its answer, and the way to a closer look at the first neighbor of another class. */

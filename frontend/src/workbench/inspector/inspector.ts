@@ -54,7 +54,7 @@ class Inspector {
   private root = h("div", "inspector");
   private body = h("div", "answer");
   private queries = new QueryPanel(() => this.showTab());
-  private answered: QueryAnswer | null = null; // what the map and the history were given last
+  private lastAnswer: QueryAnswer | null = null; // what the map and the history were given last
   private logits = new LogitsView();
   private example = new Example(() => this.show());
   private closeWhy = () => {}; // stops keeping the answer to "Why?" open
@@ -62,9 +62,9 @@ class Inspector {
   private props: InspectorProps = {};
   private answer: PinnedNeighbors | null = null; // of the run in the props
   private data: Inspected = { neighbors: [] }; // both of them: the pinned image
-  private shown: Inspected = this.data; // that, or the answer to a query
+  private view: Inspected = this.data; // that, or the answer to a query
   private selection: Selection | null = null;
-  private begun = false; // whether there were props yet
+  private hasProps = false; // whether there were props yet
   private sheet = false; // whether the selection is shown, or what is pinned
   private offs: (() => void)[];
 
@@ -92,7 +92,7 @@ class Inspector {
     const { run = "", among } = props;
     const before = this.props;
     this.props = props;
-    this.begun = true;
+    this.hasProps = true;
     if (run !== before.run) this.answer = pinnedNeighbors(run);
     else if (among !== before.among) bus.emit("embedded", { run });
     this.combine();
@@ -117,9 +117,9 @@ class Inspector {
   private showTab(): void {
     const { answer } = this.queries;
     const source = this.data.query;
-    this.shown = this.queries.tab === "Selected" || !source ? this.data : this.ofQuery(answer, source);
-    if (answer !== this.answered) {
-      this.answered = answer;
+    this.view = this.queries.tab === "Selected" || !source ? this.data : this.ofQuery(answer, source);
+    if (answer !== this.lastAnswer) {
+      this.lastAnswer = answer;
       if (answer && source) this.publish(answer, source);
       else bus.emit("query", null);
     }
@@ -138,7 +138,7 @@ class Inspector {
   private select(selection: Selection | null): void {
     const isNew = selection !== null && String(selection.items) !== String(this.selection?.items ?? "");
     this.selection = selection;
-    if (isNew && this.begun) this.queries.open("Selected");
+    if (isNew && this.hasProps) this.queries.open("Selected");
     this.setTab(selection !== null);
   }
 
@@ -155,7 +155,7 @@ class Inspector {
   }
 
   private show(): void {
-    const { root, body, shown: data } = this;
+    const { root, body, view: data } = this;
     const selection = this.data.sheet === false || this.queries.tab !== "Selected" ? null : this.selection;
     const sheet = this.sheet && selection !== null;
     setData(root, {
@@ -196,12 +196,12 @@ class Inspector {
   // Nothing is pinned: an example, or words.
   private emptyView(data: Inspected): HTMLElement[] {
     const isFree = this.queries.tab === "Selected" && (this.answer?.item ?? null) === null;
-    const found = isFree ? this.example.of(this.props) : null;
-    this.root.dataset.example = String(found?.item ?? "");
+    const neighbors = isFree ? this.example.of(this.props) : null;
+    this.root.dataset.example = String(neighbors?.item ?? "");
     const hint = data.placeholder ? [h("p", "quiet", data.placeholder)] : [];
-    if (!found) return hint;
-    const { item, label } = found;
-    const example = { ...decodeProps({ ...this.props, ...found }), subject: { item, label } };
+    if (!neighbors) return hint;
+    const { item, label } = neighbors;
+    const example = { ...decodeProps({ ...this.props, ...neighbors }), subject: { item, label } };
     const why = whyView(example, (other) => this.lookAt(item, other));
     if (why) {
       this.closeWhy();
@@ -248,7 +248,7 @@ class Inspector {
   }
 
   private updateMapRanks(): void {
-    updateMapRanks(this.root, this.shown, subjectName(this.shown));
+    updateMapRanks(this.root, this.view, subjectName(this.view));
   }
 
   destroy(): void {
@@ -256,7 +256,7 @@ class Inspector {
     this.closeWhy();
     this.example.destroy();
     this.queries.destroy();
-    if (this.answered) bus.emit("query", null);
+    if (this.lastAnswer) bus.emit("query", null);
     this.root.remove();
   }
 }

@@ -19,18 +19,18 @@ export function probability(scores: number[], row: number): number {
 /** The rows shown, highest score first: the best ten, and the image's own class. */
 export function shownRows({ before, own }: Pick<Logits, "before" | "own">): number[] {
   const order = before.map((_, row) => row).sort((a, b) => before[b] - before[a]);
-  const shown = order.slice(0, MOST);
-  return own === null || shown.includes(own) ? shown : [...shown.slice(0, -1), own];
+  const rows = order.slice(0, MOST);
+  return own === null || rows.includes(own) ? rows : [...rows.slice(0, -1), own];
 }
 
 /** The effect of the margin, in a sentence. */
 export function marginSentence({ before, after, own }: Logits): string {
   if (own === null) return "The training did not see this image's class, so none of the scores is its own.";
-  const taken = before[own] - after[own];
+  const difference = before[own] - after[own];
   const [without, with_] = [before, after].map((scores) => probability(scores, own).toFixed(3));
-  if (Math.abs(taken) <= SAME * Math.max(1, Math.abs(before[own])))
+  if (Math.abs(difference) <= SAME * Math.max(1, Math.abs(before[own])))
     return `No margin. Probability of the own class: ${without}.`;
-  return `The margin takes ${taken.toPrecision(3)} from the own class's score: its probability falls from ${without} to ${with_}, and the loss goes on pulling.`;
+  return `The margin takes ${difference.toPrecision(3)} from the own class's score: its probability falls from ${without} to ${with_}, and the loss goes on pulling.`;
 }
 
 export class LogitsView {
@@ -41,7 +41,7 @@ export class LogitsView {
     h("summary", null, explain(h("span", null, "Logits"), "logit")),
     this.body,
   );
-  private asked = "";
+  private request = "";
   private data: Inspected | null = null;
 
   /** Show the scores of the image in question; hidden where the run has none. */
@@ -55,16 +55,16 @@ export class LogitsView {
     const { data } = this;
     if (!data?.logits || this.node.hidden || !this.node.open) return;
     const url = `${ROUTES}/runs/${data.run}/logits/${data.subject?.item}.json`;
-    if (url === this.asked) return;
-    this.asked = url;
+    if (url === this.request) return;
+    this.request = url;
     fetchServer(url)
       .then(async (response) => {
         const answer = (await response.json()) as Logits & { error?: string };
         if (!response.ok) throw new Error(answer.error ?? response.statusText);
-        if (this.asked === url) this.draw(answer, data.logits ?? []);
+        if (this.request === url) this.draw(answer, data.logits ?? []);
       })
       .catch((error: unknown) => {
-        if (this.asked === url) this.body.replaceChildren(h("p", "quiet", messageOf(error)));
+        if (this.request === url) this.body.replaceChildren(h("p", "quiet", messageOf(error)));
       });
   }
 

@@ -25,15 +25,15 @@ export function neighborList(data: WithSubject, pin: (item: number) => void, sou
     if (sprites && !plain) Object.assign(tile.style, tileStyle(sprites, item, TILE_PX));
     const bar = h("span", "bar");
     bar.style.setProperty("--share", String(distance / farthest));
-    const said = values?.[String(item)];
+    const text = values?.[String(item)];
     const name = h(
       "span",
-      { class: "name", title: said ?? "" },
+      { class: "name", title: text ?? "" },
       classOf({ classes }, label),
       mark ? h("span", "mark", mark) : null,
-      said ? h("span", "values", said) : null,
+      text ? h("span", "values", text) : null,
     );
-    const hover = (hovered: number | null) => () => bus.emit("hover", { run, item: hovered, source });
+    const hover = (target: number | null) => () => bus.emit("hover", { run, item: target, source });
     return h(
       "button",
       {

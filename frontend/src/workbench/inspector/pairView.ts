@@ -21,7 +21,7 @@ export const thresholdSentence = (pairs: number, given = false): string =>
 export class PairView {
   private table = h("div", "table");
   private name = h("span", "words");
-  private asked = "";
+  private request = "";
 
   /** `compare` begins the comparison with an image, or ends it (null). */
   constructor(private compare: (partner: number | null) => void) {}
@@ -48,21 +48,21 @@ export class PairView {
   }
 
   private load(url: string, given?: boolean): void {
-    if (url === this.asked) return;
-    this.asked = url;
+    if (url === this.request) return;
+    this.request = url;
     this.name.textContent = "";
     this.table.replaceChildren(h("p", "quiet", "Measuring …"));
     fetchServer(url)
       .then(async (response) => {
         const answer = (await response.json()) as ImagePair & { error?: string };
         if (!response.ok) throw new Error(answer.error ?? response.statusText);
-        if (this.asked !== url) return;
+        if (this.request !== url) return;
         this.name.textContent = pairName(answer.classes);
         this.table.replaceChildren(...tableOf(answer, given));
       })
       .catch((error: unknown) => {
-        if (this.asked !== url) return;
-        this.asked = "";
+        if (this.request !== url) return;
+        this.request = "";
         this.table.replaceChildren(h("p", "quiet", messageOf(error)));
       });
   }

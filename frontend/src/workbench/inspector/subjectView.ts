@@ -32,8 +32,8 @@ export function subjectHead(data: WithSubject): HTMLElement {
 }
 
 /** Table of what is known of the image. */
-export const knownValues = (known: NonNullable<Inspected["known"]>): HTMLElement =>
-  h("p", "quiet known", ...known.flatMap(([name, word], i) => [i ? " · " : "", `${name} `, h("strong", null, word)]));
+export const knownValues = (values: NonNullable<Inspected["known"]>): HTMLElement =>
+  h("p", "quiet known", ...values.flatMap(([name, word], i) => [i ? " · " : "", `${name} `, h("strong", null, word)]));
 
 /** Opens the neighbors of the image at every snapshot. */
 export function historyButton({ run = "" }: Inspected, history: NeighborHistory | null = null): HTMLElement {

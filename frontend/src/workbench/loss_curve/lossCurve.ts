@@ -16,7 +16,7 @@ import {
   lastStep,
   pointAt,
   rangeOf,
-  smoothed,
+  movingAverage,
   ticks,
   type LossPoint,
   type LossSeries,
@@ -52,7 +52,7 @@ class LossCurve {
   private size = { width: 120, height: 60 }; // of the chart; a look at it in each frame would lay the page out
   private losses: LossSeries = emptySeries();
   private step: number | null = null; // of the frame that the map shows
-  private dragged: number | null = null; // where a drag holds the mark
+  private dragStep: number | null = null; // where a drag holds the mark
   private hover: number | null = null;
   private subscription: RunSubscription;
   private watcher: ResizeObserver;
@@ -117,7 +117,7 @@ class LossCurve {
     });
     chart.addEventListener("pointermove", (event) => {
       this.hover = stepAt(event);
-      if (this.dragged !== null) this.drag(this.hover);
+      if (this.dragStep !== null) this.drag(this.hover);
       this.draw();
     });
     for (const name of ["pointerup", "pointercancel"]) chart.addEventListener(name, () => this.endDrag());
@@ -145,15 +145,15 @@ class LossCurve {
   // While it is dragged the mark is where the pointer is, and the map between two frames where need be.
   private drag(step: number): void {
     const { frames } = this.losses;
-    this.dragged = Math.min(frames.at(-1) ?? step, Math.max(frames[0] ?? step, step));
-    bus.emit("seek", { run: this.run, step: this.dragged, scrub: true });
+    this.dragStep = Math.min(frames.at(-1) ?? step, Math.max(frames[0] ?? step, step));
+    bus.emit("seek", { run: this.run, step: this.dragStep, scrub: true });
     this.draw();
   }
 
   private endDrag(): void {
-    if (this.dragged === null) return;
-    this.seek(frameStep(this.losses, this.dragged));
-    this.dragged = null;
+    if (this.dragStep === null) return;
+    this.seek(frameStep(this.losses, this.dragStep));
+    this.dragStep = null;
     this.draw();
   }
 
@@ -168,7 +168,7 @@ class LossCurve {
     this.root.hidden = losses.over && !losses.points.length; // no loss was recorded
     const { width, height } = this.size;
     const [low, high] = rangeOf(losses.points, losses.validation);
-    const smooth = smoothed(losses.points);
+    const smooth = movingAverage(losses.points);
     const last = lastStep(losses);
     const x = scale(0, last, PADDING.left, width - PADDING.right);
     const y = scale(low, high, height - PADDING.bottom, PADDING.top);
@@ -193,12 +193,12 @@ class LossCurve {
     );
     const ground = height - PADDING.bottom;
     setAttributes(this.frames, { d: losses.frames.map((step) => `M${x(step).toFixed(1)} ${ground - 3}v3`).join("") });
-    const current = this.dragged ?? this.step ?? losses.points.at(-1)?.step ?? 0;
+    const current = this.dragStep ?? this.step ?? losses.points.at(-1)?.step ?? 0;
     const at = pointAt(smooth, current);
     setAttributes(this.mark, { x1: x(current), x2: x(current), y1: PADDING.top - 4, y2: ground });
     const inside = at ? Math.min(ground, Math.max(PADDING.top, y(at.loss))) : ground;
     setAttributes(this.knob, { cx: x(current), cy: inside, visibility: losses.frames.length ? null : "hidden" });
-    const ghost = this.hover !== null && this.dragged === null ? x(this.hover) : null;
+    const ghost = this.hover !== null && this.dragStep === null ? x(this.hover) : null;
     setAttributes(this.ghost, {
       x1: ghost,
       x2: ghost,
@@ -207,14 +207,14 @@ class LossCurve {
       visibility: ghost === null ? "hidden" : null,
     });
     setAttributes(this.chart, { "aria-valuemin": 0, "aria-valuemax": last, "aria-valuenow": Math.round(current) });
-    this.drawReadout(this.dragged ?? this.hover ?? current, smooth);
-    this.drawCaption(this.dragged ?? this.hover ?? current);
+    this.drawReadout(this.dragStep ?? this.hover ?? current, smooth);
+    this.drawCaption(this.dragStep ?? this.hover ?? current);
     setData(this.root, {
       ready: true,
       run: this.run,
       step: Math.round(current),
       points: losses.points.length,
-      held: this.dragged !== null,
+      held: this.dragStep !== null,
     });
   }
 
@@ -249,8 +249,8 @@ class LossCurve {
         : `${terms < 100 ? Number(terms.toPrecision(3)) : grouped(Math.round(terms))} ${terms === 1 ? "term" : "terms"} per image`;
     const speed = imagesPerSecond === null ? "" : `${grouped(Math.round(imagesPerSecond))} images/s`;
     const title = "Mean over the training: loss terms of a batch divided by its images; images trained on in a second";
-    const explained = number ? explain(h("span", null, number), "terms-per-image") : "";
-    return h("span", { class: "cost", title }, explained, number && speed ? " · " : "", speed);
+    const link = number ? explain(h("span", null, number), "terms-per-image") : "";
+    return h("span", { class: "cost", title }, link, number && speed ? " · " : "", speed);
   }
 
   destroy(): void {

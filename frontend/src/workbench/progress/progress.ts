@@ -18,7 +18,7 @@ import style from "./progress.css";
 
 const PHONE = "(max-width: 768px)"; // where Streamlit's sidebar lies over the page
 const CLOSE_SIDEBAR = '[data-testid="stSidebarCollapseButton"] button';
-let begun = 0; // trainings of this session that the page knows of
+let lastCount = 0; // trainings of this session that the page knows of
 
 const RESUMABLE = ["stopped", "failed", "interrupted"];
 
@@ -40,8 +40,8 @@ export default function (component: ComponentArguments<ProgressProps>) {
 
 /** Show the map of a training that has just begun: on a phone the sidebar, where it was set up, lies over it. */
 function showTraining(trainings: number): void {
-  if (trainings > begun && matchMedia(PHONE).matches) document.querySelector<HTMLElement>(CLOSE_SIDEBAR)?.click();
-  begun = trainings;
+  if (trainings > lastCount && matchMedia(PHONE).matches) document.querySelector<HTMLElement>(CLOSE_SIDEBAR)?.click();
+  lastCount = trainings;
 }
 
 class Progress {
@@ -63,8 +63,8 @@ class Progress {
   private draw = onAnimationFrame(() => this.render());
   private status: Status;
   /** The request that Python has not yet answered. */
-  private asked: Request | null = null;
-  private refreshed: string | null = null; // the run for which Python was asked to rerun
+  private request: Request | null = null;
+  private lastRefresh: string | null = null; // the run for which Python was asked to rerun
   private subscription: RunSubscription;
 
   constructor(
@@ -77,7 +77,7 @@ class Progress {
     this.subscription = new RunSubscription(
       () => {
         this.status = initialStatus(this.data);
-        this.asked = null;
+        this.request = null;
         this.draw();
       },
       (event) => this.onEvent(event),
@@ -86,7 +86,7 @@ class Progress {
 
   /** Send a request to Python; the buttons rest until it is done. */
   private ask(what: Request): void {
-    this.asked = what;
+    this.request = what;
     this.host.setTriggerValue(what, true);
     this.draw();
   }
@@ -106,20 +106,20 @@ class Progress {
   }
 
   private onEvent(event: StreamEvent): void {
-    const changed = reduceStatus(this.status, event);
+    const isNews = reduceStatus(this.status, event);
     // Python could not name the pictures before the data set was on disk; now it can.
-    if (event.event === "started" && this.data.waits_for_pictures && this.refreshed !== this.subscription.name) {
-      this.refreshed = this.subscription.name;
+    if (event.event === "started" && this.data.waits_for_pictures && this.lastRefresh !== this.subscription.name) {
+      this.lastRefresh = this.subscription.name;
       setTimeout(() => this.host.setTriggerValue("refresh", true), 0);
     }
-    if (changed) this.draw();
+    if (isNews) this.draw();
   }
 
   private render(): void {
     const { status, data } = this;
     const over = isOver(status);
-    if (over && this.asked !== "resume") this.asked = null;
-    const stopping = this.asked !== null && !over;
+    if (over && this.request !== "resume") this.request = null;
+    const stopping = this.request !== null && !over;
     const share = shareOf(status);
     const seconds = stopping ? null : secondsLeft(status);
     const words = statusText(stopping ? { ...status, phase: "stopping" } : status, data.title);
@@ -130,7 +130,7 @@ class Progress {
     this.pause.textContent = this.paused ? "Continue" : "Pause";
     this.button.hidden = over ? !this.paused : !data.running;
     this.button.textContent = data.projection ? "Cancel" : "Stop";
-    this.pause.disabled = this.button.disabled = this.asked !== null;
+    this.pause.disabled = this.button.disabled = this.request !== null;
     this.fill.style.transform = `scaleX(${share ?? 0})`;
     this.bar.classList.toggle("unknown", !over && share === null && data.running);
     this.root.classList.toggle("over", over);

@@ -164,7 +164,7 @@ export function timeOf(seconds: number): string {
 /** The status in words, beginning with `title`. */
 export function statusText(standing: Status, title = ""): string {
   const { phase, position, of, reason, noun, done, total, fetching, words, loss, connection } = standing;
-  const counted = `${noun} ${grouped(done)}${total ? ` of ${grouped(total)}` : ""}`;
+  const amount = `${noun} ${grouped(done)}${total ? ` of ${grouped(total)}` : ""}`;
   if (connection === "retrying" && !OVER.has(phase)) return "Connection lost, reconnecting …";
   if (fetching) return `Downloading ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
   switch (phase) {
@@ -178,13 +178,13 @@ export function statusText(standing: Status, title = ""): string {
     case "running":
       if (noun === "step" && total && done >= total) return "Final evaluation on all test images …";
       if (noun === "iteration" && total && done >= total - 1) return "Measuring map quality …";
-      if (words) return done ? `${words}: ${counted}` : words;
+      if (words) return done ? `${words}: ${amount}` : words;
       if (noun === "iteration" && !done) return "Finding neighbors";
-      return `${capital(counted)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}${placeText(standing)}`;
+      return `${capital(amount)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}${placeText(standing)}`;
     case "finished":
       return `${title ? `${title}: ` : ""}${elapsedText(standing)}`;
     case "stopped":
-      if (noun === "iteration") return `Paused at ${counted}`;
+      if (noun === "iteration") return `Paused at ${amount}`;
       return `Stopped at ${noun} ${grouped(done)}${reason ? `: ${reason}` : ""}`;
     case "failed":
       return reason || "Failed (no details).";

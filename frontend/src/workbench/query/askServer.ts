@@ -39,10 +39,10 @@ export class Asker {
     const init = { method: "POST", body, headers: { "Content-Type": type }, signal: under.signal };
     try {
       const response = await fetchServer(address, init);
-      const said = (await response.json().catch(() => ({}))) as QueryAnswer & QueryRefusal;
+      const answer = (await response.json().catch(() => ({}))) as QueryAnswer & QueryRefusal;
       if (under.signal.aborted) return null;
-      if (response.ok) return said;
-      throw new Refused(said.error ?? `The server answered ${response.status}; try again.`, said.picture);
+      if (response.ok) return answer;
+      throw new Refused(answer.error ?? `The server answered ${response.status}; try again.`, answer.picture);
     } catch (error) {
       if (under.signal.aborted) return null;
       if (error instanceof Refused) throw error;

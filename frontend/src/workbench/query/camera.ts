@@ -12,18 +12,18 @@ const canStream = (): boolean =>
 export class Camera {
   readonly node = h("div", "camera");
   private stream: MediaStream | null = null;
-  private closed = true;
+  private isClosed = true;
 
   /** `taken(photo)` is given each picture, `refused(words)` why there is none. */
   constructor(
-    private taken: (photo: Blob, name: string) => void,
-    private refused: (words: string) => void,
+    private onPhoto: (photo: Blob, name: string) => void,
+    private onRefusal: (words: string) => void,
   ) {}
 
   /** Show the moving picture, or the way to the phone's own camera. */
   async open(): Promise<void> {
-    if (!this.closed) return;
-    this.closed = false;
+    if (!this.isClosed) return;
+    this.isClosed = false;
     if (!canStream()) return this.offerFile();
     const video = h("video", { "aria-label": "What the camera sees" });
     Object.assign(video, { muted: true, autoplay: true, playsInline: true });
@@ -34,14 +34,14 @@ export class Camera {
     try {
       const size = { width: { ideal: 1280 }, height: { ideal: 960 } };
       const stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment", ...size } });
-      if (this.closed) return stream.getTracks().forEach((track) => track.stop());
+      if (this.isClosed) return stream.getTracks().forEach((track) => track.stop());
       this.stream = stream;
       video.srcObject = stream;
     } catch (error) {
-      if (this.closed) return;
-      const denied = error instanceof DOMException && error.name === "NotAllowedError";
-      this.refused(
-        denied
+      if (this.isClosed) return;
+      const isDenied = error instanceof DOMException && error.name === "NotAllowedError";
+      this.onRefusal(
+        isDenied
           ? "The browser does not allow this page to use the camera; allow it beside the address, or upload a picture."
           : "No camera answers; connect one, or upload a picture.",
       );
@@ -50,7 +50,7 @@ export class Camera {
   }
 
   close(): void {
-    this.closed = true;
+    this.isClosed = true;
     this.stream?.getTracks().forEach((track) => track.stop());
     this.stream = null;
     this.node.replaceChildren();
@@ -62,7 +62,7 @@ export class Camera {
     input.addEventListener("change", () => {
       const [photo] = input.files ?? [];
       input.value = "";
-      if (photo) this.taken(photo, "Photo");
+      if (photo) this.onPhoto(photo, "Photo");
     });
     this.node.replaceChildren(h("label", "primary", input, "Take a photo"));
   }
@@ -70,6 +70,6 @@ export class Camera {
   private shoot(video: HTMLVideoElement): void {
     const canvas = h("canvas", { width: video.videoWidth, height: video.videoHeight });
     canvas.getContext("2d")?.drawImage(video, 0, 0);
-    canvas.toBlob((photo) => photo && this.taken(photo, "Photo"), "image/jpeg", QUALITY);
+    canvas.toBlob((photo) => photo && this.onPhoto(photo, "Photo"), "image/jpeg", QUALITY);
   }
 }

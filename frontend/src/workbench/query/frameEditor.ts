@@ -41,7 +41,7 @@ export class FrameEditor {
   readonly node: HTMLElement;
   private image = h("img", { alt: "Your picture" });
   private shade = svg("path", { class: "shade", "fill-rule": "evenodd" });
-  private found = svg("g");
+  private others = svg("g");
   private outlines = ""; // what `found` holds; drawn anew they would lose the focus
   private box = svg("polygon", { class: "frame", tabindex: 0, role: "application", "data-part": "frame" });
   private stem = svg("path", { class: "stem" });
@@ -50,13 +50,13 @@ export class FrameEditor {
   private size: Size = { width: 1, height: 1 };
   private picture: FramedPicture | null = null;
   private drag: Move | null = null;
-  private pressed: string | null = null; // the part that the pointer went down on
+  private part: string | null = null; // the part that the pointer went down on
   private watcher = new ResizeObserver(() => this.render());
 
   /** `changed(frame)` hears of every frame that a person makes or takes. */
-  constructor(private changed: (frame: Frame) => void) {
+  constructor(private onChange: (frame: Frame) => void) {
     this.box.setAttribute("aria-label", `Frame: what is cut out of your picture. ${KEYS}`);
-    this.canvas.append(this.shade, this.found, this.box, this.stem, ...this.handles.map(({ node }) => node));
+    this.canvas.append(this.shade, this.others, this.box, this.stem, ...this.handles.map(({ node }) => node));
     this.node = h("div", { class: "framed", title: `Drag the frame, its corners or its handle. ${KEYS}` });
     this.node.append(this.image, this.canvas);
     this.image.addEventListener("load", () => {
@@ -69,7 +69,7 @@ export class FrameEditor {
     // A finger on the frame moves it; anywhere else on the picture it scrolls the page.
     this.canvas.addEventListener("touchstart", (event) => partOf(event) && event.preventDefault(), { passive: false });
     this.canvas.addEventListener("click", (event) => {
-      if (!this.pressed && this.picture) this.change(centeredAt(this.frame, this.size, this.place(event)));
+      if (!this.part && this.picture) this.change(centeredAt(this.frame, this.size, this.place(event)));
     });
     this.box.addEventListener("keydown", (event) => {
       const next = event.ctrlKey || event.metaKey ? null : afterKey(this.frame, this.size, event.key);
@@ -96,11 +96,11 @@ export class FrameEditor {
     if (!this.picture || (this.picture.frame && isSame(frame, this.picture.frame))) return;
     this.picture = { ...this.picture, frame };
     this.render();
-    this.changed(frame);
+    this.onChange(frame);
   }
 
   private press(event: PointerEvent): void {
-    const part = (this.pressed = partOf(event));
+    const part = (this.part = partOf(event));
     if (!part || event.button !== 0) return;
     event.preventDefault();
     const { frame, size } = this;
@@ -149,7 +149,7 @@ export class FrameEditor {
     this.node.dataset.frame = has ? [frame.x, frame.y, frame.width, frame.height, frame.angle].join(" ") : "";
     const others = picture.frames.flatMap((other, index) => (has && isSame(other, frame) ? [] : [{ other, index }]));
     const outlines = JSON.stringify([others, size]);
-    if (outlines !== this.outlines) this.found.replaceChildren(...others.map((one) => this.outline(one)));
+    if (outlines !== this.outlines) this.others.replaceChildren(...others.map((one) => this.outline(one)));
     this.outlines = outlines;
     for (const node of [this.shade, this.box, this.stem, ...this.handles.map((one) => one.node)])
       node.style.display = has ? "" : "none";

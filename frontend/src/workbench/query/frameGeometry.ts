@@ -20,7 +20,7 @@ const clamp = (value: number, least: number, most: number): number => Math.max(l
 const centerOf = (frame: Frame, size: Size): Point => [frame.x * size.width, frame.y * size.height];
 
 /** (x, y) in the frame's own directions, as a step in the picture: turned clockwise, as y grows downward. */
-function turned([x, y]: Point, degrees: number): Point {
+function turn([x, y]: Point, degrees: number): Point {
   const [sin, cos] = [Math.sin((degrees * Math.PI) / 180), Math.cos((degrees * Math.PI) / 180)];
   return [x * cos - y * sin, x * sin + y * cos];
 }
@@ -29,7 +29,7 @@ function turned([x, y]: Point, degrees: number): Point {
 export function pointOf(frame: Frame, size: Size, across: number, down: number): Point {
   const [x, y] = centerOf(frame, size);
   const half: Point = [(across * frame.width * size.width) / 2, (down * frame.height * size.height) / 2];
-  const [dx, dy] = turned(half, frame.angle);
+  const [dx, dy] = turn(half, frame.angle);
   return [x + dx, y + dy];
 }
 
@@ -55,14 +55,14 @@ export const centeredAt = (frame: Frame, size: Size, [x, y]: Point): Frame => ({
 /** The frame with a corner at a point; the corner opposite stays. */
 export function withCorner(frame: Frame, size: Size, corner: number, point: Point): Frame {
   const [across, down] = CORNERS[corner];
-  const fixed = pointOf(frame, size, -across, -down);
-  const [x, y] = turned([point[0] - fixed[0], point[1] - fixed[1]], -frame.angle);
+  const anchor = pointOf(frame, size, -across, -down);
+  const [x, y] = turn([point[0] - anchor[0], point[1] - anchor[1]], -frame.angle);
   const least = SMALLEST * Math.min(size.width, size.height);
   const width = clamp(x * across, least, size.width);
   const height = clamp(y * down, least, size.height);
-  const [dx, dy] = turned([(across * width) / 2, (down * height) / 2], frame.angle);
-  const resized = { ...frame, width: width / size.width, height: height / size.height };
-  return centeredAt(resized, size, [fixed[0] + dx, fixed[1] + dy]);
+  const [dx, dy] = turn([(across * width) / 2, (down * height) / 2], frame.angle);
+  const result = { ...frame, width: width / size.width, height: height / size.height };
+  return centeredAt(result, size, [anchor[0] + dx, anchor[1] + dy]);
 }
 
 /** The frame turned so that its side at (across, down) faces a point. */
@@ -86,8 +86,8 @@ export function afterKey(frame: Frame, size: Size, key: string): Frame | null {
   if (key in moves) return centeredAt(frame, size, [x + moves[key][0], y + moves[key][1]]);
   if ("+=-_".includes(key)) {
     const factor = "+=".includes(key) ? GROW : 1 / GROW;
-    const grown = (side: number) => clamp(side * factor, SMALLEST, 1);
-    return { ...frame, width: grown(frame.width), height: grown(frame.height) };
+    const grow = (side: number) => clamp(side * factor, SMALLEST, 1);
+    return { ...frame, width: grow(frame.width), height: grow(frame.height) };
   }
   if (key === "[" || key === "]") return { ...frame, angle: (frame.angle + (key === "]" ? TURN : -TURN) + 360) % 360 };
   return null;

@@ -12,14 +12,14 @@ const TABS = ["Selected", "Draw", "Upload", "Camera"] as const;
 export type Tab = (typeof TABS)[number];
 
 const PICTURES = "image/*,.heic,.heif";
-const kept: { tab: Tab; draw: DrawingQuestion; upload: PictureQuestion; camera: PictureQuestion } = {
+const questions: { tab: Tab; draw: DrawingQuestion; upload: PictureQuestion; camera: PictureQuestion } = {
   tab: "Selected",
   draw: new DrawingQuestion(),
   upload: new PictureQuestion(),
   camera: new PictureQuestion(),
 };
 
-const QUESTIONS = [kept.draw, kept.upload, kept.camera];
+const QUESTIONS = [questions.draw, questions.upload, questions.camera];
 
 export class QueryPanel {
   readonly node = h("div", "query");
@@ -32,21 +32,21 @@ export class QueryPanel {
   private views: Record<"Upload" | "Camera", PictureView>;
   private camera: Camera;
   private offs: (() => void)[] = [];
-  private heard = () => this.render();
+  private listener = () => this.render();
 
   /** `changed()` hears of another tab and of every answer. */
-  constructor(private changed: () => void) {
+  constructor(private onChange: () => void) {
     this.camera = new Camera(
       (photo, name) => this.send("Camera", photo, name),
       (words) => {
-        kept.camera.trouble = words;
+        questions.camera.trouble = words;
         this.render();
       },
     );
     const source = () => this.source;
     this.views = {
-      Upload: new PictureView(kept.upload, source, () => this.chooser()),
-      Camera: new PictureView(kept.camera, source, () => this.camera.node, "Another photo"),
+      Upload: new PictureView(questions.upload, source, () => this.chooser()),
+      Camera: new PictureView(questions.camera, source, () => this.camera.node, "Another photo"),
     };
     for (const name of TABS) if (name !== "Camera" || hasCamera()) this.tabs.append(this.tabButton(name));
     this.tabs.addEventListener("keydown", (event) => this.onKey(event));
@@ -62,27 +62,27 @@ export class QueryPanel {
   }
 
   get tab(): Tab {
-    return this.source ? kept.tab : "Selected";
+    return this.source ? questions.tab : "Selected";
   }
 
   /** Answer in the open tab; null in the first, which is about test images. */
   get answer(): QueryAnswer | null {
     if (!this.source || this.source.refused) return null;
     const { tab } = this;
-    if (tab === "Draw") return this.source.undrawn ? null : kept.draw.answer;
-    if (tab === "Upload") return kept.upload.answer;
-    return tab === "Camera" ? kept.camera.answer : null;
+    if (tab === "Draw") return this.source.undrawn ? null : questions.draw.answer;
+    if (tab === "Upload") return questions.upload.answer;
+    return tab === "Camera" ? questions.camera.answer : null;
   }
 
   update(source: QuerySource | null): void {
     this.source = source;
-    if (source) for (const question of QUESTIONS) question.changed = this.heard;
+    if (source) for (const question of QUESTIONS) question.onChange = this.listener;
     this.render();
   }
 
   open(tab: Tab): void {
     if (tab === this.tab) return;
-    kept.tab = tab;
+    questions.tab = tab;
     this.render();
   }
 
@@ -90,7 +90,7 @@ export class QueryPanel {
     this.camera.close();
     this.pad?.destroy();
     for (const view of Object.values(this.views)) view.destroy();
-    for (const question of QUESTIONS) if (question.changed === this.heard) question.changed = () => {};
+    for (const question of QUESTIONS) if (question.onChange === this.listener) question.onChange = () => {};
     this.offs.forEach((off) => off());
     this.node.remove();
   }
@@ -105,17 +105,17 @@ export class QueryPanel {
     }
     if (source) {
       if (tab !== "Selected") prepareAnswers(source);
-      if (tab === "Draw") kept.draw.refresh(source);
-      if (tab === "Upload") kept.upload.refresh(source);
-      if (tab === "Camera") kept.camera.refresh(source);
+      if (tab === "Draw") questions.draw.refresh(source);
+      if (tab === "Upload") questions.upload.refresh(source);
+      if (tab === "Camera") questions.camera.refresh(source);
     }
     const content = this.content();
     if (this.body.firstChild !== content) this.body.replaceChildren(...(content ? [content] : []));
-    const waits = tab === "Camera" && source && !source.refused && !kept.camera.picture;
+    const waits = tab === "Camera" && source && !source.refused && !questions.camera.picture;
     if (waits) void this.camera.open();
     else this.camera.close();
-    this.node.dataset.busy = String(Boolean(kept.upload.busy || kept.camera.busy));
-    this.changed();
+    this.node.dataset.busy = String(Boolean(questions.upload.busy || questions.camera.busy));
+    this.onChange();
   }
 
   private content(): HTMLElement | null {
@@ -131,19 +131,19 @@ export class QueryPanel {
   private drawing(): HTMLElement {
     if (!this.pad) {
       this.pad = mountPad(this.padHost, "query_pad", 0);
-      this.pad.send = (drawing: Drawing | null) => this.source && kept.draw.send(this.source, drawing);
+      this.pad.send = (drawing: Drawing | null) => this.source && questions.draw.send(this.source, drawing);
       this.padHost.append(h("p", { class: "refused", role: "alert" }));
     }
     this.pad.update({ hint: "Draw here" });
     const words = this.padHost.querySelector(".refused");
-    if (words && words.textContent !== kept.draw.trouble) words.textContent = kept.draw.trouble;
+    if (words && words.textContent !== questions.draw.trouble) words.textContent = questions.draw.trouble;
     return this.padHost;
   }
 
   /** The field for a file, and the sample pictures. */
   private chooser(): HTMLElement {
     const samples = Object.entries(this.source?.samples ?? {}).map(([name, title]) =>
-      textButton(title, () => this.source && void kept.upload.send(this.source, { sample: name }, title)),
+      textButton(title, () => this.source && void questions.upload.send(this.source, { sample: name }, title)),
     );
     return h(
       "div",
@@ -161,7 +161,7 @@ export class QueryPanel {
     if (!this.source) return;
     this.open(tab);
     if (this.source.refused) return;
-    void (tab === "Upload" ? kept.upload : kept.camera).send(this.source, file, name);
+    void (tab === "Upload" ? questions.upload : questions.camera).send(this.source, file, name);
   }
 
   private take(event: Event, data: DataTransfer | null): void {
@@ -207,13 +207,13 @@ export class QueryPanel {
   }
 }
 
-const prepared = new Set<string>();
+const urls = new Set<string>();
 
 /** Ask about a sample: a run's first answer takes seconds to calibrate, which pass while a person draws or chooses. */
 function prepareAnswers({ url, samples, refused }: QuerySource): void {
   const [sample] = Object.keys(samples);
-  if (refused || !sample || prepared.has(url)) return;
-  prepared.add(url);
+  if (refused || !sample || urls.has(url)) return;
+  urls.add(url);
   new Asker().ask(url, { sample }).catch(() => {}); // the person's own question says what is wrong
 }
 
@@ -221,7 +221,7 @@ function prepareAnswers({ url, samples, refused }: QuerySource): void {
 class PictureView {
   readonly node = h("div", "picture-question");
   private editor: FrameEditor;
-  private framed = h("div", "chosen");
+  private frameBox = h("div", "chosen");
   private words = h("p", { class: "refused", role: "alert" });
   private busy = h("p", { class: "quiet", role: "status" });
   private way: HTMLElement | null = null;
@@ -240,7 +240,7 @@ class PictureView {
       ? textButton(retake, () => this.question.remove())
       : fileLabel("link", (file) => this.send(file), ["Another picture"]);
     const remove = textButton("Remove", () => this.question.remove());
-    this.framed.append(
+    this.frameBox.append(
       this.editor.node,
       h("p", "with-picture", h("span", "name quiet"), other, retake ? null : remove),
     );
@@ -250,12 +250,12 @@ class PictureView {
     const { picture, trouble, busy } = this.question;
     if (picture) {
       this.editor.show(picture);
-      const name = this.framed.querySelector(".name");
+      const name = this.frameBox.querySelector(".name");
       if (name) name.textContent = picture.name;
     } else this.way ??= this.chooser();
     if (this.words.textContent !== trouble) this.words.textContent = trouble;
     this.busy.textContent = busy ? `Reading ${busy} …` : "";
-    const parts = [picture ? this.framed : (this.way ?? ""), this.busy, this.words];
+    const parts = [picture ? this.frameBox : (this.way ?? ""), this.busy, this.words];
     if (this.node.firstChild !== parts[0]) this.node.replaceChildren(...parts);
   }
 
@@ -270,11 +270,11 @@ class PictureView {
 }
 
 /** A label that opens the choice of a file; the same file may be chosen twice. */
-function fileLabel(name: string, chosen: (file: File) => void, children: (Node | string)[]): HTMLElement {
+function fileLabel(name: string, onFile: (file: File) => void, children: (Node | string)[]): HTMLElement {
   const input = h("input", { type: "file", accept: PICTURES, "aria-label": "Choose a picture" });
   input.addEventListener("change", () => {
     const [file] = input.files ?? [];
-    if (file) chosen(file);
+    if (file) onFile(file);
     input.value = "";
   });
   return h("label", name, input, ...children);

@@ -13,7 +13,7 @@ const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes
 abstract class AnsweredQuestion {
   answer: QueryAnswer | null = null;
   trouble = ""; // why there is no answer, in a sentence
-  changed: () => void = () => {};
+  onChange: () => void = () => {};
   protected asker = new Asker();
   private about = { url: "", view: "" }; // what the last question was asked of
 
@@ -45,7 +45,7 @@ abstract class AnsweredQuestion {
     } catch (error) {
       take(null, error instanceof Refused ? error.picture : undefined, messageOf(error));
     }
-    this.changed();
+    this.onChange();
   }
 
   protected forget(): void {
@@ -63,7 +63,7 @@ export class DrawingQuestion extends AnsweredQuestion {
     this.drawing = drawing;
     if (drawing) return void this.put(source, drawing);
     this.forget();
-    this.changed();
+    this.onChange();
   }
 
   protected again(source: QuerySource): void {
@@ -94,7 +94,7 @@ export class PictureQuestion extends AnsweredQuestion {
     clearTimeout(this.timer);
     this.busy = name;
     this.trouble = "";
-    this.changed();
+    this.onChange();
     await this.ask(source, origin, { frame, returns: true }, (answer, picture, trouble) => {
       this.busy = "";
       if (trouble) this.trouble = `${name}: ${trouble}`;
@@ -117,7 +117,7 @@ export class PictureQuestion extends AnsweredQuestion {
     this.picture = null;
     this.busy = "";
     this.forget();
-    this.changed();
+    this.onChange();
   }
 
   protected again(source: QuerySource, elsewhere: boolean): void {
@@ -136,10 +136,10 @@ export class PictureQuestion extends AnsweredQuestion {
     });
   }
 
-  private adopt(name: string, origin: Question, packed: string, answer: QueryAnswer | null, asked: Frame | null): void {
+  private adopt(name: string, origin: Question, text: string, answer: QueryAnswer | null, own: Frame | null): void {
     if (this.picture) URL.revokeObjectURL(this.picture.url);
-    const small = new Blob([decodeBase64(packed)]);
-    const [frame, frames] = [answer?.frame ?? asked, answer?.frames ?? []];
+    const small = new Blob([decodeBase64(text)]);
+    const [frame, frames] = [answer?.frame ?? own, answer?.frames ?? []];
     this.picture = { name, origin, small, url: URL.createObjectURL(small), frame, frames };
     this.answer = answer;
   }

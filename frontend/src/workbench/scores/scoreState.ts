@@ -185,8 +185,8 @@ export function scoreInWords(readings: ScoreState, step: number | null): string 
   ];
   if (value === undefined || !Number.isFinite(value)) return "";
   const share = 100 * value;
-  const rounded = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
-  return `${rounded} of 100 images have a nearest neighbor of their own class`;
+  const percent = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
+  return `${percent} of 100 images have a nearest neighbor of their own class`;
 }
 
 /** Why some test images are selected: what they fail, among which test images, after which step. */
@@ -202,12 +202,12 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
   const { final } = readings;
   if (final && isFinal(readings, step)) {
     const given = readings.steps === 0; // ready, without a training
-    const trained = given ? "" : `, after ${steps(final.step)}`;
-    const scored = scoredAtEnd(readings);
-    const which = scored === null ? "all" : `${grouped(scored)} of the`;
-    const validation = scored === null ? readings.validation : (readings.scored ?? 0);
-    const held = Object.keys(readings.finalValidation).length ? `; validation: ${grouped(validation)} images` : "";
-    return `On ${which} ${count(readings.tests)} ${given ? "embeddings" : "test images"}${trained}${held}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
+    const after = given ? "" : `, after ${steps(final.step)}`;
+    const number = scoredAtEnd(readings);
+    const which = number === null ? "all" : `${grouped(number)} of the`;
+    const validation = number === null ? readings.validation : (readings.scored ?? 0);
+    const note = Object.keys(readings.finalValidation).length ? `; validation: ${grouped(validation)} images` : "";
+    return `On ${which} ${count(readings.tests)} ${given ? "embeddings" : "test images"}${after}${note}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return "Scores appear with the first snapshot";

@@ -68,7 +68,7 @@ class Scores {
   private note = ""; // what came of a click, until the next
   private active: string | null = null; // the score whose failures are selected
   private reason: string | null = null; // of that selection
-  private asked = false; // for the pixels' scores
+  private isAsked = false; // for the pixels' scores
   private settling: ReturnType<typeof setTimeout> | undefined;
   private subscription: RunSubscription;
   private offs: (() => void)[];
@@ -84,7 +84,7 @@ class Scores {
         this.readings = emptyScores();
         this.step = null;
         this.active = null;
-        this.asked = false;
+        this.isAsked = false;
         this.draw();
       },
       (event) => {
@@ -154,8 +154,8 @@ class Scores {
   // Before anything is learned there are the pixels themselves: measured once a data set, and on the same images.
   private fetchPixels(): void {
     const { run, begun } = this.source;
-    if (this.asked) return;
-    this.asked = true;
+    if (this.isAsked) return;
+    this.isAsked = true;
     const { name } = this.subscription;
     fetchServer(`${ROUTES}/runs/${run}/baseline.json?v=${begun}`)
       .then((response) => (response.ok ? (response.json() as Promise<Record<string, number>>) : null))
