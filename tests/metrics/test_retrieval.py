@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
-from dmlviz.metrics import confusion, evaluate
+from dmlviz.metrics import confusion, evaluate, retrieval
 from dmlviz.metrics import first_hits as module
-from dmlviz.metrics import retrieval
 from dmlviz.metrics.first_hits import first_hits
 from dmlviz.metrics.inputs import read, read_query_and_gallery
 from dmlviz.metrics.retrieval import rank_gallery, scores
