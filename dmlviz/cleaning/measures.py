@@ -7,6 +7,7 @@ import numpy as np
 
 SMALLEST_CLASS = 3  # images, for labels to be compared with those of neighbors
 NOBODY = -1  # no vote
+_PAIRS_AT_A_TIME = 2_048
 PARTS = 32  # of a picture, whose sums are compared before its pixels
 
 
@@ -125,8 +126,9 @@ def near_duplicates(images: np.ndarray, neighbors: np.ndarray, threshold: float)
     """
     first = np.repeat(np.arange(len(images)), neighbors.shape[1])
     second = neighbors.reshape(-1).astype(np.int64)
-    once = np.unique(np.minimum(first, second) * len(images) + np.maximum(first, second))
-    return _alike(images, images, np.stack([once // len(images), once % len(images)], axis=1), threshold)
+    pairs = np.sort(np.minimum(first, second) * len(images) + np.maximum(first, second))
+    once = pairs[np.diff(pairs, prepend=-1) > 0]  # np.unique takes ten times as long
+    return _alike(images, images, np.stack(np.divmod(once, len(images)), axis=1), threshold)
 
 
 def leaks(
@@ -154,12 +156,12 @@ def _alike(left: np.ndarray, right: np.ndarray, pairs: np.ndarray, threshold: fl
     chosen = [np.empty((0, 2), np.int64)]
     differences = [np.empty(0)]
     most = threshold**2 * left[0].size * 255**2
-    for start in range(0, len(pairs), 4096):
-        part = pairs[start : start + 4096]
+    for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
+        part = pairs[start : start + _PAIRS_AT_A_TIME]
         rough = np.square(of_left[part[:, 0]] - of_right[part[:, 1]]).sum(axis=1)  # at most the sum over pixels
         part = part[rough <= most * 1.001]
-        a, b = left[part[:, 0]].astype(np.float32), right[part[:, 1]].astype(np.float32)
-        difference = np.sqrt(np.square((a - b) / 255).reshape(len(part), left[0].size).mean(axis=1))
+        pixels = np.subtract(left[part[:, 0]], right[part[:, 1]], dtype=np.float32).reshape(len(part), left[0].size)
+        difference = np.sqrt(np.einsum("np,np->n", pixels, pixels) / left[0].size) / 255
         chosen.append(part[difference <= threshold])
         differences.append(difference[difference <= threshold])
     found, by = np.concatenate(chosen), np.concatenate(differences)

@@ -29,11 +29,12 @@ Progress = Callable[[str, float], object]  # called with what is being done, and
 
 K = 10  # neighbors; for labels no more than there are others of an image's class
 CANDIDATES = 20  # nearest neighbors by embedding that are compared pixel by pixel
-RECALL = 0.95  # of the neighbors, wanted of the index
+RECALL = 0.97  # of the neighbors, wanted of the index
 MEASURED = 250  # images on which the recall is measured
 FIRST_LOOK = 4_000  # images, where there are more than twice as many
 FIRST_SHARE = 0.05  # of the work
-MAX_NETS = 5  # of a run's checkpoints, beside the final net
+MAX_NETS = 5  # of a run's checkpoints, beside the final net; fewer where there are very many images
+MAX_EMBEDDED = 120_000  # images by checkpoints, but those of two at least
 MAX_LISTED = 400  # findings of a kind
 CHUNK = 500  # images per forward pass
 SAME_PIXELS = 0.03  # root mean square difference of pixels, of 1: what a person sees as the same picture
@@ -83,7 +84,8 @@ def find(
     rows = np.sort(np.concatenate([split.train, split.validation]))
     if len(rows) <= K:
         raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows)}.")
-    steps, last = spread(run.checkpoint_steps, MAX_NETS), run.end_step or 0
+    nets = min(MAX_NETS, max(2, MAX_EMBEDDED // len(rows)))
+    steps, last = spread(run.checkpoint_steps, nets), run.end_step or 0
 
     def found(among: np.ndarray, tables: list[NeighborTable], rest: list[Finding]) -> Findings:
         disagreement = label_disagreement([table.indices[:, :K] for table in tables], dataset.train.labels[among])
@@ -125,7 +127,7 @@ def _by_nets(
         embeddings = embed_in_chunks(run, images, step, partial(_part(tell, 0, 0.5), f"Embedding {among} by {by}"))
         k = min(CANDIDATES if step is None else K, len(images) - 1)
         finding = f"Finding the neighbors of {among} by {by}"
-        index = NeighborIndex(embeddings, k, RECALL, partial(_say, tell, finding), measured=MEASURED, compressed=True)
+        index = NeighborIndex(embeddings, k, RECALL, partial(_say, tell, finding), measured=MEASURED)
         tables.append(index.table())
     return tables, index
 

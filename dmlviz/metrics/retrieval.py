@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.inputs import LabeledEmbeddings, class_and_camera
+from dmlviz.ops.compiled import are_kept, compiled
 from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale
 
 NEIGHBORS = 5
+_COMPILED_FROM = 30_000_000  # distances; below, importing Numba takes longer than it saves
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Ranker:
         self.first_hit, self.hits_in_r = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.average_precision_at_r, self.average_precision = np.zeros(n), np.zeros(n)
         self.nearest = np.zeros((n, min(NEIGHBORS, max(others, 1), max(least, 1))), np.int64)
+        is_large = full and n * len(self.small_gallery) >= _COMPILED_FROM
+        self._kernels = compiled(load_kernels) if is_large and are_kept() else None
 
     def visit(self, rows: slice, squared: np.ndarray) -> None:
         """Rank the gallery for some queries.
@@ -77,6 +82,16 @@ class Ranker:
             squared: Their squared distances (rows × gallery).
         """
         keys = self.keys(rows, squared)
+        if self._kernels is not None:
+            results = (
+                self.first_hit,
+                self.hits_in_r,
+                self.average_precision_at_r,
+                self.average_precision,
+                self.nearest,
+            )
+            self._kernels.rank_hits(keys, keys.view(squared.dtype), *(values[rows] for values in results))
+            return
         if self.full:
             ranked = np.sort(keys, axis=1)
             self.average_precision[rows] = _precision_at_hits((ranked & 1).astype(bool)) / self.relevant[rows]
@@ -113,6 +128,13 @@ class Ranker:
             self.average_precision if self.full else None,
             self.nearest,
         )
+
+
+def load_kernels() -> ModuleType:
+    """Import the kernels: for `compiled`."""
+    from dmlviz.metrics import ranking_kernels
+
+    return ranking_kernels
 
 
 def rank_gallery(

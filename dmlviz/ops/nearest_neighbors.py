@@ -88,6 +88,23 @@ class EuclideanSearch:
             squared[part], indices[part] = near[~is_self].reshape(shape), neighbors[~is_self].reshape(shape)
         return squared, indices
 
+    def ranked(self, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the candidates of every point (n × k, none the point itself), nearest first, and as `others` does.
+
+        Where one is -1, the row has all of the point's nearest instead.
+        """
+        k = candidates.shape[1]
+        squared, indices = self._rerank(self.points, candidates, k)
+        squared, indices = (squared * self.unit**2).astype(self.points.dtype), indices.astype(np.int32)
+        rows = np.flatnonzero((candidates < 0).any(axis=1))
+        if len(rows):
+            squared[rows], indices[rows] = self.others(k, rows)
+        return squared, indices
+
+    def centered(self, points: np.ndarray) -> np.ndarray:
+        """Return points (m × d) as they are compared at first: scaled, from the center of all points, in float32."""
+        return (self._scaled(points) - self.center).astype(np.float32)
+
     def _search(
         self, queries: np.ndarray, k: int, among: tuple[np.ndarray, np.ndarray] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +149,7 @@ class EuclideanSearch:
         if n < all_neighbors.FROM or k > n // 10 or self.points.shape[1] <= _MAX_TREE_DIMENSIONS:
             return None
         centered = (self.points - self.center).astype(np.float32)
-        found = all_neighbors.nearest_candidates(centered, k + _EXTRA_CANDIDATES, go_on)
+        found = all_neighbors.Regions(centered).nearest(k + _EXTRA_CANDIDATES, go_on)
         if found is None:
             return None
         indices, farthest = found

@@ -1,10 +1,11 @@
-"""Compiled parts of an exact search among all pairs: see `EuclideanSearch.others`. Imported by `compiled` only."""
+"""Compiled parts of a search among all pairs: see `Regions`. Imported by `compiled` only."""
 
 import numpy as np
 from numba import njit
 
 from dmlviz.ops.kernel import kernel
 
+_FAR = np.float32(np.inf)
 _LANES = 32  # distances that are compared at a time
 
 
@@ -94,15 +95,15 @@ def keep_nearest(keys, counts, k, order, indices, farthest):
         counts: As of `collect`.
         k: Number of neighbors.
         order: What the points of `keys` are called in the results (n).
-        indices: Results, n × k, in any order.
-        farthest: Results: the largest squared distance (n).
+        indices: Results, n × k, in any order; where there are fewer candidates, the last ones stay as they are.
+        farthest: Results: the largest squared distance (n), infinite where there are fewer.
     """
     for point in range(len(keys)):
         own, row = keys[point], order[point]
         if counts[point] > k:
             _keep_smallest(own[: counts[point]], k)
         largest = np.uint64(0)
-        for place in range(k):
+        for place in range(min(k, counts[point])):
             largest = max(largest, own[place])
             indices[row, place] = order[np.int64(own[place] & np.uint64(0xFFFFFFFF))]
-        farthest[row] = np.uint32(largest >> np.uint64(32)).view(np.float32)
+        farthest[row] = np.uint32(largest >> np.uint64(32)).view(np.float32) if counts[point] >= k else _FAR

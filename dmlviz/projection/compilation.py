@@ -3,12 +3,19 @@
 import subprocess
 import sys
 
+from dmlviz.metrics import retrieval
 from dmlviz.ops import all_neighbors
 from dmlviz.ops.compiled import are_kept, compiled
 from dmlviz.process_setup import lower_priority
 from dmlviz.projection import quality, tsne_descent, umap_forces
 
-_LOADERS = (all_neighbors.load_kernels, tsne_descent.load_kernels, umap_forces.load_kernels, quality.load_kernels)
+_LOADERS = (
+    all_neighbors.load_kernels,
+    retrieval.load_kernels,
+    tsne_descent.load_kernels,
+    umap_forces.load_kernels,
+    quality.load_kernels,
+)
 
 
 def compile_all() -> bool:

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
-from dmlviz.metrics import confusion, evaluate
+from dmlviz.metrics import confusion, evaluate, retrieval
 from dmlviz.metrics import first_hits as module
 from dmlviz.metrics.first_hits import first_hits
 from dmlviz.metrics.inputs import read, read_query_and_gallery
 from dmlviz.metrics.retrieval import rank_gallery, scores
+from dmlviz.ops.compiled import compiled
 from dmlviz.ops.rough_distances import RoughDistances
 from dmlviz.ops.squared_distances import SquaredDistances, rescale
 
@@ -326,3 +327,33 @@ def test_rough_distances_are_as_near_as_they_say(offset):
     part = distances.of(slice(5, 9), slice(7, None))
     assert (np.abs(part - exact[5:9, 7:]) <= distances.error[5:9, None]).all()
     assert distances.error.max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda points: points, id="spread out"),
+        pytest.param(np.round, id="tied"),
+        pytest.param(lambda points: points * 0, id="collapsed"),
+        pytest.param(lambda points: np.vstack([1e6 + points[:1], points[1:]]), id="outlier"),
+        pytest.param(lambda points: np.where(np.arange(len(points))[:, None] % 2, 1e3, 0) + points, id="two heaps"),
+    ],
+)
+@pytest.mark.parametrize("setting", ["itself", "gallery", "cameras"])
+def test_compiled_ranks_are_those_of_a_sort(kind, change, setting, monkeypatch):
+    embeddings, labels = points(500, 8, 7)
+    embeddings, cameras = change(embeddings).astype(kind), np.arange(500) % 3
+    data = (embeddings, labels) if setting == "itself" else (embeddings[:80], labels[:80], embeddings[80:], labels[80:])
+    seen = (cameras[:80], cameras[80:]) if setting == "cameras" else ()
+    data = read_query_and_gallery(*data, *(() if len(data) > 2 else (None, None)), *seen)
+    expected = rank_gallery(*data, full=True)
+    assert compiled(retrieval.load_kernels) is not None
+    monkeypatch.setattr(retrieval, "_COMPILED_FROM", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "sort", None)  # it is not used
+        found = rank_gallery(*data, full=True)
+    for name in ("first_hit", "hits_in_r", "nearest"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name in ("average_precision_at_r", "average_precision"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)

@@ -9,6 +9,7 @@ import sklearn.neighbors
 import torch
 
 from dmlviz import UserError
+from dmlviz.ops import all_neighbors
 from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.nearest_neighbors import EuclideanSearch, NearestNeighbors
 from dmlviz.ops.neighbor_index import NeighborIndex, exact_table, indexed_table
@@ -240,15 +241,21 @@ def test_few_points_have_all_others_as_neighbors():
 
 
 @pytest.mark.parametrize("d", [2, 16, 64])
-def test_compressed_points_find_nearly_the_same(d):
+def test_queries_find_the_points_that_an_exact_search_finds(d, monkeypatch):
     points = clusters(n=12_000, d=d)
-    truth = exact_table(points, 10)
-    index = NeighborIndex(points, 10, 0.9, measured=500, compressed=True)
-    table = index.table()
-    hits = (table.indices[:, :, None] == truth.indices[:, None, :]).any(axis=2)
-    assert table.measured == 500
-    assert table.recall == pytest.approx(hits.mean(), abs=0.03)
-    assert hits.mean() > 0.85
-    assert not (table.indices == np.arange(len(points))[:, None]).any()
-    found = index.search(points[:100] + np.float32(1e-4))
-    assert (found == np.arange(100)[:, None]).any(axis=1).all()
+    index = NeighborIndex(points, 10, 0.95, measured=500)
+    assert index.table().measured == 500
+    queries = points[:500] + np.float32(1e-2)
+    truth, found = EuclideanSearch(points).search(queries, 10)[1], index.search(queries)
+    assert (found[:, :, None] == truth[:, None, :]).any(axis=2).mean() > 0.9
+    monkeypatch.setattr(all_neighbors, "compiled", lambda load: None)
+    np.testing.assert_array_equal(index.search(queries), truth)
+    without = index.table()
+    np.testing.assert_array_equal(without.indices, exact_table(points, 10).indices)
+    assert (without.recall, without.measured) == (1, 0)
+
+
+def test_a_point_whose_regions_hold_too_few_points_has_all_its_neighbors():
+    points = np.concatenate([clusters(n=2_000), 100 + clusters(n=4)])
+    table = NeighborIndex(points, 10, 0.5).table()
+    np.testing.assert_array_equal(table.indices[-4:], exact_table(points, 10).indices[-4:])
