@@ -19,7 +19,7 @@ from dmlviz_app.clean import routes as cleaning
 from dmlviz_app.labs import routes as labs
 from dmlviz_app.learn import routes as losses
 from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.run_views import downloads
+from dmlviz_app.run_views import downloads, training_page
 from dmlviz_app.run_views import event_routes as events
 from dmlviz_app.run_views import query_routes as queries
 from dmlviz_app.run_views import routes as runs
@@ -45,6 +45,7 @@ def routes(base_path: str = "") -> list[Mount]:
         *events.routes(),
         *runs.routes(),
         *queries.routes(),
+        *training_page.routes(),
         *cleaning.routes(),
         *batches.routes(),
         *losses.routes(),

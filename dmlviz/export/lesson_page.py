@@ -1,7 +1,7 @@
 """A lesson as a page of a static site: text, formulas, guesses with their answers, and the runs that gave them."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
@@ -36,6 +36,7 @@ TASK = """<section class="task" id="task-{number}">
 </fieldset>
 <div class="answer">
 {answer}
+{training}
 {after}
 </div>
 </section>"""
@@ -44,6 +45,10 @@ GUESS = '<label{right}><input type="radio" name="task-{number}"> {guess}</label>
 
 # By the end of its address a run's page hides header and footer (`map`), and the scores as well (`run`).
 FRAME = '<iframe class="{shown}" src="../runs/{page}.html#{shown}" title="The run: {title}" loading="lazy"></iframe>'
+
+TRAINING = (
+    '<p><a href="../playground/index.html?task={task}">Train this net in your browser</a> and see for yourself.</p>'
+)
 
 FORMULA = '<div><dt>{title}</dt><dd class="formula">{formula}</dd></div>'
 
@@ -56,20 +61,21 @@ class LessonExport:
     runs: tuple[RunExport, ...]
 
 
-def lesson_page(export: LessonExport, pages: Sequence[str], site: str) -> str:
+def lesson_page(export: LessonExport, pages: Sequence[str], site: str, trained: Mapping[str, str] | None = None) -> str:
     """Return the body of the page.
 
     Args:
         export: The lesson with its runs.
         pages: Names of the pages of these runs.
         site: Title of the site.
+        trained: For each task that the site's playground was to train why it cannot; empty where it can.
     """
     lesson = export.lesson
     values = [
         (task.title, task_measurements(run.run, task)) for task, run in zip(lesson.tasks, export.runs, strict=True)
     ]
     tasks = [
-        _task(number, export, measurement_table(values[:number]), pages[number - 1])
+        _task(number, export, measurement_table(values[:number]), pages[number - 1], trained or {})
         for number in range(1, len(values) + 1)
     ]
     return PAGE.format(
@@ -83,7 +89,7 @@ def lesson_page(export: LessonExport, pages: Sequence[str], site: str) -> str:
     )
 
 
-def _task(number: int, lesson: LessonExport, table: str, page: str) -> str:
+def _task(number: int, lesson: LessonExport, table: str, page: str, trained: Mapping[str, str]) -> str:
     task, export = lesson.lesson.tasks[number - 1], lesson.runs[number - 1]
     config = export.run.config
     page_kind = "run" if task.view_before_guess else "workbench"
@@ -95,8 +101,11 @@ def _task(number: int, lesson: LessonExport, table: str, page: str) -> str:
     images, data = len(RunExport(export.run).labels), DATASETS[config.dataset].title
     after = measured_after(lesson.lesson.tasks[:number], config.dataset)
     measured = f"On all {images:,} test images of {data}, {after}."
+    name = f"{lesson.lesson.name}-{number}"
+    refused = trained.get(name)
     return TASK.format(
         number=number,
+        training="" if refused is None else f"<p>{html.escape(refused)}</p>" if refused else TRAINING.format(task=name),
         title=html.escape(task.title),
         question=_markdown(" ".join(filter(None, (task.instructions, task.question)))),
         before=frame if task.view_before_guess else "",

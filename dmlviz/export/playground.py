@@ -2,10 +2,11 @@
 
 import html
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
 from dmlviz.export.packed import Parts, pack_program, pack_weights
 from dmlviz.export.page import BUILT
-from dmlviz.export.program.training import net_programs, objective_program, update
+from dmlviz.export.program.training import net_programs, objective_program, training_program, update
 from dmlviz.export.program.writer import Program
+from dmlviz.export.site_page import site_page
 from dmlviz.training.validation_split import split_training_images
 
 PACKED_NETS = ("mlp", "small", "linear")
@@ -29,42 +31,86 @@ BATCH = {"embedding_dim": 16, "images_per_class": 8, "sampler": "balanced", "ste
 MOST_TRAIN, MOST_TEST = 10_000, 2_000  # images of a larger data set that a page packs
 
 PAGE = """<header>
-<nav><a href="../index.html">{site}</a></nav>
-<h1>Playground</h1>
+{back}
+<h1>{title}</h1>
 </header>
 <main id="playground"><noscript>Training needs JavaScript.</noscript></main>
 <footer>This page trains on your own machine, with what came with it: it asks no server.</footer>
 <script type="application/json" id="kept">{kept}</script>
-<script type="module" src="../playground.js"></script>"""
+<script type="module" src="{root}playground.js"></script>"""
+SCRIPTS = ("playground.js", "playground_worker.js")
 
 
-def write_playground(folder: Path, datasets: Sequence[str], site: str, root: Path | None = None) -> str:
-    """Write the files of a playground into the folder of a site.
+def write_playground(
+    folder: Path,
+    datasets: Sequence[str],
+    site: str,
+    tasks: Mapping[str, TrainConfig] | None = None,
+    root: Path | None = None,
+) -> dict[str, str]:
+    """Write the page `playground/index.html` with its files into the folder of a site.
 
     Args:
         folder: The folder of the site, in which `playground` is made.
         datasets: Names of data sets of images in gray, with 2 to 20 classes.
         site: Title of the site.
+        tasks: Further trainings by name, which the page does when its address has the name as `task`.
         root: Folder of the data sets; the default one when None.
 
     Returns:
-        The body of the page `playground/index.html`.
+        For each task why the page cannot train it; empty where it can.
 
     Raises:
         UserError: For a data set that a page cannot train on, or one that is not on this machine.
     """
     place = folder / "playground"
     place.mkdir()
-    for name in ("playground.js", "playground_worker.js"):
+    for name in SCRIPTS:
         (folder / name).write_bytes((BUILT / name).read_bytes())
     bases = {name: _base(name) for name in datasets}
     first = next(iter(bases.values()))
-    (place / "losses.bin").write_bytes(pack_objectives(first))
+    (place / "losses.bin").write_bytes(pack_objectives(first, objectives(first)))
     for name, config in bases.items():
-        (place / f"{name}.bin").write_bytes(pack_dataset(config, root))
-    titles = {name: DATASETS[name].title for name in datasets}
-    kept = json.dumps({"datasets": titles, "losses": "losses.bin"}).replace("<", "\\u003c")
-    return PAGE.format(site=html.escape(site), kept=kept)
+        (place / f"{name}.bin").write_bytes(pack_dataset(config, PACKED_NETS, root))
+    refused = {}
+    for name, config in (tasks or {}).items():
+        try:
+            _check_images(config, bases.get(config.dataset), root)
+            (place / f"{name}.bin").write_bytes(pack_training(config))
+            refused[name] = ""
+        except UserError as error:
+            refused[name] = f"The page of this site cannot train this net. {error}"
+    known = {name: tasks[name].dataset for name, reason in refused.items() if tasks and not reason}
+    kept = {"losses": "losses.bin", "tasks": known, "root": "../"}
+    back = f'<nav><a href="../index.html">{html.escape(site)}</a></nav>'
+    (place / "index.html").write_text(_page("Playground", datasets, kept, back), encoding="utf-8")
+    return refused
+
+
+def write_training(folder: Path, config: TrainConfig, root: Path | None = None) -> None:
+    """Write a page that trains with one config into a folder, but for the scripts and the style sheet beside it.
+
+    Args:
+        folder: The folder, which is made.
+        config: The settings; of a larger data set the page trains on part of the images.
+        root: Folder of the data sets; the default one when None.
+
+    Raises:
+        UserError: If a page cannot do it, with the reason.
+    """
+    config = _fewer_images(config)
+    _check_images(config, config)
+    files = {"training.bin": pack_training(config), f"{config.dataset}.bin": pack_dataset(config, (), root)}
+    page = _page("Training in this tab", [config.dataset], {"losses": "training.bin", "root": ""}, "")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in (files | {"index.html": page.encode()}).items():
+        (folder / name).write_bytes(content)
+
+
+def _page(title: str, datasets: Sequence[str], kept: dict[str, Any], back: str) -> str:
+    kept = kept | {"datasets": {name: DATASETS[name].title for name in datasets}}
+    packed = json.dumps(kept).replace("<", "\\u003c")
+    return site_page(title, PAGE.format(title=title, back=back, kept=packed, root=kept["root"]), kept["root"])
 
 
 def write_service_worker(folder: Path) -> None:
@@ -89,12 +135,16 @@ def objectives(base: TrainConfig) -> Iterator[tuple[TrainConfig, Program, dict[s
             yield config, program, weights
 
 
-def pack_objectives(base: TrainConfig) -> bytes:
-    """Return a file with all losses and miners that a page can train with, for the batches of these settings."""
+def pack_objectives(
+    base: TrainConfig,
+    programs: Iterable[tuple[TrainConfig, Program, dict[str, np.ndarray]]],
+    nets: Sequence[str] = (),
+) -> bytes:
+    """Return a file with losses and miners for the batches of these settings, and nets that belong to them."""
     parts = Parts()
     plain = base.model_dump(mode="json")
     packed = []
-    for config, program, weights in objectives(base):
+    for config, program, weights in programs:
         settings = config.model_dump(mode="json")
         recommended = TrainConfig(dataset=base.dataset, loss=config.loss, **BATCH).miner
         packed.append(
@@ -111,10 +161,16 @@ def pack_objectives(base: TrainConfig) -> bytes:
                 "update": update(config),
             }
         )
-    return parts.file({"config": plain, "objectives": packed})
+    return parts.file({"config": plain, "objectives": packed, "nets": _nets(base, nets, parts)})
 
 
-def pack_dataset(base: TrainConfig, root: Path | None = None) -> bytes:
+def pack_training(config: TrainConfig) -> bytes:
+    """Return a file with one loss, miner and net; raise UserError where a page cannot train with them."""
+    program = training_program(config)
+    return pack_objectives(config, [(config, program.objective, program.loss_weights)], [config.net])
+
+
+def pack_dataset(base: TrainConfig, nets: Sequence[str] = (), root: Path | None = None) -> bytes:
     """Return a file with the images of a data set, split as a training splits them, and nets for them."""
     parts, spec, images = Parts(), DATASETS[base.dataset], data.load(base.dataset, root)
     split = split_training_images(base, images.train.labels)
@@ -124,18 +180,6 @@ def pack_dataset(base: TrainConfig, root: Path | None = None) -> bytes:
     labels = {"train": images.train.labels[split.train], "validation": images.train.labels[split.scored]}
     pixels = {"train": images.train.images[split.train], "validation": images.train.images[split.scored]}
     labels["test"], pixels["test"] = images.test.labels[:MOST_TEST], tests
-    nets = {}
-    for net in PACKED_NETS:
-        kind = {"dataset": base.dataset, "net": net, **BATCH}
-        written = {free: net_programs(TrainConfig(**kind, normalize=not free)) for free in (False, True)}
-        nets[net] = {
-            "title": NETS[net].title,
-            "weights": pack_weights(written[False][2], parts),
-            **{
-                name: {"net": pack_program(programs[0], parts), "embed": pack_program(programs[1], parts)}
-                for name, programs in (("sphere", written[False]), ("free", written[True]))
-            },
-        }
     described = {
         "dataset": base.dataset,
         "title": spec.title,
@@ -154,22 +198,56 @@ def pack_dataset(base: TrainConfig, root: Path | None = None) -> bytes:
             "pngs": [parts.add(np.frombuffer(png, np.uint8)) for png in sheets],
             "tile": sprite_sheet.tile_side(tests),
         },
-        "nets": nets,
+        "nets": _nets(base, nets, parts),
     }
     return parts.file(described)
 
 
+def _nets(base: TrainConfig, names: Sequence[str], parts: Parts) -> dict[str, Any]:
+    """Return nets for the images and batches of these settings, each with embeddings of length 1 and of any length."""
+    nets = {}
+    for net in names:
+        written = {normalize: net_programs(base.replace(net=net, normalize=normalize)) for normalize in (True, False)}
+        nets[net] = {
+            "title": NETS[net].title,
+            "weights": pack_weights(written[True][2], parts),
+            **{
+                name: {"net": pack_program(programs[0], parts), "embed": pack_program(programs[1], parts)}
+                for name, programs in (("sphere", written[True]), ("free", written[False]))
+            },
+        }
+    return nets
+
+
 def _base(name: str) -> TrainConfig:
     """Return the default settings of a playground on a data set."""
-    spec = DATASETS[name]
-    config = TrainConfig(dataset=name, net=PACKED_NETS[0], **BATCH)
+    config = _fewer_images(TrainConfig(dataset=name, net=PACKED_NETS[0], **BATCH))
+    _check_images(config, config)
+    return config
+
+
+def _fewer_images(config: TrainConfig) -> TrainConfig:
+    """Return the config on no more training images than a page packs."""
+    few = min(config.max_train_images or MOST_TRAIN, MOST_TRAIN)
+    return config.replace(max_train_images=few) if data.num_train_images(config.dataset) > few else config
+
+
+def _check_images(config: TrainConfig, packed: TrainConfig | None, root: Path | None = None) -> None:
+    """Raise UserError if a page cannot train on the images of a config, or has others, those of `packed`."""
+    spec = DATASETS[config.dataset]
     if not spec.trainable or spec.channels != 1 or spec.features is not None:
         raise UserError(f"A playground trains on images in gray; {spec.title} has none: choose another data set.")
-    if len(config.train_classes) != config.classes_per_batch:
+    if config.train_classes != tuple(range(len(spec.classes))):
+        raise UserError("A playground trains on all classes: hold none out.")
+    if config.classes_per_batch != len(spec.classes):
         raise UserError(
             f"A batch of a playground has {config.classes_per_batch} classes; {spec.title} has "
             f"{len(config.train_classes)}: choose another data set."
         )
-    if data.num_train_images(name) > MOST_TRAIN:
-        return config.replace(max_train_images=MOST_TRAIN)
-    return config
+    if packed is None:
+        raise UserError(f"The playground has no images of {spec.title}: add --with-data {config.dataset}.")
+    if packed is not config:
+        labels = data.load(config.dataset, root).train.labels
+        own, other = (split_training_images(_fewer_images(one), labels) for one in (config, packed))
+        if not np.array_equal(own.train, other.train) or not np.array_equal(own.scored, other.scored):
+            raise UserError("It trains on other images than those that the playground has.")

@@ -4,7 +4,7 @@ import gzip
 import html
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from dmlviz.export.contents import RunExport
 from dmlviz.export.lab_page import lab_figures, lab_page, lab_picture
 from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.page import BUILT
+from dmlviz.export.site_page import site_page
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
 from dmlviz.figures.palette import class_colors
 from dmlviz.labs.registry import LABS
@@ -27,26 +28,6 @@ MARK = "dmlviz-site.json"  # says that a folder is a site, so that it may be wri
 ADVICE = "choose fewer runs or lessons, or show the lessons on small images (--lesson-data digits)"
 TRAINS_HERE = "Train a net in your browser: choose loss and miner, watch the map, draw a digit."
 CARD_SCORES = ("precision_at_1", "map_at_r")
-
-FRAME = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="dmlviz">
-<meta http-equiv="Content-Security-Policy" content="default-src 'self'; img-src 'self' data: blob:; \
-style-src 'self' 'unsafe-inline'; script-src 'self' blob: 'wasm-unsafe-eval'; \
-connect-src 'self' blob:; object-src 'none'; base-uri 'none'">
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="{root}style.css">
-<title>{title}</title>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
 
 INDEX = """<header>
 <h1>{title}</h1>
@@ -106,16 +87,19 @@ def write_site(
             (new / name).write_bytes((BUILT / source).read_bytes())
         write_images(new / "images", pages_by_name.values())
         _write_labs(new, lab_pages)
-        _write_lessons(new, lessons, title)
+        trained: Mapping[str, str] = {}
         if playground:
             from dmlviz.export.playground import write_playground, write_service_worker  # they load torch
 
-            body = write_playground(new, playground, title)
-            (new / "playground" / "index.html").write_text(_page("Playground", body), encoding="utf-8")
+            tasks = {
+                f"{lesson.lesson.name}-{number}": run for lesson in lessons for number, run in enumerate(lesson.runs, 1)
+            }
+            trained = write_playground(new, playground, title, {name: one.run.config for name, one in tasks.items()})
+        _write_lessons(new, lessons, title, trained)
         _write_index(new, pages, lessons, list(lab_pages), title, playground)
         names = [export.lesson.name for export in lessons]
         write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
-        left_out = write_runs(new / "runs", list(pages_by_name.values()), title, _page, MAX_BYTES - _size(new))
+        left_out = write_runs(new / "runs", list(pages_by_name.values()), title, site_page, MAX_BYTES - _size(new))
         if playground:
             write_service_worker(new)
         size = _size(new)
@@ -142,19 +126,19 @@ def _write_labs(folder: Path, labs: dict[str, str]) -> None:
     (folder / "labs" / "figures.js").write_bytes((BUILT / "figures.js").read_bytes())
     (folder / "labs" / "plotly.bin").write_bytes(gzip.compress((BUILT / "plotly.js").read_bytes(), mtime=0))
     for name, body in labs.items():
-        (folder / "labs" / f"{name}.html").write_text(_page(LABS[name].title, body), encoding="utf-8")
+        (folder / "labs" / f"{name}.html").write_text(site_page(LABS[name].title, body), encoding="utf-8")
         (folder / "labs" / f"{name}.bin").write_bytes(lab_figures(name))
 
 
-def _write_lessons(folder: Path, lessons: Sequence[LessonExport], title: str) -> None:
+def _write_lessons(folder: Path, lessons: Sequence[LessonExport], title: str, trained: Mapping[str, str]) -> None:
     if not lessons:
         return
     (folder / "formulas.js").write_bytes((BUILT / "formulas.js").read_bytes())
     (folder / "lessons").mkdir()
     for export in lessons:
-        body = lesson_page(export, [RunPage(run).name for run in export.runs], title)
+        body = lesson_page(export, [RunPage(run).name for run in export.runs], title, trained)
         (folder / "lessons" / f"{export.lesson.name}.html").write_text(
-            _page(export.lesson.title, body), encoding="utf-8"
+            site_page(export.lesson.title, body), encoding="utf-8"
         )
 
 
@@ -176,11 +160,7 @@ def _write_index(
         *(_card(f"labs/{name}", lab_picture(name), LABS[name].title, LABS[name].question) for name in labs),
     ]
     body = INDEX.format(title=html.escape(title), cards="\n".join(cards))
-    (folder / "index.html").write_text(_page(title, body, root=""), encoding="utf-8")
-
-
-def _page(title: str, body: str, root: str = "../") -> str:
-    return FRAME.format(root=root, title=html.escape(title), body=body)
+    (folder / "index.html").write_text(site_page(title, body, root=""), encoding="utf-8")
 
 
 def _card(page: str, picture: str, title: str, text: str) -> str:

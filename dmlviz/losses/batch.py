@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dmlviz.errors import UserError
 from dmlviz.losses.terms import Numbers, Terms
-from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets, pair_masks
+from dmlviz.miners.tuples import AnchoredPairs, FixedPairs, FixedTriplets, Pairs, Triplets, pair_masks
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.pairwise import clamp_range
 
@@ -20,7 +20,20 @@ class LossBatch:
         self.shared = shared
         self.embeddings = shared.embeddings
         self.labels = shared.labels
-        self.tuples = tuples
+        self.listed = tuples
+
+    @property
+    def tuples(self) -> Pairs | Triplets | None:
+        """The tuples of a miner, None for all of the batch.
+
+        Raises UserError on the way to a program where their number depends on values: the formula would not know which
+        of them are selected. `positive`, `negative`, `pairs` and the masks of terms do.
+        """
+        if isinstance(self.listed, FixedPairs | FixedTriplets):
+            raise UserError(
+                "It takes tuples one by one whose number depends on values; the arrays of a program have fixed sizes."
+            )
+        return self.listed
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -42,8 +55,8 @@ class LossBatch:
 
     @cached_property
     def _masks(self) -> tuple[Tensor, Tensor]:
-        if isinstance(self.tuples, Pairs):
-            return pair_masks(self.tuples, len(self))
+        if isinstance(self.listed, Pairs):
+            return pair_masks(self.listed, len(self))
         return self.same_class & self.off_diagonal, ~self.same_class
 
     @property
@@ -64,7 +77,7 @@ class LossBatch:
     @property
     def unique_positive_pairs(self) -> Tensor:
         """The positive pairs (n × n), each once unless the miner gave it a direction."""
-        return self.positive if isinstance(self.tuples, AnchoredPairs) else self.positive.triu()
+        return self.positive if isinstance(self.listed, AnchoredPairs) else self.positive.triu()
 
     def terms(
         self,
@@ -106,22 +119,27 @@ class LossBatch:
         All three are n × n when every pair counts, and vectors when a miner listed pairs. A pair counts once, and both
         ways round when its value depends on which image is the anchor (`directed`).
         """
-        if not isinstance(self.tuples, Pairs):
+        if not isinstance(self.listed, Pairs):
             return matrix, self.same_class, self.off_diagonal if directed else self.off_diagonal.triu()
         rows, columns, same = self._mined_pairs(directed)
         # One index into the row of all numbers takes a third of the time of two, there and back.
         listed = matrix.reshape(-1).index_select(0, rows * len(self) + columns)
-        return listed, same, torch.ones_like(same)
+        return listed, same, self.kept if self.kept is not None else torch.ones_like(same)
+
+    @property
+    def kept(self) -> Tensor | None:
+        """Which of the listed tuples are selected; None for all."""
+        return self.listed.kept if isinstance(self.listed, FixedPairs | FixedTriplets) else None
 
     def anchors(self, values: Tensor) -> Tensor:
         """Return `values` (one an image) of each anchor, shaped to go with the directed `pairs`."""
-        return values[self._mined_pairs(True)[0]] if isinstance(self.tuples, Pairs) else values[:, None]
+        return values[self._mined_pairs(True)[0]] if isinstance(self.listed, Pairs) else values[:, None]
 
     def _mined_pairs(self, directed: bool) -> tuple[Tensor, Tensor, Tensor]:
-        assert isinstance(self.tuples, Pairs)
-        a, p, b, n = self.tuples
+        assert isinstance(self.listed, Pairs)
+        a, p, b, n = self.listed
         rows, columns = torch.cat([a, b]), torch.cat([p, n])
         same = torch.arange(len(rows), device=rows.device) < len(a)
-        if directed and not isinstance(self.tuples, AnchoredPairs):
+        if directed and not isinstance(self.listed, AnchoredPairs):
             return torch.cat([rows, columns]), torch.cat([columns, rows]), same.repeat(2)
         return rows, columns, same

@@ -173,7 +173,7 @@ def nca(batch: LossBatch, *, log: bool, scale: float, reduction: str) -> Terms:
 
 def _odds(near: Tensor, batch: LossBatch) -> tuple[Tensor, Tensor]:
     """Return the log odds log (1 − p)/p of each anchor, and the mask of those that have a positive."""
-    if batch.tuples is None:
+    if batch.listed is None:
         odds, _ = _Odds.apply(near, batch.positive)
         if odds is not None:
             return odds, torch.ones_like(odds, dtype=torch.bool)

@@ -18,9 +18,9 @@ from dmlviz.ops.reductions import masked_max, masked_min, softplus
 def triplet(batch: LossBatch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[m + d_ap − d_an]₊ (Weinberger, Saul 2009; Schroff et al. 2015); over all triplets where no miner listed some."""
     d = batch.distances(distance)
-    if isinstance(batch.tuples, Triplets):
-        near, far = _mined_distances(d, batch.tuples)
-        return _terms((margin + near - far).relu(), reduction, lambda: _numbers(near, far, margin))
+    if isinstance(batch.listed, Triplets):
+        near, far = _mined_distances(d, batch.listed)
+        return _terms((margin + near - far).relu(), batch.kept, reduction, lambda: _numbers(near, far, margin))
     return all_triplets.hinge_sum(batch, d + margin, d, reduction)
 
 
@@ -28,9 +28,9 @@ def triplet(batch: LossBatch, *, margin: float, distance: str, reduction: str) -
 def triplet_ratio(batch: LossBatch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
     """[1 − d_an / (m + d_ap)]₊ (Wohlhart, Lepetit 2015)."""
     d = batch.distances(distance)
-    if isinstance(batch.tuples, Triplets):
-        near, far = _mined_distances(d, batch.tuples)
-        return _terms((1 - far / (margin + near)).relu(), reduction, lambda: _numbers(near, far, margin))
+    if isinstance(batch.listed, Triplets):
+        near, far = _mined_distances(d, batch.listed)
+        return _terms((1 - far / (margin + near)).relu(), batch.kept, reduction, lambda: _numbers(near, far, margin))
     return all_triplets.hinge_sum(batch, d + margin, d, reduction, weights=1 / (d + margin))
 
 
@@ -38,9 +38,9 @@ def triplet_ratio(batch: LossBatch, *, margin: float, distance: str, reduction: 
 def triplet_soft(batch: LossBatch, *, distance: str, reduction: str) -> Terms | SummedTerms:
     """log(1 + e^{d_ap − d_an}) (Hermans et al. 2017)."""
     d = batch.distances(distance)
-    if isinstance(batch.tuples, Triplets):
-        near, far = _mined_distances(d, batch.tuples)
-        return _terms(softplus(near - far), reduction, lambda: _numbers(near, far), smooth=True)
+    if isinstance(batch.listed, Triplets):
+        near, far = _mined_distances(d, batch.listed)
+        return _terms(softplus(near - far), batch.kept, reduction, lambda: _numbers(near, far), smooth=True)
     return all_triplets.softplus_sum(batch, d, reduction)
 
 
@@ -70,12 +70,11 @@ def angular(batch: LossBatch, *, alpha: float, reduction: str) -> Terms:
     s, tangent = batch.cosine(), math.tan(math.radians(alpha)) ** 2
     together = torch.exp(-2 * (1 + tangent) * s)
     apart = torch.exp(4 * tangent * s)  # α ≤ 60° keeps every product within e^±32
-    if isinstance(batch.tuples, Triplets):
-        a, p, n = batch.tuples
-        sums = torch.zeros_like(s).index_put((a, p), apart[a, n] * apart[p, n], accumulate=True)
-        listed = torch.zeros_like(s, dtype=torch.bool)
-        listed[a, p] = True
-        counts = listed
+    if isinstance(batch.listed, Triplets):
+        a, p, n = batch.listed
+        kept = torch.ones_like(s[a, p]) if batch.kept is None else batch.kept.to(s.dtype)
+        sums = torch.zeros_like(s).index_put((a, p), kept * apart[a, n] * apart[p, n], accumulate=True)
+        counts = torch.zeros_like(s).index_put((a, p), kept, accumulate=True) > 0
     else:
         # The negatives of a pair are those of its class: the sum over them is one matrix product.
         apart = apart.masked_fill(~batch.negative, 0.0)
@@ -104,5 +103,7 @@ def _numbers(near: Tensor, far: Tensor, margin: float | None = None) -> Numbers:
     return {"d_{ap}": near, "d_{an}": far} | ({} if margin is None else {"m": margin})
 
 
-def _terms(values: Tensor, reduction: str, numbers: Callable[[], Numbers], smooth: bool = False) -> Terms:
-    return Terms(values, None, reduction, smooth, numbers)
+def _terms(
+    values: Tensor, kept: Tensor | None, reduction: str, numbers: Callable[[], Numbers], smooth: bool = False
+) -> Terms:
+    return Terms(values, kept, reduction, smooth, numbers)

@@ -5,7 +5,8 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from dmlviz.miners.base import MinerBatch, implements
-from dmlviz.miners.tuples import AnchoredPairs, Pairs
+from dmlviz.miners.tuples import AnchoredPairs, Pairs, fixed_pairs
+from dmlviz.ops.fixed_path import on_fixed_path
 
 
 def _upper_triangle(mask: Bool[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
@@ -53,6 +54,10 @@ def multi_similarity(batch: MinerBatch, *, epsilon: float) -> AnchoredPairs:
         return AnchoredPairs(*batch.positive_pairs, *batch.positive_pairs)
     nearest_negative = cosines.masked_fill(~batch.negative, -torch.inf).amax(1, keepdim=True)
     farthest_positive = cosines.masked_fill(~batch.positive, torch.inf).amin(1, keepdim=True)
+    if on_fixed_path():
+        (a, p), (b, n) = batch.positive_pairs, batch.negative.nonzero(as_tuple=True)
+        near, far = cosines < nearest_negative + epsilon, cosines > farthest_positive - epsilon
+        return fixed_pairs(a, p, b, n, torch.cat([near[a, p], far[b, n]]))
     a, p = (batch.positive & (cosines < nearest_negative + epsilon)).nonzero(as_tuple=True)
     b, n = (batch.negative & (cosines > farthest_positive - epsilon)).nonzero(as_tuple=True)
     return AnchoredPairs(a, p, b, n)

@@ -5,7 +5,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dmlviz.miners.base import MinerBatch, implements
-from dmlviz.miners.tuples import Triplets
+from dmlviz.miners.tuples import Triplets, fixed_triplets
+from dmlviz.ops.fixed_path import on_fixed_path
 from dmlviz.ops.sorted_negatives import PairTable, SortedNegatives, finite, pair_table, sort_negatives
 
 
@@ -83,9 +84,13 @@ def distance_weighted(batch: MinerBatch, *, cutoff: float, nonzero_cutoff: float
     # Densities span hundreds of decades: the likeliest candidate of each row gets weight 1.
     least = density.amin(1, keepdim=True) if len(density) else density
     cumulative = (least - density).exp().masked_fill(~candidate, 0).cumsum(1)
-    pairs = pair_table(batch.positive & candidate.any(1, keepdim=True))
+    some = candidate.any(1)
+    pairs = pair_table(batch.positive if on_fixed_path() else batch.positive & some[:, None])
     thresholds = pairs.table(1 - batch.rand(len(pairs.a)), 1.0) * cumulative[:, -1:]
-    return Triplets(pairs.a, pairs.p, pairs.flat(torch.searchsorted(cumulative, thresholds)))
+    negatives = pairs.flat(torch.searchsorted(cumulative, thresholds))
+    if on_fixed_path():
+        return fixed_triplets(pairs.a, pairs.p, negatives.clamp(max=len(some) - 1), some[pairs.a])
+    return Triplets(pairs.a, pairs.p, negatives)
 
 
 def _log_density(distances: Float[Tensor, "n n"], dimensions: int) -> Float[Tensor, "n n"]:
@@ -101,6 +106,9 @@ def _rank(batch: MinerBatch, distance: str) -> tuple[PairTable, Float[Tensor, "n
 
 def _draw(batch: MinerBatch, pairs: PairTable, ranking: SortedNegatives, start: Tensor, end: Tensor) -> Triplets:
     has_candidate = end > start
+    if on_fixed_path():
+        drawn = start + batch.randint_below((end - start).clamp(min=0))
+        return fixed_triplets(pairs.a, pairs.p, ranking.index[pairs.a, drawn], has_candidate)
     a, p, start, end = (values[has_candidate] for values in (pairs.a, pairs.p, start, end))
     return Triplets(a, p, ranking.index[a, start + batch.randint_below(end - start)])
 

@@ -33,6 +33,35 @@ class Triplets(NamedTuple):
     n: Int[Tensor, " triplets"]
 
 
+class FixedPairs(AnchoredPairs):
+    """As many directed pairs for all values, as a program needs it: only those that `kept` marks are selected.
+
+    It holds a mask of the positive pairs, followed by that of the negative ones.
+    """
+
+    kept: Bool[Tensor, " pairs"]
+
+
+class FixedTriplets(Triplets):
+    """As many triplets for all values, as a program needs it: only those that `kept` marks are selected."""
+
+    kept: Bool[Tensor, " triplets"]
+
+
+def fixed_pairs(a: Tensor, p: Tensor, b: Tensor, n: Tensor, kept: Tensor) -> FixedPairs:
+    """Return pairs with the mask of those that are selected."""
+    pairs = FixedPairs(a, p, b, n)
+    pairs.kept = kept
+    return pairs
+
+
+def fixed_triplets(a: Tensor, p: Tensor, n: Tensor, kept: Tensor) -> FixedTriplets:
+    """Return triplets with the mask of those that are selected."""
+    triplets = FixedTriplets(a, p, n)
+    triplets.kept = kept
+    return triplets
+
+
 def as_pairs(triplets: Triplets) -> AnchoredPairs:
     """Convert each triplet to one positive and one negative pair of its anchor, for pair losses.
 
@@ -41,7 +70,10 @@ def as_pairs(triplets: Triplets) -> AnchoredPairs:
         >>> as_pairs(Triplets(i, i + 1, i + 2)).n.tolist()
         [2]
     """
-    return AnchoredPairs(triplets.a, triplets.p, triplets.a, triplets.n)
+    a, p, n = triplets
+    if isinstance(triplets, FixedTriplets):
+        return fixed_pairs(a, p, a, n, triplets.kept.repeat(2))
+    return AnchoredPairs(a, p, a, n)
 
 
 def pair_masks(pairs: Pairs, size: int) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
@@ -55,6 +87,15 @@ def pair_masks(pairs: Pairs, size: int) -> tuple[Bool[Tensor, "n n"], Bool[Tenso
         Two n × n masks: row i marks the selected positives, and the selected negatives, of image i.
     """
     masks = []
+    if isinstance(pairs, FixedPairs):
+        for first, second, kept in zip(
+            pairs[::2], pairs[1::2], pairs.kept.split([len(pairs.a), len(pairs.b)]), strict=True
+        ):
+            times = torch.zeros(size, size, device=first.device).index_put(
+                (first, second), kept.float(), accumulate=True
+            )
+            masks.append(times > 0)
+        return masks[0], masks[1]
     for first, second in ((pairs.a, pairs.p), (pairs.b, pairs.n)):
         mask = torch.zeros(size, size, dtype=torch.bool, device=first.device)
         mask[first, second] = True

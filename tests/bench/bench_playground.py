@@ -1,9 +1,9 @@
 """A training in the tab: first frame, long tasks of the page, steps and frames a second, score in time, memory.
 
-A site is written and served by Python's file server; Chromium trains on it, several times with a new page each. Times run
-from the click on Train; a long task is what keeps the page's own thread for more than 50 ms, by the browser's
-PerformanceObserver, and by the processor time that it takes, which a busy machine does not blur; memory is what the page's
-process has to itself. Run with DMLVIZ_DATA set:
+A site is written and served by Python's file server; Chromium trains on it, several times with a new page each. Times
+run from the click on Train; a long task is what keeps the page's own thread for more than 50 ms, by the browser's
+PerformanceObserver, and by the processor time that it takes, which a busy machine does not blur; memory is what the
+page's process has to itself. Run with DMLVIZ_DATA set:
 `python tests/bench/bench_playground.py` (all), `--quick` (digits only), `--site DIR` (a site that is written already).
 """
 

@@ -11,6 +11,7 @@ from plotly.offline import get_plotlyjs_version
 
 from dmlviz import lessons
 from dmlviz.cli.site import lesson_runs
+from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, site
@@ -18,6 +19,7 @@ from dmlviz.export.lab_page import lab_figures
 from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.packed import pack_net, pack_run
 from dmlviz.export.page import BUILT
+from dmlviz.export.playground import _check_images
 from dmlviz.export.program.writer import Program
 from dmlviz.export.query_net import QueryNet
 from dmlviz.export.site import MAX_BYTES, write_site
@@ -123,3 +125,28 @@ def test_what_is_missing_is_trained_and_drawn_once(tmp_path, monkeypatch):
 def test_an_unknown_lesson_is_told(tmp_path):
     with pytest.raises(UserError, match="no lesson 'why-minning'; there are what-is-a-metric, why-a-margin"):
         lesson_runs("why-minning", "digits", Runs(tmp_path), data_root())
+
+
+def test_a_task_leads_to_its_training_or_says_why_there_is_none(lesson):
+    pages = [run.run.id for run in lesson.runs]
+    page = lesson_page(lesson, pages, "Site", {"why-mining-1": "The page cannot <do> it.", "why-mining-2": ""})
+    assert "<p>The page cannot &lt;do&gt; it.</p>" in page
+    assert page.count("../playground/index.html?task=") == 1
+    assert 'href="../playground/index.html?task=why-mining-2"' in page
+    assert "task=" not in lesson_page(lesson, pages, "Site")
+
+
+@pytest.mark.parametrize(
+    ("settings", "packed", "reason"),
+    [
+        ({"held_out_classes": (7, 8)}, {}, "hold none out"),
+        ({"classes_per_batch": 5}, {}, "A batch of a playground has 5 classes"),
+        ({"max_train_images": 500}, {}, "other images than those that the playground has"),
+        ({}, None, "has no images of Digits 8 × 8: add --with-data digits"),
+        ({"dataset": "identities"}, {}, "classes"),
+    ],
+)
+def test_a_playground_refuses_images_that_it_has_not(settings, packed, reason):
+    config = TrainConfig(**{"dataset": "digits"} | settings)
+    with pytest.raises(UserError, match=reason):
+        _check_images(config, None if packed is None else TrainConfig(dataset="digits"))

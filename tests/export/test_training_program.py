@@ -1,6 +1,8 @@
 """The programs of a training step, which pages run: what they compute is what torch computes."""
 
 import base64
+import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ from torch import Tensor
 
 from dmlviz import losses, miners, nets
 from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
@@ -25,11 +28,19 @@ from dmlviz.export.program.training import (
     update,
 )
 from dmlviz.export.program.writer import Program, write_program
+from dmlviz.miners.base import Miner, MinerBatch
+from dmlviz.miners.tuples import FixedTriplets, Pairs, Triplets
+from dmlviz.ops.fixed_path import fixed_path
+from dmlviz.training.optimizers import build_optimizer, build_schedule
 
 STEPS = 20
 TRIPLET_MINERS = ("hardest_negative", "semihard_nearest", "batch_hard", "easy_positive")
 PAIR_MINERS = ("all_pairs", "hard_negative_pairs")
 RANDOM_MINERS = ("random_negative", "balanced_pairs")
+# Miners whose number of tuples depends on values: a program marks those that are selected.
+MASKED = [("triplet", "random_hard_negative"), ("triplet_soft", "semihard_random"), ("angular", "distance_weighted")]
+MASKED += [("triplet_ratio", "distance_weighted"), ("contrastive", "multi_similarity"), ("lifted", "multi_similarity")]
+MASKED += [("multi_similarity", "multi_similarity")]
 
 
 def config_of(loss: str, miner: str | None = None, **settings: Any) -> TrainConfig:
@@ -42,14 +53,31 @@ def as_text(tensor: Tensor) -> str:
     return base64.b64encode(tensor.detach().float().contiguous().numpy().tobytes()).decode()
 
 
-def packed(program: Program, runs: list[dict[str, Tensor]], plain: bool = False) -> dict[str, Any]:
+def packed(
+    program: Program, runs: list[dict[str, Tensor]], plain: bool = False, random: list[float] | None = None
+) -> dict[str, Any]:
     """Return what frontend/test/scripts/programs.js takes."""
     return {
         "program": program.described,
         "constants": [base64.b64encode(array.tobytes()).decode() for array in program.constants],
         "runs": [{name: as_text(value) for name, value in run.items()} for run in runs],
         "plain": plain,
+        "random": random,
     }
+
+
+def mined(mine: Miner, embeddings: Tensor, labels: Tensor) -> Pairs | Triplets:
+    """Return the tuples of a miner, by the random numbers that a program draws for all that might be selected."""
+    tuples = mine(embeddings, labels)
+    if mine.name not in {miner for _, miner in MASKED} or isinstance(tuples, Pairs):
+        return tuples
+    with fixed_path():
+        fixed = mine(embeddings, labels)
+    assert isinstance(fixed, FixedTriplets)
+    a, p, n = (each[fixed.kept] for each in fixed)
+    assert torch.equal(a, tuples.a)
+    assert torch.equal(p, tuples.p)
+    return Triplets(a, p, n)
 
 
 def steps_of(config: TrainConfig) -> list[tuple[dict[str, Tensor], dict[str, Tensor]]]:
@@ -69,7 +97,7 @@ def steps_of(config: TrainConfig) -> list[tuple[dict[str, Tensor], dict[str, Ten
         embeddings = net(torch.from_numpy(split.images[rows]).float()[:, None] / 255)
         embeddings.retain_grad()
         weights = {name: value.detach().clone() for name, value in loss.named_parameters()}
-        value = loss(embeddings, labels, mine(embeddings.detach(), labels) if mine else None)
+        value = loss(embeddings, labels, mined(mine, embeddings.detach(), labels) if mine else None)
         optimizer.zero_grad()
         value.backward()
         found = {"loss": value.detach(), "gradient": embeddings.grad}
@@ -109,6 +137,26 @@ def test_a_page_selects_what_the_miners_select(page_script: Callable[..., Any]) 
     given = [packed(objective_program(config_of(*pair))[0], [each[0] for each in trained[pair]]) for pair in chosen]
     for (pair, steps), got in zip(trained.items(), page_script("programs", given), strict=True):
         assert_equal(" with ".join(pair), [found for _, found in steps], got)
+
+
+@pytest.mark.slow
+def test_a_page_marks_as_many_tuples_as_the_miners_select(
+    page_script: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = np.random.default_rng(0).random(10 * 8 * 7)  # one for each positive pair
+    monkeypatch.setattr(MinerBatch, "rand", lambda self, count: torch.from_numpy(numbers[:count]))
+    trained = {pair: steps_of(config_of(*pair)) for pair in MASKED}
+    given = [
+        packed(objective_program(config_of(*pair))[0], [each[0] for each in steps], random=numbers.tolist())
+        for pair, steps in trained.items()
+    ]
+    for (pair, steps), got in zip(trained.items(), page_script("programs", given), strict=True):
+        assert_equal(" with ".join(pair), [found for _, found in steps], got)
+
+
+def test_a_loss_that_takes_tuples_one_by_one_refuses_those_that_may_not_be_selected() -> None:
+    with pytest.raises(UserError, match="It takes tuples one by one whose number"):
+        objective_program(config_of("n_pairs", "multi_similarity"))
 
 
 @pytest.mark.slow
@@ -173,8 +221,8 @@ def test_a_page_can_train_with_most_of_the_catalog() -> None:
     can = {(config.loss, config.miner) for config, _, _ in objectives(config_of("nt_xent"))}
     assert {loss for loss, _ in can} == set(EXPORTABLE)
     assert len(EXPORTABLE) >= 38
-    assert {miner for _, miner in can if miner} == {*TRIPLET_MINERS, *PAIR_MINERS, *RANDOM_MINERS}
-    assert len({miner for _, miner in can if miner}) >= 8
+    assert {miner for _, miner in can if miner} == {miner for miner in MINERS if miner != "offline_hard"}
+    assert len(MINERS) == 13
 
 
 @pytest.mark.parametrize(
@@ -182,8 +230,6 @@ def test_a_page_can_train_with_most_of_the_catalog() -> None:
     [
         ({"loss": "hierarchical_triplet"}, "looks at all training images between batches"),
         ({"loss": "triplet", "miner": "offline_hard"}, "offline_hard looks at all training images"),
-        ({"loss": "triplet", "miner": "semihard_random"}, "triplet with semihard_random. How many pairs"),
-        ({"loss": "contrastive", "miner": "multi_similarity"}, "the arrays of a program have fixed sizes"),
         ({"loss": "nt_xent", "sampler": "shuffled"}, "draws balanced batches; got the sampler shuffled"),
         ({"loss": "nt_xent", "label_noise": 0.1}, "got label_noise: leave it out"),
     ],
@@ -205,6 +251,59 @@ def test_a_plug_in_that_takes_values_out_of_torch_is_refused() -> None:
     for function in (looks, branches):
         with pytest.raises(UserError, match="looks at values"):
             trace(function, {"x": torch.ones(3)}, is_known)
+
+
+def test_a_plug_in_whose_number_of_tuples_depends_on_values_is_refused() -> None:
+    with pytest.raises(UserError, match="depends on values; the arrays of a program have fixed sizes"):
+        trace(lambda inputs: {"chosen": inputs["x"][inputs["x"] > 0]}, {"x": torch.ones(3)}, is_known)
+
+
+def test_torch_has_the_private_names_by_which_a_step_is_traced() -> None:
+    moved = "torch {} has no {} any more: find what took its place, and use it in dmlviz/export/program/trace.py"
+    for module, name in (
+        ("torch._decomp", "decomposition_table"),
+        ("torch.utils._python_dispatch", "TorchDispatchMode"),
+    ):
+        found = importlib.util.find_spec(module) and hasattr(importlib.import_module(module), name)
+        assert found, moved.format(torch.__version__, f"{module}.{name}")
+    table = importlib.import_module("torch._decomp").decomposition_table
+    needed = (torch.ops.aten._log_softmax.default, torch.ops.aten.threshold_backward.default)
+    assert all(one in table for one in needed), moved.format(torch.__version__, "decomposition of softmax")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", ["constant", "linear"])
+def test_weights_follow_their_gradients_as_torchs_optimizers_have_them(
+    schedule: str, page_script: Callable[..., Any]
+) -> None:
+    start, gradients = torch.randn(30), torch.randn(STEPS, 30)
+    given, right = [], []
+    for settings in ({}, {"weight_decay": 0.01}, {"optimizer": "sgd"}, {"optimizer": "sgd", "momentum": 0.9},
+                     {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.1}, {"optimizer": "rmsprop"},
+                     {"optimizer": "rmsprop", "weight_decay": 0.1}):  # fmt: skip
+        config = config_of("nt_xent", learning_rate=0.02, steps=STEPS, schedule=schedule, **settings)
+        net = torch.nn.ParameterDict({"weights": torch.nn.Parameter(start.clone())})
+        optimizer = build_optimizer(config, net, torch.nn.Identity())
+        rates, weights = build_schedule(config, optimizer), []
+        for gradient in gradients:
+            net["weights"].grad = gradient.clone()
+            optimizer.step()
+            rates.step()
+            weights.append(net["weights"].detach().numpy().copy())
+        described = update(config)
+        shares = described["rates"] * (STEPS if len(described["rates"]) == 1 else 1)
+        given.append(
+            {
+                "optimizer": described["optimizer"],
+                "settings": described["net"],
+                "weights": start.tolist(),
+                "gradients": gradients.tolist(),
+                "rates": [config.learning_rate * share for share in shares],
+            }
+        )
+        right.append(weights)
+    for one, wanted, got in zip(given, right, page_script("optimizers", given), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6, err_msg=str(one["settings"]))
 
 
 def test_a_program_leaves_out_what_no_result_needs_and_uses_memory_twice() -> None:

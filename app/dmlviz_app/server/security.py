@@ -36,7 +36,9 @@ class SecurityHeadersMiddleware:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(raw=message["headers"]).update(self.headers)
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)  # an answer may have a policy of its own
             await send(message)
 
         await self.app(scope, receive, with_headers)

@@ -78,6 +78,8 @@ export interface Objective {
 export interface LossContents {
   config: Json;
   objectives: Objective[];
+  /** Nets that belong to them; none where those of the data set do. */
+  nets: Record<string, PackedNet>;
 }
 
 /** What a visitor has chosen. */

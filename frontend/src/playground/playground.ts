@@ -15,6 +15,10 @@ import { TabSource, type Opened } from "./tabSource.ts";
 interface Kept {
   datasets: Record<string, string>;
   losses: string;
+  /** Further trainings by name, with their data sets. */
+  tasks?: Record<string, string>;
+  /** The folder of the scripts. */
+  root: string;
 }
 
 const HINT = "Draw; this page embeds it and finds its neighbors.";
@@ -43,7 +47,7 @@ let begun = "";
 let before = "";
 let answer: Answer | null = null;
 
-const tab = new TabSource("../playground_worker.js", {
+const tab = new TabSource(`${kept.root}playground_worker.js`, {
   news(events, ended) {
     report(events, ended);
     if (ended) end();
@@ -216,9 +220,14 @@ async function save(): Promise<void> {
 train.addEventListener("click", () => (running ? tab.stop() : start()));
 keep.addEventListener("click", () => void save());
 globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page?.show(answer));
-if ("serviceWorker" in navigator) navigator.serviceWorker.register("../service_worker.js").catch(() => {});
+if (kept.root && "serviceWorker" in navigator)
+  navigator.serviceWorker.register(`${kept.root}service_worker.js`).catch(() => {});
 
-const wanted = new URLSearchParams(location.search).get("data") ?? "";
+const query = new URLSearchParams(location.search);
+const task = query.get("task") ?? "";
+const dataset = kept.tasks?.[task];
+if (dataset) [kept.losses, kept.datasets] = [`${task}.bin`, { [dataset]: kept.datasets[dataset] }];
+const wanted = query.get("data") ?? "";
 const first = wanted in kept.datasets ? wanted : Object.keys(kept.datasets)[0];
 await open(first).catch(() => {});
 if (wanted && wanted !== first && trouble.hidden)

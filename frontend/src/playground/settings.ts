@@ -24,7 +24,8 @@ export function readSettings(
     return usual;
   };
   const net = pick("net", asked(KEYS.net), Object.keys(data.nets), Object.keys(data.nets)[0]);
-  const loss = pick("loss", asked(KEYS.loss), [...new Set(losses.objectives.map((one) => one.loss))], "nt_xent");
+  const known = losses.objectives.map((one) => one.loss);
+  const loss = pick("loss", asked(KEYS.loss), [...new Set(known)], losses.config.loss as string);
   const usual = usualOf(losses.objectives, loss);
   const miners = losses.objectives.filter((one) => one.loss === loss).map(({ miner }) => miner ?? "all");
   const miner = pick("miner", asked(KEYS.miner), miners, usual.miner ?? "all");
@@ -44,8 +45,8 @@ export function readSettings(
     loss,
     miner: miner === "all" ? null : miner,
     learning_rate: number("learning_rate", usual.update.learning_rate),
-    steps: number("steps", 300),
-    seed: number("seed", 0),
+    steps: number("steps", losses.config.steps as number),
+    seed: number("seed", losses.config.seed as number),
   };
   return { settings, trouble: trouble.join(" ") };
 }

@@ -62,6 +62,7 @@ const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => 
   async open({ data: file, losses: others }) {
     data = await unpack<DatasetContents>(file);
     losses ??= await unpack<LossContents>(others);
+    if (Object.keys(losses.nets).length) data = { ...data, nets: losses.nets };
     const { nets: packed, pixels: _pixels, ...known } = data;
     const nets = Object.fromEntries(Object.entries(packed).map(([name, { title }]) => [name, title]));
     const objectives = losses.objectives.map(({ program: _, ...rest }) => rest);

@@ -70,6 +70,7 @@ test("alarms come once, and go", () => {
 const opened = {
   data: { nets: { mlp: "MLP", small: "Small" } },
   losses: {
+    config: { loss: "nt_xent", steps: 300, seed: 0 },
     objectives: [
       { loss: "nt_xent", miner: null, recommended: true, update: { learning_rate: 0.004 } },
       { loss: "triplet", miner: null, recommended: false, update: { learning_rate: 0.002 } },

@@ -6,10 +6,12 @@ import { Machine, Memory, check } from "../../src/program/program.ts";
 const floats = (text) => new Float32Array(decodeBase64(text).buffer);
 const text = (array) => encodeBase64(new Uint8Array(Float32Array.from(array).buffer));
 
-function results({ program, constants, runs, plain }) {
+function results({ program, constants, runs, plain, random }) {
   const packed = { program, constants: constants.map(decodeBase64) };
   check(packed);
-  const machine = new Machine(packed, new Memory([packed], plain));
+  let drawn = 0;
+  const next = random && (() => random[drawn++ % random.length]);
+  const machine = new Machine(packed, new Memory([packed], plain), {}, next);
   return runs.map((inputs) => {
     for (const [name, values] of Object.entries(inputs)) machine.input(name).set(floats(values));
     machine.run();

@@ -3,6 +3,7 @@ import type { ProgressProps } from "../../protocol.ts";
 import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
 import { h, setData } from "../../lib/dom.ts";
 import type { StreamEvent } from "../../lib/eventStream.ts";
+import { ROUTES, serverUrl } from "../../lib/server.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import {
   initialStatus,
@@ -47,6 +48,7 @@ function showTraining(trainings: number): void {
 class Progress {
   private words = h("span", { class: "words", role: "status" });
   private left = h("span", "left");
+  private elsewhere = h("a", null, "Train it in a tab of this browser");
   private pause = h("button", {
     class: "pause",
     type: "button",
@@ -125,7 +127,10 @@ class Progress {
     const words = statusText(stopping ? { ...status, phase: "stopping" } : status, data.title);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
-    this.left.textContent = seconds === null ? "" : `${timeOf(seconds)} left`;
+    const waits = status.phase === "queued" && !data.projection && !stopping;
+    const page = serverUrl(`${ROUTES}/runs/${data.run}/training/index.html`);
+    Object.assign(this.elsewhere, { href: page, target: "_blank" });
+    this.left.replaceChildren(waits ? this.elsewhere : seconds === null ? "" : `${timeOf(seconds)} left`);
     this.pause.hidden = !data.pausable || (over ? !this.paused : !data.running);
     this.pause.textContent = this.paused ? "Continue" : "Pause";
     this.button.hidden = over ? !this.paused : !data.running;
