@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.workbench/page-13041e5fbc65b33a.js";

@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.workbench/page-13041e5fbc65b33a.js";

@@ -1,0 +1,1 @@
+export { script_preload as default } from "../dmlviz.workbench/page-1f113667c8215bd2.js";

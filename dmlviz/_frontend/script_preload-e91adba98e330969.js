@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-13041e5fbc65b33a.js";
