@@ -43,6 +43,7 @@ def addresses(run, dataset, content_hash, frame):
         "frame": frame,
         "dataset": dataset,
         "hash": content_hash,
+        "file": "index.html",
         "format": "csv",
         "theme": "light",
         "view": "live",
