@@ -344,7 +344,7 @@ def test_a_value_set_in_an_interrupted_rerun_is_set_again_and_no_other_is():
             if st.session_state["newer run"]:
                 st.stop()
 
-    test = AppTest.from_function(script)
+    test = AppTest.from_function(script, default_timeout=120)
     is_set = []
     for net, interrupted in (("lenet", False), ("small", True), ("small", False), ("small", False)):
         test.session_state["value"], test.session_state["newer run"] = net, interrupted
@@ -364,7 +364,7 @@ def test_a_select_box_without_a_value_is_empty():
 
         bound_widget(st.selectbox, "Run", "run", None, lambda entered: None, options=["first", "second"])
 
-    test = AppTest.from_function(script).run()
+    test = AppTest.from_function(script, default_timeout=120).run()
     assert not test.exception
     assert test.selectbox(key="run").value is None
 

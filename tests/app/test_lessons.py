@@ -84,7 +84,7 @@ def test_follow_up_settings_can_be_rendered():
         names = sorted({name for lesson in LESSONS.values() for task in lesson.tasks for name in task.follow_up})
         selected_fields(state, state.config("digits"), ["digits"], names)
 
-    test = AppTest.from_function(page).run()
+    test = AppTest.from_function(page, default_timeout=120).run()
     assert not test.exception
     assert {"set.embedding_dim", "set.normalize", "set.miner"} <= {box.key for box in test.selectbox}
 

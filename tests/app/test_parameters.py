@@ -19,7 +19,7 @@ def form() -> None:
 
 
 def test_a_number_or_special_value_is_read_when_the_form_is_submitted():
-    page = AppTest.from_function(form).run()
+    page = AppTest.from_function(form, default_timeout=120).run()
     assert not page.exception
 
     def learning_rate() -> float | str:
