@@ -67,7 +67,7 @@ RIGHT = {
     ),
     "open-set": (
         lambda v: v[0]["unseen/precision_at_1"] > 0.8 and v[0]["unseen/map_at_r"] < v[0]["seen/map_at_r"] - 0.2,
-        lambda v: 0.4 < v[1]["unseen/map_at_r"] < 0.7 and v[1]["seen/map_at_r"] > 0.9,
+        lambda v: 0.3 < v[1]["unseen/map_at_r"] < 0.6 and v[1]["seen/map_at_r"] > 0.9,
     ),
     "classical-or-mined": (
         lambda v: 0.75 < v[0]["precision_at_1"] < 0.97,
