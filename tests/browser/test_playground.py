@@ -104,12 +104,11 @@ def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(
     assert page.get_by_role("button", name="Stop").is_visible()
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("Trained in this tab: step").wait_for()
-    page.get_by_label("Steps").select_option("100")
+    page.get_by_label("Steps", exact=True).select_option("100")
     trained(page)
     page.get_by_label("Compare with the run before").check()
-    assert [text.split(":")[0] for text in page.locator(".heading").all_inner_texts()] == [
-        "Softmax, All of the batch"
-    ] * 2
+    headings = page.locator(".heading").all_inner_texts()
+    assert [text.split(":")[0] for text in headings] == ["Softmax", "Softmax"]
     page.locator(".inspector").nth(1).get_by_text("of 10 neighbors").wait_for()
     assert page.locator(".map").evaluate_all("maps => maps.map((map) => map.dataset.pinned)") == ["7", "7"]
     assert page.failures == []
@@ -149,14 +148,14 @@ def test_what_a_browser_or_a_site_lacks_is_said_in_a_sentence(page, folder, file
 
 def test_a_task_of_a_lesson_trains_its_own_net(page):
     page.goto(page.address.replace("playground/index", "lessons/why-mining"))
-    first, second = page.locator(".task").all()
-    first.get_by_role("radio").first.check()
-    first.get_by_text("The page of this site cannot train this net. A page draws balanced batches").wait_for()
-    second.get_by_role("radio").first.check()
-    second.get_by_role("link", name="Train this net in your browser").click()
+    trains, refused = page.locator(".task").all()
+    refused.get_by_role("radio").first.check()
+    refused.get_by_text("The page of this site cannot train this net. A page draws balanced batches").wait_for()
+    trains.get_by_role("radio").first.check()
+    trains.get_by_role("link", name="Train this net in your browser").click()
     page.locator("button.train:enabled").wait_for()
-    assert page.get_by_label("Miner").locator("option").all_inner_texts() == ["Random, violating"]
-    assert page.get_by_label("Net").locator("option").all_inner_texts() == ["Small"]
-    page.get_by_label("Steps").select_option("100")
+    assert page.get_by_label("Miner", exact=True).locator("option").all_inner_texts() == ["Random hard negative"]
+    assert page.get_by_label("Net", exact=True).locator("option").all_inner_texts() == ["Small"]
+    page.get_by_label("Steps", exact=True).select_option("100")
     assert float(re.search(r"P@1 ([\d.]+)", trained(page))[1]) > 0.9
     assert page.failures == []
