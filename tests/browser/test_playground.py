@@ -1,5 +1,6 @@
 """The playground of a site: a page that trains by itself, without the network once it is there."""
 
+import gzip
 import re
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -9,11 +10,16 @@ import numpy as np
 import pytest
 
 from dmlviz import data, metrics
+from dmlviz.export import RunExport
+from dmlviz.export.lesson_page import LessonExport
 from dmlviz.export.site import write_site
+from dmlviz.lessons import LESSONS
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.embed import trained_net
 from dmlviz.runs.store import Runs
 from tests.browser.conftest import SLOW
+
+READY_MADE = ("476b1d8df4e46879", "dc2e30bde135d469")  # digits, for the tasks of the lesson
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -24,7 +30,9 @@ class _Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("playground") / "site"
-    write_site(folder, [], playground=["digits"])
+    store = Runs(folder.parent / "ready-made")
+    lesson = LessonExport(LESSONS["why-mining"], tuple(RunExport(store.get(name)) for name in READY_MADE))
+    write_site(folder, [], lessons=[lesson], playground=["digits"])
     assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 4_000_000
     return folder
 
@@ -96,6 +104,13 @@ def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(
     assert page.get_by_role("button", name="Stop").is_visible()
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("Trained in this tab: step").wait_for()
+    page.get_by_label("Steps", exact=True).select_option("100")
+    trained(page)
+    page.get_by_label("Compare with the run before").check()
+    headings = page.locator(".heading").all_inner_texts()
+    assert [text.split(":")[0] for text in headings] == ["Softmax", "Softmax"]
+    page.locator(".inspector").nth(1).get_by_text("of 10 neighbors").wait_for()
+    assert page.locator(".map").evaluate_all("maps => maps.map((map) => map.dataset.pinned)") == ["7", "7"]
     assert page.failures == []
 
 
@@ -103,3 +118,44 @@ def test_nonsense_in_the_address_is_said_in_a_sentence(page):
     page.goto(f"{page.address}?loss=best&steps=-4&data=cats")
     page.get_by_text("asks for the loss “best”, which this page does not have; it takes nt_xent.").wait_for()
     page.locator("button.train:enabled").wait_for()
+
+
+LACKS = {
+    "no WebAssembly": ("playground_worker.js", b"delete globalThis.WebAssembly;", "It has no vector instructions"),
+    "no memory": (
+        "playground_worker.js",
+        b"WebAssembly.Memory = class { constructor() { throw new RangeError(); } };",
+        "The browser gave this page too little memory to train",
+    ),
+    "foreign": ("losses.bin", gzip.compress(b"\x02\0\0\0{}"), "This page's program is damaged or of another version"),
+    "damaged": ("digits.bin", b"cut off", "digits.bin could not be loaded from this site; reload the page."),
+}
+
+
+@pytest.mark.parametrize(("file", "change", "sentence"), LACKS.values(), ids=LACKS)
+def test_what_a_browser_or_a_site_lacks_is_said_in_a_sentence(page, folder, file, change, sentence):
+    def changed(route):
+        script = (folder / file).read_bytes() if file.endswith(".js") else b""
+        route.fulfill(body=change + script, content_type="text/javascript")
+
+    page.context.route(f"**/{file}", changed)
+    page.goto(f"{page.address}?steps=20")
+    page.get_by_text(sentence).wait_for()
+    if b"delete" in change:
+        trained(page)
+    assert page.failures == []
+
+
+def test_a_task_of_a_lesson_trains_its_own_net(page):
+    page.goto(page.address.replace("playground/index", "lessons/why-mining"))
+    trains, refused = page.locator(".task").all()
+    refused.get_by_role("radio").first.check()
+    refused.get_by_text("The page of this site cannot train this net. A page draws balanced batches").wait_for()
+    trains.get_by_role("radio").first.check()
+    trains.get_by_role("link", name="Train this net in your browser").click()
+    page.locator("button.train:enabled").wait_for()
+    assert page.get_by_label("Miner", exact=True).locator("option").all_inner_texts() == ["Random hard negative"]
+    assert page.get_by_label("Net", exact=True).locator("option").all_inner_texts() == ["Small"]
+    page.get_by_label("Steps", exact=True).select_option("100")
+    assert float(re.search(r"P@1 ([\d.]+)", trained(page))[1]) > 0.9
+    assert page.failures == []

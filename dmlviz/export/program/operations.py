@@ -11,13 +11,12 @@ from dmlviz.export.program.instructions import Instructions, collapsed, number_o
 from dmlviz.export.program.trace import Call, storage
 
 # Operations on one number of each input, with their names in a program.
+SAME_NAME = (
+    "add sub mul div pow maximum minimum remainder logaddexp eq ne lt le gt ge where atan2 neg abs exp log log1p expm1"
+)
+SAME_NAME += " sqrt rsqrt reciprocal sigmoid tanh floor ceil round sign relu sin cos acos asin isnan"
 POINTWISE = {
-    **{name: name for name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "remainder", "logaddexp")},
-    **{name: name for name in ("eq", "ne", "lt", "le", "gt", "ge", "where", "atan2")},
-    **{name: name for name in ("neg", "abs", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "sigmoid")},
-    **{
-        name: name for name in ("tanh", "floor", "ceil", "round", "sign", "relu", "sin", "cos", "acos", "asin", "isnan")
-    },
+    **{name: name for name in SAME_NAME.split()},
     "bitwise_and": "and",
     "logical_and": "and",
     "bitwise_or": "or",

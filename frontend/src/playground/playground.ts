@@ -31,20 +31,31 @@ const keep = h("button", { type: "button", hidden: true, title: "A file for `dml
 const status = h("p", { class: "status", role: "status" }, "Loading …");
 const trouble = h("p", { class: "trouble", role: "alert", hidden: true });
 const controls = h("div", { class: "controls" });
+const comparing = h("input", { type: "checkbox", change: () => compare() });
+const compared = h("label", { class: "compare", hidden: true }, comparing, "Compare with the run before");
 const root = place.attachShadow({ mode: "open" });
 const below = h("div");
-root.append(h("style", null, style), h("div", { class: "settings" }, controls, train, keep, status), trouble, below);
+root.append(
+  h("style", null, style),
+  h("div", { class: "settings" }, controls, train, keep, status, compared),
+  trouble,
+  below,
+);
 
 let opened: Opened;
 let settings: Settings;
+let ran: Settings; // of the run on the page: the form may say something else already
 let page: RunPage | null = null;
+/** The run before, on the same images. */
+let last: { run: string; begun: string; title: string } | null = null;
 let running = false;
 let steps = 0;
 let score = "";
 let untrained = false; // whether the run on the page waits for the click
 let changed = false;
-let begun = "";
-let before = "";
+let away = false; // whether the tab was in the background meanwhile
+let begun = ""; // when the training began
+let shown = ""; // since when the run has been on the page
 let answer: Answer | null = null;
 
 const tab = new TabSource(`${kept.root}playground_worker.js`, {
@@ -86,23 +97,28 @@ function change(next: Settings, dataset = opened.data.dataset): void {
   writeSettings(settings, dataset);
   if (running && other) tab.stop();
   else if (running) {
-    changed = true;
+    [changed, ran] = [true, settings];
     tab.change(settings);
+    show();
   }
+  if (dataset !== opened.data.dataset) last = null;
   if (dataset !== opened.data.dataset) return void open(dataset).catch(() => {});
   showForm();
   if (untrained) prepare();
 }
 
-/** Show the untrained net, so that a click on Train finds all in place. */
+/** Show the untrained net, so that a click on Train finds all in place; a trained one becomes the run before. */
 function prepare(): void {
-  [untrained, answer, steps] = [true, null, 0];
+  const trained = page && !untrained && steps > 0;
+  if (trained && last?.run !== tab.run) last = { run: tab.run, begun: shown, title: titleNow() };
+  [untrained, answer, steps, ran] = [true, null, 0, settings];
+  shown = new Date().toISOString();
   begun = new Date().toISOString();
   const { data } = opened;
   const contents: RunContents = {
-    run: tab.prepare(settings),
+    run: tab.prepare(settings, Boolean(trained)),
     view: "live",
-    begun,
+    begun: shown,
     dataset: data.dataset,
     classes: data.classes,
     n: data.labels.test.length,
@@ -125,15 +141,36 @@ function prepare(): void {
       if (change.has("pinned") && page?.store.state.pinned !== null) forgetAnswer();
     });
   }
-  page.show();
   keep.hidden = true;
+  compared.hidden = !last;
+  show();
+}
+
+/** The loss and the miner of now, and how far they came. */
+function titleNow(): string {
+  const { loss, miner } = ran;
+  const found = opened.losses.objectives.find((one) => one.loss === loss && one.miner === miner);
+  const name = [found?.loss_title ?? loss, ...(miner ? [found?.miner_title] : [])].join(", ");
+  return untrained || running || !steps ? name : `${name}: P@1 ${score} after ${steps.toLocaleString("en")} steps`;
+}
+
+const show = (): void =>
+  page?.show(answer, "", last && comparing.checked ? { ...last, titles: [titleNow(), last.title] } : null);
+
+function compare(): void {
+  const query = new URLSearchParams(location.search);
+  if (comparing.checked) query.set("compare", "1");
+  else query.delete("compare");
+  history.replaceState(history.state, "", `${location.pathname}?${query}${location.hash}`);
+  show();
 }
 
 function start(): void {
   complain("");
   writeSettings(settings, opened.data.dataset);
   if (!untrained) prepare();
-  [running, changed, untrained, begun] = [true, false, false, new Date().toISOString()];
+  [running, changed, untrained, away, begun] = [true, false, false, false, new Date().toISOString()];
+  show();
   tab.train(settings);
   train.textContent = "Stop";
 }
@@ -150,7 +187,7 @@ const renderDrawingPad = ({ parentElement, key }: { parentElement: HTMLElement |
 function forgetAnswer(): void {
   if (!answer) return;
   answer = null;
-  page?.show();
+  show();
 }
 
 async function draw(drawing: Drawing | null): Promise<void> {
@@ -162,7 +199,7 @@ async function draw(drawing: Drawing | null): Promise<void> {
     answer = { image, side: framing.size, ...found };
     page?.store.set({ pinned: null });
   }
-  page?.show(answer);
+  show();
 }
 
 function report(events: RunEvent[], ended: boolean): void {
@@ -174,27 +211,26 @@ function report(events: RunEvent[], ended: boolean): void {
   }
   if (untrained) return;
   const where = ended ? "Trained in this tab" : "Trains in this tab";
-  status.textContent = `${where}: step ${steps.toLocaleString("en")} of ${settings.steps.toLocaleString("en")}, P@1 ${score} on ${opened.data.labels.validation.length} validation images.${before}`;
+  away ||= document.hidden;
+  const hidden = away && ended ? " It went on while this tab was in the background." : "";
+  status.textContent = `${where}: step ${steps.toLocaleString("en")} of ${ran.steps.toLocaleString("en")}, P@1 ${score} on ${opened.data.labels.validation.length} validation images.${hidden}`;
 }
 
 function end(): void {
   if (!running) return;
   running = false;
   train.textContent = "Train";
-  const { loss_title: title } = opened.losses.objectives.find((one) => one.loss === settings.loss) ?? {
-    loss_title: settings.loss,
-  };
-  before = ` Before: ${title}, ${score} after ${steps.toLocaleString("en")} steps.`;
-  const last = tab.events.at(-1)?.event;
-  keep.hidden = last !== "finished" && last !== "stopped";
+  const how = tab.events.at(-1)?.event;
+  keep.hidden = how !== "finished" && how !== "stopped";
+  show();
 }
 
 async function save(): Promise<void> {
   const known = await tab.ask<Pick<KeptRun, "weights" | "snapshots" | "basis">>({ do: "keep" });
   if (!known) return;
-  const objective = opened.losses.objectives.find((one) => one.loss === settings.loss && one.miner === settings.miner);
+  const objective = opened.losses.objectives.find((one) => one.loss === ran.loss && one.miner === ran.miner);
   const { dataset, max_train_images, title } = opened.data;
-  const chosen = { ...settings, dataset, max_train_images };
+  const chosen = { ...ran, dataset, max_train_images };
   try {
     const file = await keptRun(
       {
@@ -209,7 +245,7 @@ async function save(): Promise<void> {
       },
       opened.data,
     );
-    const link = h("a", { href: URL.createObjectURL(new Blob([file])), download: `${settings.loss}-${dataset}.zip` });
+    const link = h("a", { href: URL.createObjectURL(new Blob([file])), download: `${ran.loss}-${dataset}.zip` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   } catch (error) {
@@ -219,11 +255,12 @@ async function save(): Promise<void> {
 
 train.addEventListener("click", () => (running ? tab.stop() : start()));
 keep.addEventListener("click", () => void save());
-globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page?.show(answer));
+globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 if (kept.root && "serviceWorker" in navigator)
   navigator.serviceWorker.register(`${kept.root}service_worker.js`).catch(() => {});
 
 const query = new URLSearchParams(location.search);
+comparing.checked = query.get("compare") === "1";
 const task = query.get("task") ?? "";
 const dataset = kept.tasks?.[task];
 if (dataset) [kept.losses, kept.datasets] = [`${task}.bin`, { [dataset]: kept.datasets[dataset] }];

@@ -30,6 +30,7 @@ export class TabSource implements RunSource {
   private asked = 0;
   private waiting = new Map<number, (answer: unknown) => void>();
   private leave = () => {};
+  private leaveBefore = () => {};
   private opening: { resolve: (opened: Opened) => void; reject: (error: Error) => void } | null = null;
 
   constructor(
@@ -53,9 +54,13 @@ export class TabSource implements RunSource {
     return opened;
   }
 
-  /** Begin a run with its untrained net; its events come to the page's stream. */
-  prepare(settings: Settings): string {
+  /** Begin a run with its untrained net; its events come to the page's stream. With `keep`, that of now answers on. */
+  prepare(settings: Settings, keep = false): string {
     this.leave();
+    const { run, rows, d } = this;
+    if (keep) this.leaveBefore();
+    if (keep)
+      this.leaveBefore = answerInPlace(run, { fetch: (path) => Promise.resolve(this.neighbors(path, rows, d)) });
     this.run = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
       "",
     );
@@ -79,13 +84,15 @@ export class TabSource implements RunSource {
   }
 
   async fetch(path: string): Promise<Response> {
+    if (!this.rows.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
+    return this.neighbors(path, this.rows, this.d);
+  }
+
+  private neighbors(path: string, rows: Float32Array, d: number): Response {
     const item = Number(/^neighbors\/(\d+)\.json/.exec(path)?.[1] ?? NaN);
     const labels = this.opened?.data.labels.test;
-    if (!labels || !(item < labels.length)) return Response.json({ error: ELSEWHERE }, { status: 404 });
-    if (!this.rows.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
-    const { d } = this;
-    if (item >= this.rows.length / d) return Response.json({ error: ELSEWHERE }, { status: 404 });
-    const near = nearestRows(this.rows, this.rows.slice(item * d, (item + 1) * d), K, item);
+    if (!labels || !(item < rows.length / d)) return Response.json({ error: ELSEWHERE }, { status: 404 });
+    const near = nearestRows(rows, rows.slice(item * d, (item + 1) * d), K, item);
     const answer: ItemNeighbors = {
       item,
       label: labels[item],

@@ -2,6 +2,7 @@
 import type { RunEvent } from "../protocol.ts";
 import { unpack } from "../standalone/unpack.ts";
 import type { DatasetContents, LossContents, Objective, Settings } from "./contents.ts";
+import { sentenceOf } from "../program/format.ts";
 import { Memory } from "../program/program.ts";
 import { Session, type News } from "./session.ts";
 import type { WeightArrays } from "./keep.ts";
@@ -109,7 +110,7 @@ async function guarded(act: () => void | Promise<void>): Promise<void> {
     await act();
   } catch (error) {
     session = null;
-    tell({ says: "trouble", sentence: (error as Error).message });
+    tell({ says: "trouble", sentence: sentenceOf(error) });
   }
 }
 

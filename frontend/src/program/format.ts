@@ -51,6 +51,12 @@ export const DAMAGED =
   "This page's program is damaged or of another version of dmlviz: reload the page, or write the site again.";
 export const NO_MEMORY = "The browser gave this page too little memory to train: close other tabs, then train again.";
 
+/** What went wrong, for the visitor: errors that the browser makes up are those of a foreign program, or of its memory. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof RangeError) return NO_MEMORY;
+  return error instanceof Error && error.constructor === Error ? error.message : DAMAGED;
+}
+
 /** One instruction, ready to be done. */
 export type Step = () => void;
 

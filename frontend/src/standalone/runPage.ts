@@ -5,6 +5,7 @@ import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
 import { Address } from "../workbench/address.ts";
 import { PackedSource, unpackNumbers, type NeighborTable, type NumberKind } from "../workbench/source.ts";
+import type { MapInput } from "../map/data/expandProps.ts";
 import { ViewStore } from "../workbench/store.ts";
 import { Workbench, type FurtherParts } from "../workbench/workbench.ts";
 import { confidenceOf } from "./confidence.ts";
@@ -40,6 +41,13 @@ export interface RunContents {
 }
 
 const HINT = "Click a point to see its nearest neighbors in the embedding.";
+
+/** Another run of the same images, whose events the page's stream has; and the titles of both maps. */
+export interface Beside {
+  run: string;
+  begun: string;
+  titles: [string, string];
+}
 
 interface Options {
   /** Height of the map in pixels. */
@@ -96,32 +104,42 @@ export class RunPage {
     for (const { pid, events, frames } of contents.streams) stream.feed({ run, pid, events, frames });
   }
 
-  /** Bring everything up to date: the answer to a query, or why there is none. */
-  show(answer: Answer | null = null, trouble = ""): void {
+  /** Bring everything up to date: the answer to a query, or why there is none; a run of the same images beside it. */
+  show(answer: Answer | null = null, trouble = "", beside: Beside | null = null): void {
     const { contents, options, sprites, labels } = this;
     const { run, view, begun, classes, n, noun, files = {} } = contents;
     const source: Source = { run, view, begun, events_url: null };
-    this.workbench.update({
-      maps: [
-        {
-          ...source,
-          dataset: contents.dataset,
-          classes,
-          n,
-          ...(noun === undefined ? {} : { noun }),
-          labels: Array.from(labels),
-          tracked: contents.tracked,
-          kept: [
-            ...(this.near ? (["nearest"] as const) : []),
-            ...(`values/${view}/center.f32` in files ? (["values"] as const) : []),
-          ],
-          sprites,
-          ...(this.near && !contents.open ? { autoplay: true } : { running: true }),
-          query: answer?.xy ? { xy: answer.xy, neighbors: answer.near.map(([item]) => item) } : undefined,
-          ...(options.height === undefined ? {} : { height: options.height }),
-        },
+    const map: MapInput = {
+      ...source,
+      dataset: contents.dataset,
+      classes,
+      n,
+      ...(noun === undefined ? {} : { noun }),
+      labels: Array.from(labels),
+      tracked: contents.tracked,
+      kept: [
+        ...(this.near ? (["nearest"] as const) : []),
+        ...(`values/${view}/center.f32` in files ? (["values"] as const) : []),
       ],
-      inspectors: [this.inspectorOf(answer, trouble)],
+      sprites,
+      ...(this.near && !contents.open ? { autoplay: true } : { running: true }),
+      query: answer?.xy ? { xy: answer.xy, neighbors: answer.near.map(([item]) => item) } : undefined,
+      ...(options.height === undefined ? {} : { height: options.height }),
+    };
+    const other = beside && { run: beside.run, begun: beside.begun };
+    const linked = { link: "before", links_views: true };
+    this.workbench.update({
+      maps: other
+        ? [
+            { ...map, ...linked },
+            { ...map, ...linked, ...other, query: undefined },
+          ]
+        : [map],
+      headings: (beside?.titles ?? []).map((title) => ({ title, text: "", missing: "" })),
+      inspectors: [
+        this.inspectorOf(answer, trouble),
+        ...(other ? [{ ...this.inspectorOf(null, ""), run: other.run }] : []),
+      ],
       ...(contents.plain ? {} : { scores: { ...source, view: "live" } }),
       has_loss: true,
       pad: options.pad,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BINARY, UNARY } from "../../src/program/pointwise.ts";
+import { DAMAGED, NO_MEMORY, sentenceOf } from "../../src/program/format.ts";
 import { Machine, Memory, check } from "../../src/program/program.ts";
 
 /** A program of one instruction: its output is buffer 0, its inputs the buffers after it. */
@@ -128,4 +129,37 @@ test("a damaged or foreign program is refused with one sentence", () => {
   const unknown = good();
   unknown.program.instructions[0].op = "launch";
   assert.throws(() => new Machine(unknown, new Memory([unknown])), /is damaged or of another version/);
+});
+
+test("what the browser cannot do is said in one sentence", () => {
+  assert.equal(sentenceOf(new Error("The loss is not known.")), "The loss is not known.");
+  assert.equal(sentenceOf(new TypeError("x is undefined")), DAMAGED);
+  assert.equal(sentenceOf(new globalThis.WebAssembly.RuntimeError("memory access out of bounds")), DAMAGED);
+  assert.equal(sentenceOf(new RangeError("Array buffer allocation failed")), NO_MEMORY);
+  const one = packed({ op: "neg", shape: [2], out: [0, 0, 1], in: [[1, 0, 1]] }, [
+    ["f32", 2],
+    ["f32", 2],
+  ]);
+  one.program.size = 2 ** 45;
+  assert.throws(() => new Memory([one]), { message: NO_MEMORY });
+  assert.throws(() => new Memory([one], true), { message: NO_MEMORY });
+});
+
+test("without WebAssembly the same program runs as plain code", () => {
+  const { WebAssembly: whole } = globalThis;
+  globalThis.WebAssembly = undefined;
+  try {
+    const one = packed({ op: "neg", shape: [2], out: [0, 0, 1], in: [[1, 0, 1]] }, [
+      ["f32", 2],
+      ["f32", 2],
+    ]);
+    const memory = new Memory([one]);
+    assert.equal(memory.simd, null);
+    const machine = new Machine(one, memory);
+    machine.input("input0").set([1, -2]);
+    machine.run();
+    assert.deepEqual(Array.from(machine.output("out")), [-1, 2]);
+  } finally {
+    globalThis.WebAssembly = whole;
+  }
 });
