@@ -1,12 +1,15 @@
-"""The engines that compute a map: dmlviz itself, or a widely used reference library."""
+"""The engines that compute a map: dmlviz itself, a widely used reference library, or TorchDR where it is installed."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
+from dmlviz.catalog.torchdr_projections import TORCHDR
 from dmlviz.errors import UserError
 
-Engine = Literal["dmlviz", "reference"]
+Engine = Literal["dmlviz", "reference", "torchdr"]
+OTHERS: Mapping[Engine, Mapping[str, ProjectionSpec]] = {"reference": REFERENCES, "torchdr": TORCHDR}
 
 
 def declaration(method: str, engine: Engine = "dmlviz") -> ProjectionSpec:
@@ -14,9 +17,14 @@ def declaration(method: str, engine: Engine = "dmlviz") -> ProjectionSpec:
     own = PROJECTIONS[method]
     if engine == "dmlviz":
         return own
-    if method not in REFERENCES:
+    if method not in OTHERS[engine]:
         raise UserError(
-            f"The reference engine draws {', '.join(REFERENCES)}; got {method}: leave the engine out, or set it to "
+            f"The engine {engine} draws {', '.join(OTHERS[engine])}; got {method}: leave the engine out, or set it to "
             "dmlviz."
         )
-    return REFERENCES[method]
+    return OTHERS[engine][method]
+
+
+def declarations(method: str) -> list[ProjectionSpec]:
+    """Return the declarations of a method by every engine that draws it."""
+    return [specs[method] for specs in (PROJECTIONS, *OTHERS.values()) if method in specs]

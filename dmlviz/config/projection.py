@@ -20,7 +20,8 @@ class ProjectionConfig(Config):
 
     method: str = Field("pca", description="projection method")
     engine: Engine = Field(
-        "dmlviz", description="implementation of t-SNE and UMAP: dmlviz, or the reference (scikit-learn, umap-learn)"
+        "dmlviz",
+        description="implementation of t-SNE and UMAP: dmlviz, the reference (scikit-learn, umap-learn), or torchdr",
     )
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
     dims: Literal[2, 3] = Field(2, description="dimensions of the projection")
@@ -64,10 +65,10 @@ class ProjectionConfig(Config):
         parameters that only the other engine has are at their defaults. So is a value that the other engine lacks.
 
         Args:
-            engine: "dmlviz" or "reference".
+            engine: "dmlviz", "reference" or "torchdr".
 
         Raises:
-            UserError: If the reference engine does not know the method.
+            UserError: If the engine does not know the method.
 
         Example:
             >>> ours = ProjectionConfig(method="umap", params={"neighbors": 30})

@@ -3,10 +3,11 @@
 from importlib import import_module
 from typing import Any
 
-from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.projection.plugin_method import PluginMethod
-from dmlviz.projection.registry import REFERENCE_REGISTRY, REGISTRY, Method
+from dmlviz.projection.registry import REFERENCE_REGISTRY, REGISTRY, TORCHDR_REGISTRY, Method
+
+_REGISTRIES = {"dmlviz": REGISTRY, "reference": REFERENCE_REGISTRY, "torchdr": TORCHDR_REGISTRY}
 
 
 def implementation(config: ProjectionConfig) -> Method:
@@ -14,6 +15,5 @@ def implementation(config: ProjectionConfig) -> Method:
     declared = config.declared
     if declared.module:
         import_module(declared.module)
-    registry = REFERENCE_REGISTRY if declared is REFERENCES.get(config.method) else REGISTRY
-    method: Any = registry[config.method]
+    method: Any = _REGISTRIES[config.engine][config.method]
     return method() if isinstance(method, type) and issubclass(method, Method) else PluginMethod(config.method, method)

@@ -26,7 +26,7 @@ _library_lock = threading.Lock()  # numba's threads must not serve two layouts a
 
 
 @dataclass
-class _Progress:
+class ThreadProgress:
     """Progress of the library's thread, and whether the caller has cancelled it."""
 
     words: str
@@ -39,7 +39,7 @@ class ReferenceMethod(Method):
     """A library's projection, computed in a thread."""
 
     @abstractmethod
-    def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
+    def compute(self, rows: np.ndarray, request: Request, progress: ThreadProgress) -> Layout:
         """Return the library's layout and report its progress; called in a thread."""
 
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
@@ -53,7 +53,7 @@ class ReferenceMethod(Method):
         of = config.params["iterations"]
         first = LinearProjection.joint_pca([rows], range(1, config.dims + 1)).project(rows) if start is None else start
         frames.report(0, of, None, np.asarray(first, np.float32))
-        progress = _Progress(config.declared.waiting)
+        progress = ThreadProgress(config.declared.waiting)
         layout = _run_in_thread(
             partial(self.compute, rows, request, progress), progress, frames, of, config.declared.name
         )
@@ -71,7 +71,7 @@ class ReferenceMethod(Method):
 class ScikitLearnTSNE(ReferenceMethod):
     """sklearn.manifold.TSNE."""
 
-    def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
+    def compute(self, rows: np.ndarray, request: Request, progress: ThreadProgress) -> Layout:
         """Return the layout; scikit-learn reports no progress."""
         return _tsne(rows, request)
 
@@ -80,7 +80,7 @@ class ScikitLearnTSNE(ReferenceMethod):
 class UMAPLearn(ReferenceMethod):
     """umap.UMAP."""
 
-    def compute(self, rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
+    def compute(self, rows: np.ndarray, request: Request, progress: ThreadProgress) -> Layout:
         """Return the layout; umap-learn reports the number of iterations done."""
         return _umap(rows, request, progress)
 
@@ -106,7 +106,7 @@ def _tsne(rows: np.ndarray, request: Request) -> Layout:
     return Layout(coordinates, error if error < np.finfo(float).max else None, done)
 
 
-def _umap(rows: np.ndarray, request: Request, progress: _Progress) -> Layout:
+def _umap(rows: np.ndarray, request: Request, progress: ThreadProgress) -> Layout:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)  # about TensorFlow, for a part not used here
         import umap
@@ -146,7 +146,7 @@ def _transform(model: Any, new: np.ndarray) -> np.ndarray:
 class _ProgressFile:
     """The file of umap-learn's progress bar, which writes only the number of iterations done."""
 
-    def __init__(self, progress: _Progress) -> None:
+    def __init__(self, progress: ThreadProgress) -> None:
         self._progress = progress
 
     def write(self, text: str) -> None:
@@ -161,7 +161,7 @@ class _ProgressFile:
 
 
 def _run_in_thread(
-    work: Callable[[], Layout], progress: _Progress, frames: ProgressReporter, of: int, library: str
+    work: Callable[[], Layout], progress: ThreadProgress, frames: ProgressReporter, of: int, library: str
 ) -> Layout:
     """Run `work` in a thread and return its result; raise CancelledError as soon as the caller stops it."""
     from threadpoolctl import threadpool_limits

@@ -82,3 +82,4 @@ class Method(ABC):
 
 REGISTRY = Registry(PROJECTIONS)
 REFERENCE_REGISTRY = Registry(PROJECTIONS)  # the same methods, as the reference engine computes them
+TORCHDR_REGISTRY = Registry(PROJECTIONS)

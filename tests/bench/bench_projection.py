@@ -1,7 +1,8 @@
 """Maps of 10,000 × 64 embeddings of MNIST: ours against scikit-learn, openTSNE and umap-learn.
 
 `python tests/bench/bench_projection.py` compares the methods (ten minutes, most of them the peers'), `--peers` writes
-docs/projections.md, the table of cost against n, instead, `--only tsne,umap` picks parts. Every map is drawn in a
+the table of cost against n in docs/projections.md instead, `--only tsne,umap` picks parts, `--only quality` compares
+our compiled loops with our torch loops on six sets. Every map is drawn in a
 process of its own with one thread, after a small one; times are that process's CPU seconds, so that a busy machine
 disturbs both sides alike. Quality is asserted before time. scikit-learn would use every core by default: against it the
 ratio is halved, as for two.
@@ -100,6 +101,40 @@ def bench_umap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int
     asked(4 * results["umap"]["process"] <= results["umap-learn"]["process"], "a quarter of umap-learn's cold process")
 
 
+def bench_quality(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
+    """Our compiled loops against our torch loops: divergence and faithfulness within 1 %, in 2-D and in 3-D."""
+    from sklearn.datasets import load_digits
+
+    from dmlviz.config import ProjectionConfig
+    from dmlviz.data import load
+    from dmlviz.projection import project, tsne_descent, umap
+
+    fashion = load("fashion_mnist").test.images.reshape(-1, 784)[:QUALITY_POINTS].astype(np.float32) / 255
+    sets = {
+        "MNIST, embedded": points[:QUALITY_POINTS],
+        "Fashion-MNIST, pixels": fashion,
+        "digits": load_digits().data.astype(np.float32),
+        "random clusters": clusters(QUALITY_POINTS),
+        "random": np.random.default_rng(5).standard_normal((QUALITY_POINTS, 16)).astype(np.float32),
+    }
+    compiled = tsne_descent.compiled
+    for method, dims in (("tsne", 2), ("umap", 2), ("umap", 3)):  # t-SNE in 3-D is drawn by torch only
+        for name, values in sets.items():
+            config, figures = ProjectionConfig(method=method, dims=dims), []
+            for loops in (compiled, lambda load: None):
+                tsne_descent.compiled = umap.compiled = loops  # type: ignore[attr-defined, assignment]
+                drawn = project(values, config)
+                figures.append(drawn.quality.overall | ({} if drawn.error is None else {"KL": drawn.error}))
+            tsne_descent.compiled = umap.compiled = compiled  # type: ignore[attr-defined]
+            ours, theirs = figures
+            text = "  ".join(f"{key} {ours[key]:.4f} ({theirs[key]:.4f})" for key in theirs)
+            print(f"{method} {dims}-D {name:22s} compiled (torch): {text}", flush=True)
+            worst = max(
+                ours[key] / value - 1 if key == "KL" else 1 - ours[key] / value for key, value in theirs.items()
+            )
+            asked(worst <= 0.01, f"within 1 %: {worst:.1%} worse")
+
+
 def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
     """The first UMAP of a server that has just warmed up, on the wall's clock, from the request to the finished map."""
     from dmlviz.config import ProjectionConfig, TrainConfig
@@ -175,10 +210,11 @@ def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rou
 
 
 COSTS = Path(__file__).parents[2] / "docs" / "projections.md"
+QUALITY_POINTS = 3_000
 SIZES = (2_000, 10_000, 60_000, 250_000)
 METHODS = ("tsne", "openTSNE", "sklearn", "TorchDR t-SNE", "umap", "umap-learn", "TorchDR UMAP")
-HEAD = """# What a projection costs
-
+BEGIN, END = "<!-- bench_projection.py --peers writes from here -->\n", "<!-- to here -->"  # the table in the docs
+HEAD = """
 Written by `python tests/bench/bench_projection.py --peers`: random clusters in 64 dimensions, each program's defaults,
 one thread, no GPU. Processor seconds of a second call in a process, neighbors included, ours with faithfulness (of a
 sample above 10,000 points); in parentheses the largest memory of the process. A program that
@@ -203,8 +239,9 @@ def peers(folder: Path, limit: int, sizes: tuple[int, ...]) -> None:
                 over.add(name)
         lines.append(f"| {n:,} | {' | '.join(cells)} |\n")
         print(lines[-1], end="", flush=True)
-        _, mark, rest = COSTS.read_text(encoding="utf-8").partition("\n## ")  # what others measured stays
-        COSTS.write_text(head + "".join(lines) + mark + rest, encoding="utf-8")
+        before, _, rest = COSTS.read_text(encoding="utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        COSTS.write_text(f"{before}{BEGIN}{head}{''.join(lines)}\n{END}{after}", encoding="utf-8")
 
 
 def cell(name: str, folder: Path, limit: int) -> str:

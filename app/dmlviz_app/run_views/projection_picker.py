@@ -1,5 +1,6 @@
 """Projection picker: method, engine and parameters of the map."""
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,8 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
         st.session_state[ENGINE_KEY] = form_id, engine
 
     names = {OURS: "dmlviz", "reference": REFERENCES[ui.view].name}
+    if value == "torchdr" or find_spec("torchdr"):
+        names["torchdr"] = "TorchDR"
     bound_widget(
         st.segmented_control,
         "Engine",
@@ -138,7 +141,7 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
         options=list(names),
         format_func=names.__getitem__,
         required=True,
-        help="implementation: dmlviz shows the map while it forms; the reference library shows only the result",
+        help="implementation: dmlviz shows the map while it forms; the others show only the result",
     )
     return value
 

@@ -2,9 +2,8 @@
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
-from dmlviz.catalog.projection_engines import Engine
+from dmlviz.catalog.projection_engines import Engine, declarations
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz_app.protocol.maps import MethodInfo
 
@@ -51,5 +50,5 @@ def projection_views() -> list[str]:
 
 def projection_infos() -> dict[str, MethodInfo]:
     """Collect title and caution of every projection, by name."""
-    specs = [*PROJECTIONS.values(), *REFERENCES.values()]
+    specs = [spec for name in PROJECTIONS for spec in declarations(name)]
     return {spec.name: {"title": spec.title, "caution": spec.caution} for spec in specs}

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.parameters import Spec
-from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projection_engines import Engine, declaration, declarations
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
@@ -149,10 +149,9 @@ class UIState(TrainingDraft):
         }
 
     def drop_projection(self, view: str) -> None:
-        """Reset every parameter of a view to its default, for both engines."""
-        for spec in (PROJECTIONS.get(view), REFERENCES.get(view)):
-            if spec is not None:
-                self.params.pop(f"view.{spec.name}", None)
+        """Reset every parameter of a view to its default, for all engines."""
+        for spec in declarations(view) if view in PROJECTIONS else ():
+            self.params.pop(f"view.{spec.name}", None)
 
     def choices(self) -> dict[str, Spec]:
         """Return the specs that have parameters, by role, including the shown projection."""
