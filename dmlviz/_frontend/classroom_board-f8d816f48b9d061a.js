@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.workbench/page-1f113667c8215bd2.js";

@@ -1,0 +1,1 @@
+export { lab_picture as default } from "../dmlviz.workbench/page-1230df9b2b338dc8.js";

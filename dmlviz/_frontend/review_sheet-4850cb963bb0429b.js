@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-1230df9b2b338dc8.js";
