@@ -45,20 +45,28 @@ export class Interaction implements Pointed {
 
   /** Without `notify` it comes from elsewhere: no event is sent, and no card is shown. */
   setHovered(item: number | null, { notify = true } = {}): void {
-    if (item === this.hovered) return;
+    const isSame = item === this.hovered;
+    if (isSame && (item === null || this.card !== null || this.dwell)) return; // a pin may have taken its card away
     const { tooltip, scene, state } = this.parts;
     this.hovered = item;
     this.card = null;
-    clearTimeout(this.dwell);
+    this.stopDwell();
     if (item === null) tooltip.hide();
     else if (notify) this.dwell = setTimeout(() => this.showCard(), tooltip.node.hidden ? DWELL_MS : 0);
+    if (isSame) return;
     if (notify) bus.emit("hover", { run: state.data.run, item, source: state });
     scene.invalidate();
   }
 
   private showCard(): void {
+    this.dwell = undefined;
     this.card = this.hovered;
     this.parts.scene.invalidate();
+  }
+
+  private stopDwell(): void {
+    clearTimeout(this.dwell);
+    this.dwell = undefined;
   }
 
   leave(): void {
@@ -135,6 +143,6 @@ export class Interaction implements Pointed {
   }
 
   destroy(): void {
-    clearTimeout(this.dwell);
+    this.stopDwell();
   }
 }

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-1230df9b2b338dc8.js";

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-1230df9b2b338dc8.js";

@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-1230df9b2b338dc8.js";

@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-c3f840fc0dc9469c.js";
