@@ -67,7 +67,7 @@ def write_playground(
     place.mkdir()
     for name in SCRIPTS:
         (folder / name).write_bytes((BUILT / name).read_bytes())
-    bases = {name: _base(name) for name in datasets}
+    bases = {name: _base(name, root) for name in datasets}
     first = next(iter(bases.values()))
     (place / "losses.bin").write_bytes(pack_objectives(first, objectives(first)))
     for name, config in bases.items():
@@ -98,7 +98,7 @@ def write_training(folder: Path, config: TrainConfig, root: Path | None = None) 
     Raises:
         UserError: If a page cannot do it, with the reason.
     """
-    config = _fewer_images(config)
+    config = _fewer_images(config, root)
     _check_images(config, config)
     files = {"training.bin": pack_training(config), f"{config.dataset}.bin": pack_dataset(config, (), root)}
     page = _page("Training in this tab", [config.dataset], {"losses": "training.bin", "root": ""}, "")
@@ -219,17 +219,17 @@ def _nets(base: TrainConfig, names: Sequence[str], parts: Parts) -> dict[str, An
     return nets
 
 
-def _base(name: str) -> TrainConfig:
+def _base(name: str, root: Path | None) -> TrainConfig:
     """Return the default settings of a playground on a data set."""
-    config = _fewer_images(TrainConfig(dataset=name, net=PACKED_NETS[0], **BATCH))
+    config = _fewer_images(TrainConfig(dataset=name, net=PACKED_NETS[0], **BATCH), root)
     _check_images(config, config)
     return config
 
 
-def _fewer_images(config: TrainConfig) -> TrainConfig:
+def _fewer_images(config: TrainConfig, root: Path | None) -> TrainConfig:
     """Return the config on no more training images than a page packs."""
     few = min(config.max_train_images or MOST_TRAIN, MOST_TRAIN)
-    return config.replace(max_train_images=few) if data.num_train_images(config.dataset) > few else config
+    return config.replace(max_train_images=few) if data.num_train_images(config.dataset, root) > few else config
 
 
 def _check_images(config: TrainConfig, packed: TrainConfig | None, root: Path | None = None) -> None:
@@ -248,6 +248,6 @@ def _check_images(config: TrainConfig, packed: TrainConfig | None, root: Path | 
         raise UserError(f"The playground has no images of {spec.title}: add --with-data {config.dataset}.")
     if packed is not config:
         labels = data.load(config.dataset, root).train.labels
-        own, other = (split_training_images(_fewer_images(one), labels) for one in (config, packed))
+        own, other = (split_training_images(_fewer_images(one, root), labels) for one in (config, packed))
         if not np.array_equal(own.train, other.train) or not np.array_equal(own.scored, other.scored):
             raise UserError("It trains on other images than those that the playground has.")
