@@ -55,7 +55,7 @@ def site(
     exports = [RunExport.from_run(store.find(name), None, root) for name in dict.fromkeys(run or ())]
     lessons = [lesson_runs(name, lesson_data, store, root, print) for name in dict.fromkeys(lesson or ())]
     datasets = tuple(dict.fromkeys(("digits", *(with_data or ())))) if playground or with_data else ()
-    for note in write_site(folder, exports, lab or (), title, lessons, datasets):
+    for note in write_site(folder, exports, lab or (), title, lessons, datasets, root):
         print(note)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     print(f"{folder / 'index.html'} ({size / 1e6:.1f} MB). Look at it: python -m http.server -d {folder}")

@@ -51,6 +51,7 @@ def write_site(
     title: str = "dmlviz",
     lessons: Sequence[LessonExport] = (),
     playground: Sequence[str] = (),
+    data_root: Path | None = None,
 ) -> list[str]:
     """Write a site; an earlier site in the folder is replaced.
 
@@ -61,6 +62,7 @@ def write_site(
         title: Title of the first page.
         lessons: Lessons with the finished run of each task, whose page has no drawing pad.
         playground: Names of the data sets of a page that trains by itself; none for a site without one.
+        data_root: Folder of the data sets; the default one when None.
 
     Returns:
         Notes: The pages without a drawing pad and the reasons; films that were shortened.
@@ -94,9 +96,10 @@ def write_site(
             tasks = {
                 f"{lesson.lesson.name}-{number}": run for lesson in lessons for number, run in enumerate(lesson.runs, 1)
             }
-            trained = write_playground(new, playground, title, {name: one.run.config for name, one in tasks.items()})
+            configs = {name: export.run.config for name, export in tasks.items()}
+            trained = write_playground(new, playground, title, configs, data_root)
         _write_lessons(new, lessons, title, trained)
-        _write_index(new, pages, lessons, list(lab_pages), title, playground)
+        _write_index(new, pages, lessons, list(lab_pages), title, playground, data_root)
         names = [export.lesson.name for export in lessons]
         write_json(new / MARK, {"runs": [page.name for page in pages], "lessons": names, "labs": list(lab_pages)})
         left_out = write_runs(new / "runs", list(pages_by_name.values()), title, site_page, MAX_BYTES - _size(new))
@@ -149,9 +152,10 @@ def _write_index(
     labs: Sequence[str],
     title: str,
     playground: Sequence[str],
+    data_root: Path | None,
 ) -> None:
     cards = [
-        *([_card("playground/index", _pixels(playground[0]), "Playground", TRAINS_HERE)] if playground else ()),
+        *([_card("playground/index", _pixels(playground[0], data_root), "Playground", TRAINS_HERE)] if playground else ()),
         *(
             _card(f"lessons/{one.lesson.name}", _map(one.runs[-1]), one.lesson.title, one.lesson.summary)
             for one in lessons
@@ -167,9 +171,9 @@ def _card(page: str, picture: str, title: str, text: str) -> str:
     return CARD.format(link=f"{page}.html", picture=picture, title=html.escape(title), text=html.escape(text))
 
 
-def _pixels(dataset: str) -> str:
+def _pixels(dataset: str, data_root: Path | None) -> str:
     """Return the test images of a data set by their pixels: what a training begins with."""
-    split = data.load(dataset).test
+    split = data.load(dataset, data_root).test
     pixels = split.images.reshape(len(split), -1)[:MAX_POINTS].astype(np.float32)
     labels = split.labels[:MAX_POINTS]
     return _map_picture(default_projection(pixels, labels).project(pixels), labels, int(labels.max()) + 1)

@@ -33,8 +33,6 @@ POINTWISE = {
     "fill": "copy",
     "masked_fill": "where",
     "true_divide": "div",
-    "multiply": "mul",
-    "subtract": "sub",
     "copy_to": "copy",
 }
 REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "max", "amin": "min", "max": "max", "min": "min", "any": "any"}
