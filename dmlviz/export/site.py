@@ -155,7 +155,11 @@ def _write_index(
     data_root: Path | None,
 ) -> None:
     cards = [
-        *([_card("playground/index", _pixels(playground[0], data_root), "Playground", TRAINS_HERE)] if playground else ()),
+        *(
+            [_card("playground/index", _pixels(playground[0], data_root), "Playground", TRAINS_HERE)]
+            if playground
+            else ()
+        ),
         *(
             _card(f"lessons/{one.lesson.name}", _map(one.runs[-1]), one.lesson.title, one.lesson.summary)
             for one in lessons

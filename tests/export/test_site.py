@@ -19,7 +19,7 @@ from dmlviz.export.lab_page import lab_figures
 from dmlviz.export.lesson_page import LessonExport, lesson_page
 from dmlviz.export.packed import pack_net, pack_run
 from dmlviz.export.page import BUILT
-from dmlviz.export.playground import _check_images
+from dmlviz.export.playground import _check_images, write_training
 from dmlviz.export.program.writer import Program
 from dmlviz.export.query_net import QueryNet
 from dmlviz.export.site import MAX_BYTES, write_site
@@ -150,3 +150,13 @@ def test_a_playground_refuses_images_that_it_has_not(settings, packed, reason):
     config = TrainConfig(**{"dataset": "digits"} | settings)
     with pytest.raises(UserError, match=reason):
         _check_images(config, None if packed is None else TrainConfig(dataset="digits"))
+
+
+@pytest.mark.slow
+def test_images_of_a_playground_come_from_the_folder_that_is_named(monkeypatch, tmp_path):
+    folder = data_root()
+    if not (folder / "MNIST" / "raw").is_dir():
+        pytest.skip("MNIST is not on this machine")
+    monkeypatch.setenv("DMLVIZ_DATA", str(tmp_path))
+    write_training(tmp_path / "page", TrainConfig(dataset="mnist", net="linear"), folder)
+    assert (tmp_path / "page" / "mnist.bin").stat().st_size > 1_000_000
