@@ -49,4 +49,4 @@ async def file(request: Request) -> Response:
                 return HTMLResponse(page, 404, headers)
     else:
         raise UserError(f"The page that trains has no file {name[:40]!r}.")
-    return FileResponse(path, headers=headers)
+    return FileResponse(str(path), headers=headers)
