@@ -1,5 +1,7 @@
 """The page that trains a run's settings in the browser, for who would wait in the queue."""
 
+from typing import Any
+
 import pytest
 from dmlviz_app.server.services import Services
 from starlette.testclient import TestClient
@@ -15,7 +17,7 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the worker was asked for; it answers in this process."""
     asked: list[str] = []
 
-    def call(question: dict) -> dict:
+    def call(question: dict[str, Any]) -> dict[str, Any]:
         asked.append(question["ask"])
         return dict(questions.answer(question, here.data))
 

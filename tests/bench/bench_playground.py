@@ -78,9 +78,8 @@ def busiest(trace: bytes) -> float:
     """Milliseconds of processor time that the longest task of a page's own thread took."""
     events = json.loads(trace)["traceEvents"]
     threads = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name" and "Renderer" in e["args"]["name"]}
-    return max(
-        e.get("tdur", 0) / 1000 for e in events if e["name"].endswith("RunTask") and (e["pid"], e["tid"]) in threads
-    )
+    tasks = (e for e in events if e["name"].endswith("RunTask") and (e["pid"], e["tid"]) in threads)
+    return max(float(task.get("tdur", 0)) / 1000 for task in tasks)
 
 
 def training(browser: Browser, address: str, query: str) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
@@ -37,7 +38,7 @@ async def file(request: Request) -> Response:
     headers = NO_STORE | {"Content-Security-Policy": POLICY}
     folder = services.cache / "training" / __version__ / run.id
     if name in SCRIPTS:
-        path = BUILT / SCRIPTS[name]
+        path = Path(str(BUILT / SCRIPTS[name]))
     elif name in ("index.html", "training.bin", f"{run.config.dataset}.bin"):
         path = folder / name
         if not await asyncio.to_thread(path.is_file):
