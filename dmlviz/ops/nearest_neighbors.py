@@ -103,7 +103,8 @@ class EuclideanSearch:
 
     def centered(self, points: np.ndarray) -> np.ndarray:
         """Return points (m × d) as they are compared at first: scaled, from the center of all points, in float32."""
-        return (self._scaled(points) - self.center).astype(np.float32)
+        centered: np.ndarray = (self._scaled(points) - self.center).astype(np.float32)
+        return centered
 
     def _search(
         self, queries: np.ndarray, k: int, among: tuple[np.ndarray, np.ndarray] | None = None
