@@ -181,6 +181,27 @@ def test_a_page_embeds_and_differentiates_as_the_net_does(plain: bool, page_scri
 
 
 @pytest.mark.slow
+def test_batch_norm_keeps_its_statistics_as_torch_does(page_script: Callable[..., Any]) -> None:
+    program, _, weights = net_programs(config_of("nt_xent", dataset="mnist", net="protonet", images_per_class=2))
+    net = nets.build("protonet", embedding_dim=16, channels=1, size=28, seed=0).train()
+    images, gradient = torch.rand(20, 1, 28, 28), torch.randn(20, 16)
+    embeddings = net(images)
+    embeddings.backward(gradient)
+    found = {"embeddings": embeddings.detach()}
+    found |= {f"new.{key}": value for key, value in net.named_buffers() if value.is_floating_point()}
+    found |= {f"gradient.{key}": value.grad for key, value in net.named_parameters() if value.grad is not None}
+    inputs = {key: torch.from_numpy(value) for key, value in weights.items()}
+    given = [packed(program, [inputs | {"images": images, "gradient": gradient}])]
+    got = page_script("programs", given)[0][0]
+    longest = max(float(right.norm()) for right in found.values())
+    for name, right in found.items():
+        value = np.frombuffer(base64.b64decode(got[name]), np.float32)
+        near = 1e-4 * float(right.norm()) + 1e-5 * longest  # a bias before batch norm has no gradient but for rounding
+        assert np.linalg.norm(value - right.numpy().ravel()) <= near, name
+    assert got["new.body.1.num_batches_tracked"] == as_text(torch.ones(()))
+
+
+@pytest.mark.slow
 def test_a_page_embeds_with_every_layer_as_torch_does(page_script: Callable[..., Any]) -> None:
     given, right = [], []
     for name, size in (("lenet", 28), ("protonet", 16), ("mlp", 8), ("resnet18", 8)):

@@ -37,27 +37,15 @@ POINTWISE = {
 }
 REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "max", "amin": "min", "max": "max", "min": "min", "any": "any"}
 REDUCTIONS |= {"all": "all", "prod": "prod", "argmax": "argmax", "argmin": "argmin"}
-SPECIAL: tuple[str, ...] = (
-    "clamp",
-    "mm",
-    "bmm",
-    "addmm",
-    "mv",
-    "cat",
-    "stack",
-    "cumsum",
-    "flip",
-    "gather",
-    "scatter",
-    "scatter_add",
+SPECIAL = (
+    "clamp var mm bmm addmm mv cat stack cumsum flip gather scatter scatter_add sort topk searchsorted index index_put"
 )
-SPECIAL += ("sort", "topk", "searchsorted", "index", "index_put", "rand", "randperm", "convolution")
-SPECIAL += ("convolution_backward", "max_pool2d_with_indices", "max_pool2d_with_indices_backward")
+SPECIAL += " rand randperm convolution convolution_backward max_pool2d_with_indices max_pool2d_with_indices_backward"
 
 
 def is_known(name: str) -> bool:
     """Return whether a program has an operation of this name of torch's."""
-    return name in POINTWISE or name in REDUCTIONS or name in SPECIAL
+    return name in POINTWISE or name in REDUCTIONS or name in SPECIAL.split()
 
 
 class Operations(Instructions):
@@ -72,7 +60,7 @@ class Operations(Instructions):
             self._pointwise(name, args, kwargs, results[0])
         elif name in REDUCTIONS:
             self._reduction(name, args, kwargs, results)
-        elif name in SPECIAL:
+        elif name in SPECIAL.split():
             getattr(self, f"_{name}")(results, *args, **kwargs)
         else:
             raise UserError(f"It uses {name}, which no operation of a program does.")
@@ -123,6 +111,15 @@ class Operations(Instructions):
             kept_dims, (of_out, of_in) = collapsed(kept_shape, [place[2:], strides[: len(keep)]])
             gone_dims, (of_gone,) = collapsed([x.shape[dim] for dim in gone], [strides[len(keep) :]])
             self.add(one, kept_dims, [*place[:2], *of_out], [[*view[:2], *of_in]], over=gone_dims, strides=of_gone)
+
+    def _var(self, results: Any, x: Tensor, dim: Any = None, correction: float = 1, keepdim: bool = False) -> None:
+        dims = [*range(x.ndim)] if dim is None else [dim] if isinstance(dim, int) else list(dim)
+        mean, squares, out = self.scratch(x.mean(dims, keepdim=True)), self.scratch(x), results[0]
+        self._reduction("mean", (x, dims), {}, (mean,))
+        self.pointwise("sub", squares, x, mean)
+        self.pointwise("mul", squares, squares, squares)
+        self._reduction("sum", (squares, dims), {}, (out,))
+        self.pointwise("div", out, out, x.numel() / out.numel() - correction)
 
     def _mm(self, results: Any, a: Tensor, b: Tensor) -> None:
         self._product(results[0], a, b)

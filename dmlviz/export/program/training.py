@@ -91,7 +91,8 @@ def net_programs(config: TrainConfig) -> tuple[Program, Program, dict[str, np.nd
     images = torch.randn(config.effective_batch_size, spec.channels, spec.size, spec.size)
     gradient = torch.randn(len(images), config.embedding_dim)
     training = trace(step, {**_copies(weights), "images": images, "gradient": gradient}, is_known)
-    embedding, arrays = embedding_program(net.eval(), EMBEDDED, tuple(images.shape[1:]))
+    embedding, _ = embedding_program(net.eval(), EMBEDDED, tuple(images.shape[1:]))
+    arrays = {name: value.float().numpy() for name, value in weights.items()}  # a count of batches, too
     return write_program(training, until="gradient"), embedding, arrays
 
 
