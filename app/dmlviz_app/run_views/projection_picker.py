@@ -80,7 +80,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         return
     engine = _engine(ui, config, run) if ui.view in REFERENCES else config.engine
     if ui.view in REFERENCES:
-        _both_engines(ui)
+        _both_engines(ui, config.engine)
     spec, values = declaration(ui.view, engine), ui.params_with(engine)
     if engine != OURS:
         st.caption(with_terms(spec.summary))
@@ -129,9 +129,9 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
     def on_engine(engine: Engine) -> None:
         st.session_state[ENGINE_KEY] = form_id, engine
 
-    names = {OURS: "dmlviz", "reference": REFERENCES[ui.view].name}
-    if value == "torchdr" or find_spec("torchdr"):
-        names["torchdr"] = "TorchDR"
+    names = _engine_names(ui.view)
+    if value != "torchdr" and not find_spec("torchdr"):
+        del names["torchdr"]
     bound_widget(
         st.segmented_control,
         "Engine",
@@ -146,15 +146,19 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
     return value
 
 
-def _both_engines(ui: UIState) -> None:
-    """Render the switch that shows the maps of both engines side by side."""
+def _engine_names(view: str) -> dict[Engine, str]:
+    return {OURS: "dmlviz", "reference": REFERENCES[view].name, "torchdr": "TorchDR"}
+
+
+def _both_engines(ui: UIState, engine: Engine) -> None:
+    """Render the switch that shows the maps of dmlviz and of another engine side by side."""
 
     def on_beside(beside: bool) -> None:
         ui.beside = beside
 
     bound_widget(
         st.toggle,
-        f"dmlviz and {REFERENCES[ui.view].name} side by side",
+        f"dmlviz and {_engine_names(ui.view)['reference' if engine == OURS else engine]} side by side",
         "view.beside",
         ui.beside,
         on_beside,
