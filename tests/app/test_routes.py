@@ -148,7 +148,8 @@ def test_point_values_cover_every_image(client, run, measure):
 
 def test_every_projection_has_a_caution(client):
     told = client.get("/dmlviz/methods.json").json()
-    assert {"plane", "fan", "pca", "tsne", "umap", "scikit-learn", "umap-learn"} == set(told)
+    engines = {"scikit-learn", "umap-learn", "torchdr-tsne", "torchdr-umap"}
+    assert {"plane", "fan", "pca", "tsne", "umap", *engines} == set(told)
     assert all(len(method["caution"]) > 40 for method in told.values())
 
 

@@ -86,7 +86,7 @@ def test_a_stop_is_heard_while_the_library_works(digits, monkeypatch):
 
 
 def test_a_progress_bar_that_nobody_waits_for_ends_the_work():
-    progress = reference._Progress("compiling")
+    progress = reference.ThreadProgress("compiling")
     file = reference._ProgressFile(progress)
     file.write("\r0")
     assert (progress.words, progress.iteration) == ("compiling", 0)
@@ -117,7 +117,7 @@ def test_points_without_a_place_are_a_sentence(digits, monkeypatch):
     ("fields", "sentence"),
     [
         ({"method": "pca", "engine": "reference"}, "draws tsne, umap; got pca"),
-        ({"method": "tsne", "engine": "openTSNE"}, "'dmlviz' or 'reference'; got 'openTSNE'"),
+        ({"method": "tsne", "engine": "openTSNE"}, "'dmlviz', 'reference' or 'torchdr'; got 'openTSNE'"),
         ({"method": "umap", "params": {"densmap": True}}, "umap has no parameter 'densmap'"),
         ({"method": "umap", "engine": "reference", "params": {"metric": "hamming"}}, "one of euclidean, cosine"),
         ({"method": "umap", "engine": "reference", "params": {"min_dist": 0.8, "spread": 0.5}}, "at most spread"),
