@@ -39,7 +39,7 @@ class Regions:
         self._distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * self._centroids @ self._centroids.T, 0))
         ranks = np.argsort(np.argsort(self._distances, axis=1, kind="stable"), axis=1, kind="stable")
         self.ranks = np.minimum(ranks, ranks.T)
-        """How many regions are nearer, to the one or to the other, for each pair of regions."""
+        """Number of regions that are nearer to the one or to the other, for each pair of regions."""
 
     def nearest(
         self, k: int, go_on: Callable[[], None] = lambda: None, rank: int | None = None
