@@ -9,8 +9,8 @@ page's process has to itself. Run with DMLVIZ_DATA set:
 
 import argparse
 import json
-import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +24,8 @@ from bench_page import ARGUMENTS, HELP, told
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from dmlviz.export.site import write_site
+
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 PAGES = 3
 FOLLOW = """() => {
@@ -131,7 +133,9 @@ def main(folder: Path, queries: list[str], pages: int) -> None:
         for query in queries:
             found = []
             for _ in range(pages):
-                browser = playwright.chromium.launch(executable_path=os.environ.get("DMLVIZ_CHROMIUM"), args=ARGUMENTS)
+                browser = playwright.chromium.launch(
+                    executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"), args=ARGUMENTS
+                )
                 found.append(training(browser, address, query))
                 browser.close()
             print(query)
