@@ -14,6 +14,7 @@ from dmlviz.export.site_page import site_page
 from dmlviz.version import __version__
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.services import TRAINING_PAGES
 from dmlviz_app.server.threads import ask_worker
 
 SCRIPTS = {"playground.js": "playground.js", "playground_worker.js": "playground_worker.js"}
@@ -36,7 +37,7 @@ async def file(request: Request) -> Response:
     services, name = personal(request), request.path_params["file"]
     run = services.runs.get(request.path_params["run"])
     headers = NO_STORE | {"Content-Security-Policy": POLICY}
-    folder = services.cache / "training" / __version__ / run.id
+    folder = services.cache / TRAINING_PAGES / __version__ / run.id
     if name in SCRIPTS:
         path = Path(str(BUILT / SCRIPTS[name]))
     elif name in ("index.html", "training.bin", f"{run.config.dataset}.bin"):

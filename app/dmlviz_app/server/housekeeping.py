@@ -10,7 +10,7 @@ from dmlviz.runs.quota import enforce
 from dmlviz.runs.trash import TRASH_RETENTION_S
 from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz_app.people.people import GUEST_RETENTION_S
-from dmlviz_app.server.services import Services
+from dmlviz_app.server.services import TRAINING_PAGES, Services
 
 INTERVAL_S = 60.0  # seconds between two looks for what has expired
 _cleaned_s = -INTERVAL_S
@@ -45,6 +45,7 @@ def clean_up(services: Services) -> None:
     services.store.trash.empty()
     services.store.remove_stale_folders()
     remove_stale_folders(services.data / custom_datasets.FOLDER)
+    remove_stale_folders(services.cache / TRAINING_PAGES, "*/*")  # written anew where one is asked for
     for run, entry in owners.expired(GUEST_RETENTION_S):
         if len(owners.entries(run)) > 1:
             owners.remove(run, entry.holder)

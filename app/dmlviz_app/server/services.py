@@ -36,6 +36,8 @@ from dmlviz_app.server.metrics import count_job
 from dmlviz_app.server.settings import Settings
 from dmlviz_app.server.uploads import UploadManager
 
+TRAINING_PAGES = "training"  # folder in the cache: for each version and run a page that trains in the browser
+
 
 class ActiveSessions:
     """The runs that each page of each open session shows."""

@@ -12,6 +12,7 @@ from dmlviz_app.runs.panels import queue_lines
 from dmlviz_app.runs.routes import check_images, import_archive
 from dmlviz_app.runs.state import RunListState
 from dmlviz_app.server.housekeeping import clean_up, enforce_quota, evicted_titles
+from dmlviz_app.server.services import TRAINING_PAGES
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
@@ -159,7 +160,10 @@ def test_a_guest_s_corner_empties_itself(people, shared, written, monkeypatch):
     later = time.time() + 25 * 3600
     monkeypatch.setattr(time, "time", lambda: later)
     ada.here.runs.hold(written.id)
+    page = shared.cache / TRAINING_PAGES / "0.1.0" / written.id
+    page.mkdir(parents=True)
     clean_up(shared)
+    assert not page.exists()
     assert entry.temporary
     assert (ids(guest), ids(ada)) == ([], [written.id]), "what somebody else holds too stays for them"
 

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-c3f840fc0dc9469c.js";

@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-c3f840fc0dc9469c.js";

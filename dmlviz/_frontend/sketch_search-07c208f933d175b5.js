@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-c3f840fc0dc9469c.js";
