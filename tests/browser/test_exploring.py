@@ -92,7 +92,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     person.map_has("selected", str(len(failing)))
     expect(page).not_to_have_url(re.compile("subset="))
     person.map_has("points", str(len(digits_run.labels)))
-    page.locator(".overlay").press("Control+z")
+    page.locator("[data-tool=undo]").click()
     person.map_has("points", str(len(failing)))
     assert person.of_map("mounts") == "1"
     expect(page).to_have_url(re.compile("subset=digits"))

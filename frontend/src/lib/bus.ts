@@ -44,7 +44,8 @@ export interface BusEvents {
   play: { run: string };
   /** Pin an item, as a click on it does; null: none. */
   "pin-item": { run: string; item: number | null };
-  select: { run: string; items: number[]; reason: string | null };
+  /** Select items; `follows` is true where no person chose them anew, so that undo passes over them. */
+  select: { run: string; items: number[]; reason: string | null; follows?: boolean };
   selection: Selection | null;
   pinned: { run: string; item: number | null };
   /** All test images of a run are embedded now: its neighbors are other ones. */

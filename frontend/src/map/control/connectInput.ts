@@ -56,7 +56,7 @@ export function connectPanels({ state, interaction, selection, actions }: InputP
       (detail) => detail.source !== state && isHere(detail) && interaction.setHovered(detail.item, { notify: false }),
     ),
     bus.on("seek", (detail) => isHere(detail) && actions.run([detail.scrub ? "scrub" : "seekStep", detail.step])),
-    bus.on("select", (detail) => isHere(detail) && selection.selectItems(detail.items, detail.reason)),
+    bus.on("select", (detail) => isHere(detail) && selection.selectItems(detail)),
     bus.on("pin-item", (detail) => isHere(detail) && interaction.pin(detail.item)),
     bus.on("play", (detail) => isHere(detail) && actions.run(["play"])),
   ];

@@ -1,5 +1,5 @@
 // The selected items: by a lasso or a box, by another part of the page, by the address.
-import { bus } from "../../lib/bus.ts";
+import { type BusEvents, bus } from "../../lib/bus.ts";
 import type { SelectMode } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
 import { insideBox, insidePath } from "../math/picking.ts";
@@ -43,22 +43,23 @@ export class Selection {
     scene.invalidate();
   }
 
-  select(mask: ArrayLike<number>, how: SelectMode, reason: string | null = null): void {
+  private select(mask: ArrayLike<number>, how: SelectMode): void {
     const { model, store } = this.parts.state;
     store.record();
-    model.select(mask, how, reason);
+    model.select(mask, how);
   }
 
   /** Select the items that another part of the page names, of those that can be seen; `reason` says what they are. */
-  selectItems(items: number[], reason: string | null): void {
+  selectItems({ items, reason, follows }: BusEvents["select"]): void {
     const {
-      state: { model },
+      state: { model, store },
       scene,
     } = this.parts;
     if (!scene.frame) return;
     const mask = new Uint8Array(model.n);
     for (const item of items) mask[item] = scene.usable[item];
-    this.select(mask, "replace", reason);
+    if (!follows) store.record();
+    model.select(mask, "replace", reason);
   }
 
   /** Say to the parts beside the map what is selected. */

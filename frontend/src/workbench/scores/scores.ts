@@ -97,7 +97,7 @@ class Scores {
       store.keepOpen(this.about, "caption"),
       bus.on("frame", (detail) => this.onFrame(detail)),
       bus.on("selection", (selection) => {
-        if (this.active && selection?.reason !== this.reason) this.active = null;
+        if (this.active && selection?.reason !== this.reason) this.active = null; // something else is selected now
         this.draw();
       }),
     ];
@@ -116,8 +116,7 @@ class Scores {
     this.note = "";
     this.draw();
     clearTimeout(this.settling);
-    const { active } = this;
-    if (active && !playing) this.settling = setTimeout(() => void this.select(active), SETTLED_MS);
+    if (!playing) this.settling = setTimeout(() => this.active && void this.select(this.active, true), SETTLED_MS);
   }
 
   private choose(key: string): void {
@@ -129,8 +128,8 @@ class Scores {
     this.draw();
   }
 
-  /** Select the images that fail a score at the shown step, and say what that means. */
-  private async select(key: string): Promise<void> {
+  /** Select the images that fail a score at the shown step, and say what that means; `follows`: the step is another one. */
+  private async select(key: string, follows = false): Promise<void> {
     const {
       readings,
       step,
@@ -142,7 +141,7 @@ class Scores {
       const { items, words } = failingItems(await fetchPerImage(run, begun, at), key);
       if (this.active !== key || this.step !== step) return;
       this.reason = reasonAt(readings, step, words);
-      bus.emit("select", { run, items, reason: this.reason });
+      bus.emit("select", { run, items, reason: this.reason, follows });
       this.note = items.length ? "" : `No ${SCORES.find((score) => score.key === key)?.label} errors at this step`;
     } catch (error) {
       this.active = null;

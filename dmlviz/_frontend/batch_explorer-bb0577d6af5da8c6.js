@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.workbench/page-b4a05ec0b335f96d.js";

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-b4a05ec0b335f96d.js";

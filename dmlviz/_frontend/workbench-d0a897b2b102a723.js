@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-3f56f6ab66eb74ed.js";
