@@ -73,7 +73,7 @@ class Walker:
     def lasso(self, chance: random.Random) -> None:
         items = sorted(chance.sample(range(self.n), chance.choice([0, 1, 12, 150])))
         visible = set(self.do("return [...map.scene.usable.keys()].filter((item) => map.scene.usable[item])"))
-        self.do(f"map.selection.selectItems({items}, null)")
+        self.do(f"map.selection.selectItems({{ items: {items}, reason: null }})")
         self.looked_at["select"] = [item for item in items if item in visible]
 
     def scrub(self, chance: random.Random) -> None:

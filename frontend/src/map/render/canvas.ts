@@ -83,6 +83,7 @@ export function traceShape(context: CanvasRenderingContext2D, shape: number, r: 
 
 export class CanvasRenderer implements Renderer {
   readonly kind = "canvas";
+  readonly isSoftware = true;
   private context: CanvasRenderingContext2D;
   private stamps = new Map<number, { canvas: HTMLCanvasElement; reach: number }>();
   private tween: Tween | null = null;

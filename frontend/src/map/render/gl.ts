@@ -5,6 +5,7 @@ import { sources } from "./shaders.ts";
 
 const UNIFORMS = ["weights", "share", "center", "scale", "radius", "halo", "opacity", "layer", "ground"] as const;
 
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|basic render/i; // in the name of what draws
 const BYTES = { FLOAT: 4, UNSIGNED_BYTE: 1 };
 /** Of a point: both places, both slopes, opacities, color, shape and layer; by location in the vertex shader. */
 const ATTRIBUTES: { size: number; type: keyof typeof BYTES; normalized?: boolean }[] = [
@@ -25,6 +26,7 @@ interface Program {
 /** Draws points on a canvas; throws when WebGL2 is not to be had. `onrestore` is called after a lost context is back. */
 export class GlRenderer implements Renderer {
   readonly kind = "webgl2";
+  readonly isSoftware: boolean;
   readonly gl: WebGL2RenderingContext;
   private discs!: Program;
   private shapes: Program | null = null; // linked when first asked for
@@ -43,6 +45,8 @@ export class GlRenderer implements Renderer {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, depth: false, stencil: false });
     if (!gl) throw new Error("no WebGL2");
     this.gl = gl;
+    const info = gl.getExtension("WEBGL_debug_renderer_info");
+    this.isSoftware = SOFTWARE.test(info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "");
     this.build();
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => {

@@ -17,6 +17,8 @@ export interface Moment {
 
 export interface Renderer {
   readonly kind: "webgl2" | "canvas";
+  /** True where the processor draws, which a training may need, too. */
+  readonly isSoftware: boolean;
   /** Take the motion of the points. */
   setTween(tween: Tween): void;
   /** Take colors (r, g, b, opacity a point) and marks (shape, layer a point), bytes. */

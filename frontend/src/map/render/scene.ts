@@ -23,6 +23,7 @@ import { pointStyle, type PointStyle } from "./pointStyle.ts";
 import type { Moment, Renderer } from "./renderer.ts";
 
 const MAX_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
+const SOFTWARE_FRAME_MS = 25; // where the processor draws: every second frame of a screen with 60 a second
 
 export interface SceneHooks {
   /** Draw what lies above the points; says whether there are pictures among it. */
@@ -65,6 +66,7 @@ export class Scene {
   private drawn = ""; // what the points were last drawn for; empty where they are to be drawn again
   private seenFrom: View | null = null; // when they were last drawn
   private pause = 0; // seconds of frames that were left out
+  private drawnAt = 0;
   private detail = new Detail(() => this.invalidate());
   private loop = new AnimationLoop((seconds) => this.advance(seconds));
   private context: CanvasRenderingContext2D;
@@ -245,11 +247,14 @@ export class Scene {
 
   private advance(time: number): boolean {
     const seconds = Math.min(LONGEST_S, this.pause + time);
-    if (this.detail.slow && this.renderer.busy) {
-      this.pause = seconds; // another drawing would only come later still
+    // Another drawing would only come later still, or would take the processor from a training.
+    const waits = this.renderer.isSoftware && performance.now() - this.drawnAt < SOFTWARE_FRAME_MS;
+    if (waits || (this.detail.slow && this.renderer.busy)) {
+      this.pause = seconds;
       return true;
     }
     this.pause = 0;
+    this.drawnAt = performance.now();
     this.hooks.onFrame(seconds);
     let moving = false;
     if (this.clock) {

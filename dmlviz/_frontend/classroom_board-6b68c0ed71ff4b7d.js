@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.workbench/page-3f56f6ab66eb74ed.js";

@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-3f56f6ab66eb74ed.js";

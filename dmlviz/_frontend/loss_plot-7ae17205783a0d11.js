@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.workbench/page-0a98a8fd8d399601.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-3f56f6ab66eb74ed.js";
