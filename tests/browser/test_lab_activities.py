@@ -7,17 +7,18 @@ from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
 from dmlviz.labs.few_shot.spec import EMBEDDED
+from dmlviz.labs.gallery.spec import NEWCOMERS
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.reality_check.claims import claim
 from dmlviz.labs.reality_check.contestants import CONTRASTIVE
 from dmlviz.labs.reid.spec import size_rows
 from dmlviz.labs.statistics import t_interval
 from dmlviz.metrics.few_shot import episode_accuracies
+from dmlviz.runs.store import Runs
 from dmlviz.storage.arrays import read_arrays
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
-SLOW = 60_000  # milliseconds; the net is trained on two busy cores
 
 
 def drag(page, node, *places):
@@ -68,12 +69,13 @@ def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
     expect(page.get_by_text("Pair 1 of 10")).to_be_visible()
 
 
-def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
+def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(streamlit_server, visit, runs):
+    """`streamlit run`, as a host starts it that knows Streamlit only, serves labs, training, map and neighbors."""
+    person = visit(at=streamlit_server)
     page = person.page
     person.open_lab("gallery")
     page.get_by_role("button", name="Train it").click()
-    shelf = page.get_by_text("On the shelf")
-    expect(shelf).to_be_visible(timeout=3 * SLOW)
+    expect(page.get_by_text("On the shelf")).to_be_visible()
     expect(page.get_by_text("7 (3)")).to_have_count(0)
     page.get_by_role("button", name="Add three test pictures of 7").click()
     expect(page.get_by_text("7 (3)")).to_be_visible()
@@ -89,6 +91,12 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(person):
     page.locator("[class*=st-key-lab-shelf-of-my-sign]").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("my sign (1)")).to_have_count(0)
     expect(answer).not_to_contain_text("my sign")
+
+    run = next(run for run in Runs(runs).list() if run.config.held_out_classes == NEWCOMERS)
+    person.open(f"?run={run.id}")
+    page.mouse.click(*person.place_of(10))
+    expect(page.locator(".inspector button.row")).to_have_count(10)
+    until(lambda: person.score("precision_at_1") != "–")
 
 
 def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):

@@ -450,17 +450,6 @@ def between(person):
     return ways[-1]
 
 
-def test_streamlit_run_serves_everything(streamlit_server, visit):
-    person = visit(at=streamlit_server)
-    person.train("dataset=digits&net=mlp&steps=61")
-    person.map_has("state", "finished")
-    person.map_has("points", "596")
-    person.page.mouse.click(*person.place_of(10))
-    expect(person.page.locator(".inspector button.row")).to_have_count(10)
-    until(lambda: person.score("precision_at_1") != "–")
-    assert any("/dmlviz/frames/" in url for url in person.requests)
-
-
 def fits(part, height):
     box = part.bounding_box()
     return box["y"] >= 0 and box["y"] + box["height"] <= height
