@@ -25,6 +25,11 @@ def declaration(method: str, engine: Engine = "dmlviz") -> ProjectionSpec:
     return OTHERS[engine][method]
 
 
+def programs(method: str) -> dict[Engine, str]:
+    """Return the names of the programs that draw t-SNE or UMAP, by engine."""
+    return {"dmlviz": "dmlviz", "reference": REFERENCES[method].name, "torchdr": "TorchDR"}
+
+
 def declarations(method: str) -> list[ProjectionSpec]:
     """Return the declarations of a method by every engine that draws it."""
     return [specs[method] for specs in (PROJECTIONS, *OTHERS.values()) if method in specs]

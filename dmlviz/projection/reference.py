@@ -190,6 +190,8 @@ def _run_in_thread(
     except BaseException:
         progress.cancelled = True
         raise
+    if isinstance(result, UserError):
+        raise result
     if isinstance(result, ValueError | TypeError | ArithmeticError | NotImplementedError):
         raise UserError(f"{library} cannot draw this: {result}") from result
     if isinstance(result, BaseException):

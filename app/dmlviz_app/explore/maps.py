@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projection_engines import programs
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE
@@ -19,7 +20,6 @@ from dmlviz_app.run_views import component_props, view_state
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.progress_panel import progress_panel
 from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.view_options import OURS
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.run_views.workbench import view_props, workbench
 from dmlviz_app.server.services import Services
@@ -123,9 +123,8 @@ def _heading(run_view: RunView, beside: RunView | None = None) -> MapHeading:
     assert run_view.projection is not None
     config = run_view.projection.config
     parameters = ", ".join(f"{name.replace('_', ' ')} {_brief(value)}" for name, value in config.params.items())
-    program = config.declared.name if config.engine != OURS else OURS
     return {
-        "title": program,
+        "title": programs(config.method)[config.engine],
         "text": f" · {parameters}, seed {config.seed}",
         "missing": _not_shared(run_view, beside),
     }

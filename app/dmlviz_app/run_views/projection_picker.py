@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
-from dmlviz.catalog.projection_engines import Engine, declaration
+from dmlviz.catalog.projection_engines import Engine, declaration, programs
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
@@ -129,7 +129,7 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
     def on_engine(engine: Engine) -> None:
         st.session_state[ENGINE_KEY] = form_id, engine
 
-    names = _engine_names(ui.view)
+    names = programs(ui.view)
     if value != "torchdr" and not find_spec("torchdr"):
         del names["torchdr"]
     bound_widget(
@@ -146,10 +146,6 @@ def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:
     return value
 
 
-def _engine_names(view: str) -> dict[Engine, str]:
-    return {OURS: "dmlviz", "reference": REFERENCES[view].name, "torchdr": "TorchDR"}
-
-
 def _both_engines(ui: UIState, engine: Engine) -> None:
     """Render the switch that shows the maps of dmlviz and of another engine side by side."""
 
@@ -158,7 +154,7 @@ def _both_engines(ui: UIState, engine: Engine) -> None:
 
     bound_widget(
         st.toggle,
-        f"dmlviz and {_engine_names(ui.view)['reference' if engine == OURS else engine]} side by side",
+        f"dmlviz and {programs(ui.view)['reference' if engine == OURS else engine]} side by side",
         "view.beside",
         ui.beside,
         on_beside,
