@@ -48,7 +48,7 @@ def joint_probabilities(conditional: np.ndarray, neighbors: np.ndarray) -> csr_m
     """Return the symmetric p(i, j), of sum 1, from p(j|i) and the neighbors' indices (both n × k)."""
     n, k = conditional.shape
     one_way = csr_matrix((conditional.ravel(), neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-    other_way = one_way.T.tocsr()  # transposing sorts each row's indices, and sorted rows add up in a fraction of the time
+    other_way = one_way.T.tocsr()  # transposing sorts each row's indices, and sorted rows add up sooner
     both = other_way + other_way.T.tocsr()
     both.data /= both.data.sum()
     return both
@@ -59,7 +59,7 @@ def prune(affinities: csr_matrix, share: float) -> csr_matrix:
 
     At a perplexity of 30, nine tenths lie on a third of the pairs.
     """
-    leading = affinities.data.astype(np.float32).view(np.int32) >> 12  # bits, by which sums are added up without sorting
+    leading = affinities.data.astype(np.float32).view(np.int32) >> 12  # bits: what is equal in them needs no sorting
     least = np.searchsorted(np.cumsum(np.bincount(leading, affinities.data)), 1 - share, side="right")
     pruned = affinities.copy()
     pruned.data[leading < least] = 0

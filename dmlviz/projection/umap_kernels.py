@@ -26,9 +26,7 @@ def shuffle(y, order, shuffled):
     "void(f4[:, ::1], f4[:, ::1], i4[::1], i4[:, ::1], f4[:, ::1], f4, f4[:, ::1], i8[::1], f4[::1], "
     "f4, f4, f4, f4, i8, i8)",
 )
-def move(
-    y, moved, indptr, ends, weights, iteration, shuffled, starts, push_rates, a, b, rate, clip, start, stop
-):
+def move(y, moved, indptr, ends, weights, iteration, shuffled, starts, push_rates, a, b, rate, clip, start, stop):
     """Write the positions of the points from `start` to `stop` after one step.
 
     Args:
