@@ -231,23 +231,26 @@ took more than the seconds after ">" was ended, and is not tried with more point
 def peers(folder: Path, limit: int, sizes: tuple[int, ...]) -> None:
     """Write processor seconds and memory of ours and the peers to the docs, beside the rows of other sizes."""
     head = HEAD.format(methods=" | ".join(METHODS), columns="|---" * len(METHODS))
-    table = COSTS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].splitlines(keepends=True)
-    lines = {int(line[2:].split()[0].replace(",", "")): line for line in table if line[2:3].isdigit()}
-    over: set[str] = set()
     for n in sizes:
         np.save(folder / "points.npy", clusters(n))
-        cells = []
-        for name in METHODS:
-            cells.append(f"> {limit} s" if name in over else cell(name, folder, limit))
-            if cells[-1].startswith(">"):
-                over.add(name)
-        lines[n] = f"| {n:,} | {' | '.join(cells)} |\n"
+        cells = [too_slow(column, n) or cell(name, folder, limit) for column, name in enumerate(METHODS)]
+        lines = rows() | {n: f"| {n:,} | {' | '.join(cells)} |\n"}
         print(lines[n], end="", flush=True)
         before, _, rest = COSTS.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        COSTS.write_text(
-            f"{before}{BEGIN}{head}{''.join(lines[size] for size in sorted(lines))}\n{END}{after}", encoding="utf-8"
-        )
+        table = "".join(lines[size] for size in sorted(lines))
+        COSTS.write_text(f"{before}{BEGIN}{head}{table}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+def rows() -> dict[int, str]:
+    """The rows that the table has, by their numbers of points."""
+    table = COSTS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].splitlines(keepends=True)
+    return {int(line[2:].split()[0].replace(",", "")): line for line in table if line[2:3].isdigit()}
+
+
+def too_slow(column: int, n: int) -> str:
+    """What the table says of a program that was ended with fewer points; empty if none was."""
+    cells = [line.split(" | ")[column + 1].strip("| \n") for size, line in sorted(rows().items()) if size < n]
+    return next((text for text in cells if text.startswith(">")), "")
 
 
 def cell(name: str, folder: Path, limit: int) -> str:
