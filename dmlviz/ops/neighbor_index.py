@@ -28,6 +28,10 @@ class NeighborTable(NamedTuple):
     recall: float
     measured: int
 
+    def first(self, k: int) -> "NeighborTable":
+        """Return a copy with only the k nearest."""
+        return self._replace(indices=self.indices[:, :k].copy(), distances=self.distances[:, :k].copy())
+
 
 def exact_table(points: np.ndarray, k: int) -> NeighborTable:
     """Return the k nearest others of each point (n × d, finite), all of them right."""

@@ -6,7 +6,7 @@ from numba import njit
 from dmlviz.ops.kernel import kernel
 
 _FAR = np.float32(np.inf)
-_LANES = 32  # distances that are compared at a time
+_LANES = 16  # distances that are compared at a time
 
 
 @njit(nogil=True)
@@ -71,12 +71,13 @@ def collect(squared, first_row, first_column, limits, keys, counts, k):
         line = squared[row]
         for start in range(0, columns, _LANES):
             end = min(start + _LANES, columns)
-            limit = limits[i]
-            num_near = 0
-            for column in range(start, end):
-                num_near += line[column] <= max(limit, other_limits[column])
-            if num_near == 0:
-                continue
+            if end - start == _LANES:  # a loop of constant length is one of vectors, if no number is wider than another
+                limit, num_near = limits[i], np.float32(0)
+                for lane in range(_LANES):
+                    is_near = line[start + lane] <= max(limit, other_limits[start + lane])
+                    num_near += np.float32(1) if is_near else np.float32(0)
+                if num_near == 0:
+                    continue
             for column in range(start, end):
                 j = first_column + column
                 distance = line[column]

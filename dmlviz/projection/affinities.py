@@ -48,21 +48,21 @@ def joint_probabilities(conditional: np.ndarray, neighbors: np.ndarray) -> csr_m
     """Return the symmetric p(i, j), of sum 1, from p(j|i) and the neighbors' indices (both n × k)."""
     n, k = conditional.shape
     one_way = csr_matrix((conditional.ravel(), neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-    both = (one_way + one_way.T).tocsr()
-    both.sort_indices()
+    other_way = one_way.T.tocsr()  # transposing sorts each row's indices, and sorted rows add up sooner
+    both = other_way + other_way.T.tocsr()
     both.data /= both.data.sum()
     return both
 
 
 def prune(affinities: csr_matrix, share: float) -> csr_matrix:
-    """Return only the largest affinities that make up `share` of the sum, rescaled to sum 1.
+    """Return only the largest affinities that make up about `share` of the sum, rescaled to sum 1.
 
     At a perplexity of 30, nine tenths lie on a third of the pairs.
     """
-    descending = np.sort(affinities.data)[::-1]
-    last = int(np.searchsorted(np.cumsum(descending), share))
+    leading = affinities.data.astype(np.float32).view(np.int32) >> 12  # bits: what is equal in them needs no sorting
+    least = np.searchsorted(np.cumsum(np.bincount(leading, affinities.data)), 1 - share, side="right")
     pruned = affinities.copy()
-    pruned.data[pruned.data < descending[min(last, len(descending) - 1)]] = 0
+    pruned.data[leading < least] = 0
     pruned.eliminate_zeros()
     pruned.data /= pruned.data.sum()
     return pruned

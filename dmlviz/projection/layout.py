@@ -9,6 +9,7 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.implementation import implementation
 from dmlviz.projection.out_of_sample import alike, place_on
 from dmlviz.projection.progress import CancelledError, OnFrame, OnPhase, ProgressReporter
@@ -30,7 +31,7 @@ class Projection:
         iterations: Number of iterations done.
         stopped: Whether it was stopped early.
         momentum: With `coordinates` and `iterations`, what a stopped layout needs to go on as if it never was.
-        neighbors: Nearest others of every embedding (n × k), where the method has found them.
+        neighbors: Nearest others of every embedding, where the method has found them.
         placing: The library's own out-of-sample method, if any.
     """
 
@@ -42,7 +43,7 @@ class Projection:
     iterations: int = 0
     stopped: bool = False
     momentum: np.ndarray | None = field(default=None, repr=False, compare=False)
-    neighbors: np.ndarray | None = field(default=None, repr=False, compare=False)
+    neighbors: NeighborTable | None = field(default=None, repr=False, compare=False)
     placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
 
     @classmethod

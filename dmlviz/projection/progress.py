@@ -23,7 +23,7 @@ class ProgressReporter:
         on_frame: Called as `on_frame(iteration, of, error, coordinates)`; a true result stops the layout.
         stop: Polled for cancellation.
         on_phase: Called as `on_phase(words, iteration, of)` where there are no positions to report.
-        every: Seconds between frames; doubled while a frame costs more than a fifth of that.
+        every: Seconds between frames; more while a frame, its error included, would cost over a fifth of the time.
         clock: Clock in seconds.
     """
 
@@ -38,22 +38,25 @@ class ProgressReporter:
     ) -> None:
         self._on_frame, self._stop, self._on_phase, self._clock = on_frame, stop, on_phase, clock
         self._every = every
-        self._next = -np.inf
+        self._next, self._asked = -np.inf, np.inf
         self.stopped = False
         self.last_layout = np.empty((0, 2), np.float32)
 
     def is_due(self) -> bool:
         """Return whether to report a frame now."""
-        return self._on_frame is not None and self._clock() >= self._next
+        if self._on_frame is None:
+            return False
+        self._asked = self._clock()
+        return self._asked >= self._next
 
     def report(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
         """Report a frame, and stop if the callback asks for it."""
         self.last_layout = coordinates
         if self._on_frame is not None:
-            start = self._clock()
+            start = min(self._asked, self._clock())
             self.stopped |= bool(self._on_frame(iteration, of, error, coordinates))
             end = self._clock()
-            self._next = end + (self._every if end - start < self._every / 5 else 2 * self._every)
+            self._next, self._asked = end + max(self._every, 4 * (end - start)), np.inf
 
     def tell(self, words: str, iteration: int, of: int) -> None:
         """Report the current phase."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.ops.compiled import compiled
+from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.ops.squared_distances import SquaredDistances, available_threads, rescale, single_threaded_blas
 from dmlviz.ops.stopping import stop_check
 from dmlviz.projection.euclidean_form import comparable
@@ -36,6 +37,8 @@ class ProjectionQuality:
         measured: Number of points measured, each against all others.
         overall: Measures of the whole map.
         per_point: Measures of each point (n, float32), NaN where not measured.
+        index: Share of the neighbors from which the map was drawn that are right, and the number of points on which
+            that was measured; empty where all are.
 
     Reference:
         Venna and Kaski 2001 (trustworthiness and continuity).
@@ -46,6 +49,7 @@ class ProjectionQuality:
     measured: int
     overall: Mapping[str, float]
     per_point: Mapping[str, np.ndarray] = field(repr=False)
+    index: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sampled(self) -> bool:
@@ -54,8 +58,8 @@ class ProjectionQuality:
 
     @property
     def summary(self) -> dict[str, float]:
-        """The overall measures, k, measured and n as plain numbers."""
-        return {**self.overall, "k": self.k, "measured": self.measured, "n": self.n}
+        """The overall measures, k, measured, n and what is known of the index as plain numbers."""
+        return {**self.overall, **self.index, "k": self.k, "measured": self.measured, "n": self.n}
 
 
 class Distances(Protocol):
@@ -72,7 +76,7 @@ def projection_quality(
     *,
     metric: str = "euclidean",
     largest: int = MAX_POINTS,
-    neighbors: np.ndarray | None = None,
+    neighbors: NeighborTable | None = None,
 ) -> ProjectionQuality:
     """Measure the quality of a map.
 
@@ -82,7 +86,7 @@ def projection_quality(
         k: Number of neighbors; limited to below n / 2.
         metric: Metric of the embeddings.
         largest: Beyond so many points a random sample is measured, in about the same time.
-        neighbors: The nearest others of every embedding, nearest first, n × k or more; searched by default.
+        neighbors: The nearest others of every embedding, k or more; searched where they are missing or not exact.
 
     Raises:
         UserError: For fewer than 2 points, or another number of positions than embeddings.
@@ -103,10 +107,11 @@ def projection_quality(
     rows = np.arange(n)
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
-    if neighbors is None or neighbors.shape[1] < k:
+    by_index = neighbors is not None and neighbors.measured > 0
+    if neighbors is None or by_index or neighbors.indices.shape[1] < k:
         high_neighbors = near_others(high_dim, k, rows, metric)
     else:
-        high_neighbors = neighbors[rows, :k]
+        high_neighbors = neighbors.indices[rows, :k]
     low_neighbors = near_others(low_dim, k, rows, "euclidean")
     matches = high_neighbors[:, :, None] == low_neighbors[:, None, :]
     order = np.argsort(matches.any(axis=2).sum(axis=1))  # rows of a block then have similar numbers of common neighbors
@@ -141,7 +146,8 @@ def projection_quality(
     overall["distance_correlation"] = float(_correlation(np.sum(moments, axis=0), len(rows) * (n - 1)))
     per_point = np.full((len(MEASURES), n), np.nan, np.float32)
     per_point[:, rows] = per_row
-    return ProjectionQuality(k, n, len(rows), overall, dict(zip(MEASURES, per_point, strict=True)))
+    index = {"index_recall": neighbors.recall, "index_measured": neighbors.measured} if neighbors and by_index else {}
+    return ProjectionQuality(k, n, len(rows), overall, dict(zip(MEASURES, per_point, strict=True)), index)
 
 
 def map_ranks(coordinates: np.ndarray, item: int, neighbors: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.catalog.registry import Registry
 from dmlviz.config import ProjectionConfig
+from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.progress import ProgressReporter
 
 Place = Callable[[np.ndarray], np.ndarray]  # new embeddings (m × d) to positions (m × dims)
@@ -24,7 +25,7 @@ class Layout:
         iterations: Number of iterations done.
         explained: Each axis's share of the variance, for a linear map.
         momentum: What a stopped layout needs beside its positions to go on exactly, if anything.
-        neighbors: The nearest others of every point (n × k), where they were found, for the quality of the map.
+        neighbors: The nearest others of every point, where they were found, for the quality of the map.
         place: The method's own way to place new points, where it has one that needs the fitted model.
     """
 
@@ -33,7 +34,7 @@ class Layout:
     iterations: int = 1
     explained: tuple[float, ...] | None = None
     momentum: np.ndarray | None = None
-    neighbors: np.ndarray | None = None
+    neighbors: NeighborTable | None = None
     place: Place | None = None
 
 

@@ -13,15 +13,14 @@ from dmlviz.ops.squared_distances import available_cores, granted_threads
 
 Result = TypeVar("Result")
 
-_MIN_POINTS_FOR_THREADS = 20_000  # from here on the neighbor search is long enough to gain from threads
 _lock = threading.Lock()
 _num_running = 0
 _saved_counts = (1, 1)  # threads of torch and of FAISS, before the first layout
 
 
 @contextmanager
-def one_thread(n: int) -> Iterator[None]:
-    """Limit torch, and below 20,000 points FAISS too, to one thread; restore the caller's numbers at the end.
+def one_thread() -> Iterator[None]:
+    """Limit torch and FAISS to one thread; restore the caller's numbers at the end.
 
     An iteration of a layout is about fifty small operations. On several threads, each operation ends with the slowest
     thread; if another process uses that thread's core, all wait: measured, ten times as long. Torch has one number for
@@ -35,8 +34,7 @@ def one_thread(n: int) -> Iterator[None]:
         saved = _saved_counts
     try:
         torch.set_num_threads(1)
-        if n < _MIN_POINTS_FOR_THREADS:
-            faiss.omp_set_num_threads(1)
+        faiss.omp_set_num_threads(1)
         yield
     finally:
         with _lock:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
 from dmlviz.projection.euclidean_form import prepare
+from dmlviz.projection.neighbors import nearest_others
 from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
 from dmlviz.projection.threads import Helpers, one_thread
@@ -55,8 +55,8 @@ def fit(
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    squared, neighbors = EuclideanSearch(points).others(min(n - 1, int(3 * perplexity)), go_on=frames.raise_if_stopped)
-    affinities = joint_probabilities(conditional_probabilities(squared, perplexity), neighbors)
+    near = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
+    affinities = joint_probabilities(conditional_probabilities(np.square(near.distances), perplexity), near.indices)
     frames.raise_if_stopped()
     early = min(250, iterations // 4) if (start is None or begun) and exaggeration > 1 else 0
     done = begun
@@ -72,7 +72,7 @@ def fit(
                 frames.report(done, iterations, moving.divergence(COARSE), moving.positions)
         error = moving.divergence(FINE)
     frames.report(done, iterations, error, moving.positions)
-    return Layout(moving.positions, error, done, momentum=moving.momentum, neighbors=neighbors[:, :10].copy())
+    return Layout(moving.positions, error, done, momentum=moving.momentum, neighbors=near.first(10))
 
 
 @REGISTRY.register("tsne")
@@ -82,7 +82,7 @@ class TSNE(Method):
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
         """Return the layout, computed on one thread."""
         config = request.config
-        with one_thread(len(rows)):
+        with one_thread():
             return fit(
                 rows,
                 **config.params,

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import scipy.fft
 import torch
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, triu
 from torch import Tensor
 
 from dmlviz.ops.compiled import compiled
@@ -83,7 +83,7 @@ class _CompiledDescent:
         helpers: Helpers,
     ) -> None:
         self._y, self.momentum = start.copy(), momentum.copy()
-        self._pruned, self._whole = _edges(pruned), _edges(whole)
+        self._pruned, self._half = _edges(pruned), _edges(triu(whole, format="csr"))
         self._entropy = -float((whole.data * np.log(whole.data)).sum())
         self._kernels, self._helpers = kernels, helpers
         self._push, self._pull = np.empty_like(start), np.empty_like(start)
@@ -108,7 +108,7 @@ class _CompiledDescent:
         )
 
     def divergence(self, spacing: float) -> float:
-        cross_entropy: float = self._kernels.cross_entropy(self._y, *self._whole)
+        cross_entropy: float = 2 * self._kernels.cross_entropy(self._y, *self._half)
         return cross_entropy - self._entropy + float(np.log(self._repel(spacing)))
 
     def _repel(self, spacing: float) -> float:

@@ -6,6 +6,9 @@ Each point's force is summed by itself, so that points can be divided among thre
 import numpy as np
 
 from dmlviz.ops.kernel import inlined, kernel
+from dmlviz.projection.power_kernels import log2
+
+_EDGES = 64  # at a time
 
 
 @inlined()
@@ -86,18 +89,29 @@ def repel(y, push, start, stop):
     return total
 
 
+@inlined()
+def _gather(y, others, along0, along1):
+    """Write the positions of some points, so that what follows is computed for many at a time."""
+    for place in range(len(others)):
+        along0[place], along1[place] = y[others[place], 0], y[others[place], 1]
+
+
 @kernel("void(f4[:, ::1], i4[::1], i4[::1], f4[::1], f4[:, ::1], i8, i8)")
 def attract(y, indptr, indices, affinities, pull, start, stop):
     """Write Σ_j p_ij (y_i − y_j) / (1 + |y_i − y_j|²) of the points from `start` to `stop`."""
+    along0, along1 = np.empty(_EDGES, np.float32), np.empty(_EDGES, np.float32)
     for i in range(start, stop):
         x0, x1 = y[i, 0], y[i, 1]
         pull0, pull1 = np.float32(0), np.float32(0)
-        for place in range(indptr[i], indptr[i + 1]):
-            j = indices[place]
-            d0, d1 = x0 - y[j, 0], x1 - y[j, 1]
-            weight = affinities[place] / (np.float32(1) + d0 * d0 + d1 * d1)
-            pull0 += weight * d0
-            pull1 += weight * d1
+        for begin in range(indptr[i], indptr[i + 1], _EDGES):
+            size = min(_EDGES, indptr[i + 1] - begin)
+            _gather(y, indices[begin : begin + size], along0, along1)
+            own = affinities[begin : begin + size]
+            for place in range(size):
+                d0, d1 = x0 - along0[place], x1 - along1[place]
+                weight = own[place] / (np.float32(1) + d0 * d0 + d1 * d1)
+                pull0 += weight * d0
+                pull1 += weight * d1
         pull[i, 0], pull[i, 1] = pull0, pull1
 
 
@@ -105,14 +119,19 @@ def attract(y, indptr, indices, affinities, pull, start, stop):
 def cross_entropy(y, indptr, indices, affinities):
     """Return Σ p_ij log(1 + |y_i − y_j|²)."""
     total = 0.0
+    along0, along1 = np.empty(_EDGES, np.float32), np.empty(_EDGES, np.float32)
     for i in range(len(y)):
-        own = np.float32(0)
-        for place in range(indptr[i], indptr[i + 1]):
-            j = indices[place]
-            d0, d1 = y[i, 0] - y[j, 0], y[i, 1] - y[j, 1]
-            own += affinities[place] * np.log(np.float32(1) + d0 * d0 + d1 * d1)
-        total += own
-    return total
+        x0, x1 = y[i, 0], y[i, 1]
+        sum_own = np.float32(0)
+        for begin in range(indptr[i], indptr[i + 1], _EDGES):
+            size = min(_EDGES, indptr[i + 1] - begin)
+            _gather(y, indices[begin : begin + size], along0, along1)
+            own = affinities[begin : begin + size]
+            for place in range(size):
+                d0, d1 = x0 - along0[place], x1 - along1[place]
+                sum_own += own[place] * log2(np.float32(1) + d0 * d0 + d1 * d1)
+        total += sum_own
+    return total * np.log(2.0)
 
 
 @kernel("void(f4[:, ::1], f4[:, ::1])")

@@ -8,9 +8,9 @@ from scipy.sparse import csr_matrix
 
 from dmlviz.ops.compiled import compiled
 from dmlviz.ops.linear_projection import LinearProjection
-from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, graph, intersect_labels, membership_strengths
+from dmlviz.projection.neighbors import nearest_others
 from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
 from dmlviz.projection.threads import Helpers, one_thread
@@ -54,8 +54,8 @@ def fit(
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    squared, indices = EuclideanSearch(points).others(neighbors - 1, go_on=frames.raise_if_stopped)
-    edges = graph(membership_strengths(as_distances(squared, metric)), indices)
+    near = nearest_others(points, neighbors - 1, frames.raise_if_stopped)
+    edges = graph(membership_strengths(as_distances(np.square(near.distances), metric)), near.indices)
     if labels is not None:
         edges = intersect_labels(edges, labels)
     frames.raise_if_stopped()
@@ -70,7 +70,7 @@ def fit(
             if frames.is_due() and done < iterations:
                 frames.report(done, iterations, None, y.T.copy())
     frames.report(done, iterations, None, y.T.copy())
-    return Layout(y.T.copy(), None, done, neighbors=indices[:, :10].copy())
+    return Layout(y.T.copy(), None, done, neighbors=near.first(10))
 
 
 @REGISTRY.register("umap")
@@ -81,7 +81,7 @@ class UMAP(Method):
         """Return the layout, computed on one thread."""
         config = request.config
         params = {name: value for name, value in config.params.items() if name != "supervised"}
-        with one_thread(len(rows)):
+        with one_thread():
             return fit(
                 rows,
                 **params,

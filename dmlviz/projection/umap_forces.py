@@ -57,12 +57,13 @@ class CompiledForces:
         n = schedule.n
         row = np.concatenate([schedule.head, schedule.tail]) + np.tile(schedule.batch, 2) * np.int64(n)
         order = np.argsort(row, kind="stable")
-        self._tails = np.concatenate([schedule.tail, schedule.head])[order]
-        self._weights, self._phases = np.tile(schedule.weight, 2)[order], np.tile(schedule.phase, 2)[order]
+        ends = np.stack([schedule.head, schedule.tail])
+        self._ends = np.take(np.hstack([ends, ends[::-1]]), order, axis=1)
+        self._weights = np.take(np.tile(np.stack([schedule.weight, schedule.phase]), 2), order, axis=1)
         begins = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n * _BATCHES))]).astype(np.int32)
         self._begins = [begins[n * batch : n * (batch + 1) + 1].copy() for batch in range(_BATCHES)]
-        ends = np.linspace(0, n, 1 + (_CHUNKS if n >= _SHARED_FROM else 1)).astype(int).tolist()
-        self._parts = list(pairwise(ends))
+        bounds = np.linspace(0, n, 1 + (_CHUNKS if n >= _SHARED_FROM else 1)).astype(int).tolist()
+        self._parts = list(pairwise(bounds))
 
     def step(self, y: np.ndarray, iteration: int, rate: float) -> np.ndarray:
         """Return the positions (dims × n, float32) after an iteration."""
@@ -73,7 +74,7 @@ class CompiledForces:
             self._kernels.shuffle(y, order, shuffled)
             moved = np.empty_like(y)
             move = partial(
-                self._kernels.move, y, moved, begins, self._tails, self._weights, self._phases, iteration,
+                self._kernels.move, y, moved, begins, self._ends, self._weights, iteration,
                 shuffled, starts, schedule.push_rates, *self._curve, rate, _CLIP,
             )  # fmt: skip
             if len(self._parts) == 1:

@@ -5,36 +5,11 @@ stay the same.
 """
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
-from dmlviz.ops.kernel import inlined, kernel
+from dmlviz.ops.kernel import kernel
+from dmlviz.projection.power_kernels import power
 
-_BLOCK = 1024  # points
-
-
-def _coefficients(function: np.ufunc, low: float, high: float) -> tuple[np.float32, ...]:
-    x = np.polynomial.chebyshev.chebpts1(200) * (high - low) / 2 + (high + low) / 2
-    return tuple(Polynomial.fit(x, function(x), 5).convert().coef.astype(np.float32))
-
-
-# Off by less than 0.01 %; loops with these are computed for many points at a time, with the library's they are not.
-_LOG2, _EXP2 = _coefficients(np.log2, 1, 2), _coefficients(np.exp2, 0, 1)
-
-
-@inlined()
-def _power(x, exponent):
-    """Return x^exponent of an x > 0."""
-    bits = np.float32(x).view(np.int32)
-    t = np.int32((bits & np.int32(0x7FFFFF)) | np.int32(0x3F800000)).view(np.float32)
-    c = _LOG2
-    mantissa = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
-    scaled = (np.float32((bits >> np.int32(23)) - np.int32(127)) + mantissa) * exponent
-    scaled = min(max(scaled, np.float32(-100)), np.float32(100))
-    whole = np.floor(scaled)
-    t = scaled - whole
-    c = _EXP2
-    fraction = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
-    return np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32) * fraction
+_BLOCK = 1024  # points, or edges
 
 
 @kernel("void(f4[:, ::1], i8[::1], f4[:, ::1])")
@@ -48,21 +23,18 @@ def shuffle(y, order, shuffled):
 
 
 @kernel(
-    "void(f4[:, ::1], f4[:, ::1], i4[::1], i4[::1], f4[::1], f4[::1], f4, f4[:, ::1], i8[::1], f4[::1], "
+    "void(f4[:, ::1], f4[:, ::1], i4[::1], i4[:, ::1], f4[:, ::1], f4, f4[:, ::1], i8[::1], f4[::1], "
     "f4, f4, f4, f4, i8, i8)",
 )
-def move(
-    y, moved, indptr, tails, weights, phases, iteration, shuffled, starts, push_rates, a, b, rate, clip, start, stop
-):
+def move(y, moved, indptr, ends, weights, iteration, shuffled, starts, push_rates, a, b, rate, clip, start, stop):
     """Write the positions of the points from `start` to `stop` after one step.
 
     Args:
         y: Positions, dims × n.
         moved: Results, dims × n.
         indptr: Where the edges of each point begin (n + 1).
-        tails: The other end of each edge.
-        weights: How often an edge pulls in an iteration.
-        phases: From 0 to 1: when it begins to.
+        ends: The point of each edge, and its other end (2 × edges).
+        weights: How often an edge pulls in an iteration, and from 0 to 1 when it begins to (2 × edges).
         iteration: Iterations done.
         shuffled: Positions in random order, twice: each point is repelled by those that are `starts` further on.
         starts: Random offsets.
@@ -87,27 +59,39 @@ def move(
                 for i in range(size):
                     forces[i] += (own[i] - others[i]) * (own[i] - others[i])
             for i in range(size):
-                power = a * _power(forces[i], b)
-                forces[i] = np.float32(2) * b / ((forces[i] + np.float32(0.001)) * (np.float32(1) + power))
+                grown = a * power(forces[i], b)
+                forces[i] = np.float32(2) * b / ((forces[i] + np.float32(0.001)) * (np.float32(1) + grown))
             for axis in range(dims):
                 own, others = y[axis, first : first + size], shuffled[axis, other : other + size]
                 rates, sums = push_rates[first : first + size], change[axis, first - start : first - start + size]
                 for i in range(size):
                     sums[i] += min(max(forces[i] * (own[i] - others[i]), -clip), clip) * rates[i]
-    for i in range(start, stop):
-        for place in range(indptr[i], indptr[i + 1]):
-            due = phases[place] + weights[place] * iteration
-            pulls = np.floor(due + weights[place]) - np.floor(due)
-            if pulls > 0:
-                j = tails[place]
-                squared = np.float32(1e-12)
-                for axis in range(dims):
-                    difference = y[axis, i] - y[axis, j]
-                    squared += difference * difference
-                power = a * _power(squared, b)
-                force = np.float32(-2) * b * pulls * power / (squared * (np.float32(1) + power))
-                for axis in range(dims):
-                    pulled = force * (y[axis, i] - y[axis, j])
-                    change[axis, i - start] += min(max(pulled, -clip), clip)
+    active, d = np.empty((2, _BLOCK), np.int32), np.empty((dims, _BLOCK), np.float32)
+    for first in range(indptr[start], indptr[stop], _BLOCK):
+        size = min(_BLOCK, indptr[stop] - first)
+        for place in range(size):
+            due = weights[1, first + place] + weights[0, first + place] * iteration
+            forces[place] = np.floor(due + weights[0, first + place]) - np.floor(due)
+        count = 0
+        for place in range(size):  # without a branch that cannot be foreseen
+            active[0, count], active[1, count] = ends[0, first + place], ends[1, first + place]
+            pulls = forces[place]
+            forces[count] = pulls
+            count += np.int64(pulls > 0)
         for axis in range(dims):
+            for place in range(count):
+                d[axis, place] = y[axis, active[0, place]] - y[axis, active[1, place]]
+        for place in range(count):
+            squared = np.float32(1e-12)
+            for axis in range(dims):
+                squared += d[axis, place] * d[axis, place]
+            grown = a * power(squared, b)
+            force = np.float32(-2) * b * forces[place] * grown / (squared * (np.float32(1) + grown))
+            for axis in range(dims):
+                d[axis, place] = min(max(force * d[axis, place], -clip), clip)
+        for axis in range(dims):
+            for place in range(count):
+                change[axis, active[0, place] - start] += d[axis, place]
+    for axis in range(dims):
+        for i in range(start, stop):
             moved[axis, i] = y[axis, i] + rate * change[axis, i - start]

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -35,9 +34,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", default="pca,placing,faithfulness,fresh,tsne,umap")
     parser.add_argument("--peers", action="store_true", help="the table of cost against the number of points")
-    parser.add_argument("--limit", type=int, default=240, help="processor seconds for each cell of that table")
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="its numbers of points")
-    parser.add_argument("--job", nargs=3, metavar=("NAME", "IN", "OUT"), help=argparse.SUPPRESS)
+    parser.add_argument("--limit", type=int, default=300, help="processor seconds for each cell of that table")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="the rows to write anew: numbers of points")
+    parser.add_argument("--job", nargs=4, metavar=("NAME", "IN", "OUT", "LIMIT"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.job:
         print(json.dumps(draw(*chosen.job)))
@@ -215,13 +214,14 @@ def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rou
 COSTS = Path(__file__).parents[2] / "docs" / "projections.md"
 QUALITY_POINTS = 3_000
 SIZES = (2_000, 10_000, 60_000, 250_000)
+WARM_UP = {"umap-learn": 5_000}  # points of the first call, of which it compiles all that it needs
 METHODS = ("tsne", "openTSNE", "sklearn", "TorchDR t-SNE", "umap", "umap-learn", "TorchDR UMAP")
 BEGIN, END = "<!-- bench_projection.py --peers writes from here -->\n", "<!-- to here -->"  # the table in the docs
 HEAD = """
 Written by `python tests/bench/bench_projection.py --peers`: random clusters in 64 dimensions, each program's defaults,
 one thread, no GPU. Processor seconds of a second call in a process, neighbors included, ours with faithfulness (of a
 sample above 10,000 points); in parentheses the largest memory of the process. A program that
-took more than the seconds after ">" (all of the process) was ended; "–" is not installed.
+took more than the seconds after ">" was ended, and is not tried with more points; "–" is not installed.
 
 | points | {methods} |
 |---{columns}|
@@ -229,22 +229,28 @@ took more than the seconds after ">" (all of the process) was ended; "–" is no
 
 
 def peers(folder: Path, limit: int, sizes: tuple[int, ...]) -> None:
-    """Write processor seconds and memory of ours and the peers to the docs; one too slow for a size is left out."""
+    """Write processor seconds and memory of ours and the peers to the docs, beside the rows of other sizes."""
     head = HEAD.format(methods=" | ".join(METHODS), columns="|---" * len(METHODS))
-    lines: list[str] = []
-    over: set[str] = set()
     for n in sizes:
         np.save(folder / "points.npy", clusters(n))
-        cells = []
-        for name in METHODS:
-            cells.append(f"> {limit} s" if name in over else cell(name, folder, limit))
-            if cells[-1].startswith(">"):
-                over.add(name)
-        lines.append(f"| {n:,} | {' | '.join(cells)} |\n")
-        print(lines[-1], end="", flush=True)
+        cells = [too_slow(column, n) or cell(name, folder, limit) for column, name in enumerate(METHODS)]
+        lines = rows() | {n: f"| {n:,} | {' | '.join(cells)} |\n"}
+        print(lines[n], end="", flush=True)
         before, _, rest = COSTS.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        COSTS.write_text(f"{before}{BEGIN}{head}{''.join(lines)}\n{END}{after}", encoding="utf-8")
+        table = "".join(lines[size] for size in sorted(lines))
+        COSTS.write_text(f"{before}{BEGIN}{head}{table}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+def rows() -> dict[int, str]:
+    """The rows that the table has, by their numbers of points."""
+    table = COSTS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].splitlines(keepends=True)
+    return {int(line[2:].split()[0].replace(",", "")): line for line in table if line[2:3].isdigit()}
+
+
+def too_slow(column: int, n: int) -> str:
+    """What the table says of a program that was ended with fewer points; empty if none was."""
+    cells = [line.split(" | ")[column + 1].strip("| \n") for size, line in sorted(rows().items()) if size < n]
+    return next((text for text in cells if text.startswith(">")), "")
 
 
 def cell(name: str, folder: Path, limit: int) -> str:
@@ -265,14 +271,11 @@ def clusters(n: int) -> np.ndarray:
     return (0.6 * centers[rng.integers(10, size=n)] + rng.standard_normal((n, 64))).astype(np.float32)
 
 
-def run_job(name: str, folder: Path, limit: int | None = None) -> "subprocess.CompletedProcess[str]":
-    """Draw the points in the folder in a new process, in at most `limit` processor seconds."""
+def run_job(name: str, folder: Path, limit: int = 0) -> "subprocess.CompletedProcess[str]":
+    """Draw the points in the folder in a new process, in at most `limit` processor seconds after a small map."""
     files = [str(folder / "points.npy"), str(folder / f"{name}.npy")]
-    command = [sys.executable, "-W", "ignore", __file__, "--job", name, *files]
-    within = None if limit is None else partial(resource.setrlimit, resource.RLIMIT_CPU, (limit, limit))
-    return subprocess.run(
-        command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False, preexec_fn=within
-    )
+    command = [sys.executable, "-W", "ignore", __file__, "--job", name, *files, str(limit)]
+    return subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False)
 
 
 def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
@@ -291,13 +294,16 @@ def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> 
     }
 
 
-def draw(name: str, source: str, target: str) -> dict[str, float]:
+def draw(name: str, source: str, target: str, limit: str) -> dict[str, float]:
     """Draw one map in this process: CPU and wall seconds of the projection, of the whole process, frames, memory."""
     points = np.load(source)
     frames: list[float] = []
     fit = prepare(name, frames)
-    fit(points[:1000])
+    fit(points[: WARM_UP.get(name, 1_000)])
     frames.clear()
+    if int(limit):
+        end = int(time.process_time()) + int(limit)
+        resource.setrlimit(resource.RLIMIT_CPU, (end, end))
     began, cpu = time.perf_counter(), time.process_time()
     places = fit(points)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - began
@@ -322,7 +328,9 @@ def prepare(name: str, frames: list[float]) -> Any:
 
         from dmlviz.config import ProjectionConfig
         from dmlviz.projection import project
+        from dmlviz.projection.compilation import compile_all
 
+        compile_all()
         torch.set_num_threads(1)
         config = ProjectionConfig(method=name)
         on_frame = lambda *_: frames.append(time.perf_counter())  # noqa: E731

@@ -12,8 +12,9 @@ import pytest
 from dmlviz.config import ProjectionConfig
 from dmlviz.ops import all_neighbors
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
+from dmlviz.ops.neighbor_index import exact_table
 from dmlviz.ops.squared_distances import use_threads
-from dmlviz.projection import project, projection_quality, quality, tsne_descent, umap, umap_forces
+from dmlviz.projection import neighbors, project, projection_quality, quality, tsne_descent, umap, umap_forces
 
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 120}),
@@ -42,6 +43,24 @@ def test_a_map_is_the_same_on_any_number_of_threads(digits, config, monkeypatch)
             maps.append(project(digits[0], config).coordinates)
     np.testing.assert_array_equal(maps[0], maps[1])
     np.testing.assert_array_equal(maps[0], maps[2])
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=ids)
+def test_a_map_of_many_points_names_the_recall_of_its_index_and_is_measured_by_exact_neighbors(config, monkeypatch):
+    random = np.random.default_rng(0)
+    points = (random.standard_normal((20, 8))[random.integers(20, size=3_000)] * 2).astype(np.float32)
+    points += random.standard_normal(points.shape, np.float32)
+    exact = project(points, config).quality
+    assert "index_recall" not in exact.summary
+    monkeypatch.setattr(neighbors, "INDEXED_FROM", 3_000)
+    drawn = project(points, config)
+    assert 0.97 <= drawn.quality.summary["index_recall"] < 1
+    assert drawn.quality.summary["index_measured"] == 1_000
+    assert drawn.quality.overall == projection_quality(points, drawn.coordinates).overall
+    for measure, value in exact.overall.items():
+        assert drawn.quality.overall[measure] == pytest.approx(value, rel=0.05)
+    with use_threads(4):
+        np.testing.assert_array_equal(project(points, config).coordinates, drawn.coordinates)
 
 
 def stopped_and_resumed(points: np.ndarray, config: ProjectionConfig, at: int) -> np.ndarray:
@@ -87,7 +106,7 @@ def test_a_compiled_loop_measures_the_same_quality(digits, monkeypatch):
     flat[:20] = flat[20]
     expected = projection_quality(digits[0], flat)
     monkeypatch.setattr(quality, "_COMPILED_FROM", 100)
-    found = projection_quality(digits[0], flat, neighbors=EuclideanSearch(digits[0]).others(12)[1])
+    found = projection_quality(digits[0], flat, neighbors=exact_table(digits[0], 12))
     for measure, values in expected.per_point.items():
         np.testing.assert_allclose(found.per_point[measure], values, atol=1e-4)
         assert found.overall[measure] == pytest.approx(expected.overall[measure], abs=1e-5)

@@ -68,8 +68,8 @@ def test_a_linear_map_is_one_frame(digits, method):
     assert (shown[0][3] == drawn.coordinates).all()
 
 
-@pytest.mark.parametrize(("cost", "apart"), [(0.0, 0.1), (0.05, 0.25)])
-def test_frames_keep_their_pace_and_give_way_where_they_are_dear(cost, apart):
+@pytest.mark.parametrize(("cost", "error_cost", "apart"), [(0.0, 0.0, 0.1), (0.05, 0.0, 0.25), (0.02, 0.08, 0.5)])
+def test_frames_keep_their_pace_and_give_way_where_they_are_dear(cost, error_cost, apart):
     now, times = [0.0], []
 
     def on_frame(*_):
@@ -80,6 +80,7 @@ def test_frames_keep_their_pace_and_give_way_where_they_are_dear(cost, apart):
     for i in range(2000):
         now[0] += 0.001
         if frames.is_due():
+            now[0] += error_cost
             frames.report(i, 2000, None, np.zeros((1, 2), np.float32))
     np.testing.assert_allclose(np.diff(times), apart, atol=0.003)
 

@@ -6,6 +6,7 @@ import { explain } from "../../lib/glossary.ts";
 import type { MapData } from "../data/expandProps.ts";
 import type { Entry, Timeline } from "../data/timeline.ts";
 import { loadMethods } from "../data/fetchItems.ts";
+import { percentRight } from "./tooltip.ts";
 
 const MEASURES: Record<string, [string, string]> = {
   trustworthiness: [
@@ -25,13 +26,20 @@ const MEASURES: Record<string, [string, string]> = {
 
 /** The measured figures as [words, explanation] each; `kept` is what an event says. */
 export function qualityFigures(faithfulness: Faithfulness | null): [string, string][] {
-  return Object.entries(MEASURES).flatMap(([name, [words, help]]): [string, string][] => {
+  const figures = Object.entries(MEASURES).flatMap(([name, [words, help]]): [string, string][] => {
     const value = faithfulness?.[name];
     if (typeof value !== "number" || !Number.isFinite(value)) return [];
     if (name === "neighbors_kept")
       return [[`${(value * (faithfulness?.k ?? 0)).toFixed(1)} of ${faithfulness?.k} neighbors preserved`, help]];
     return [[`${words} ${value.toFixed(name === "distance_correlation" ? 2 : 3)}`, help]];
   });
+  const { index_recall: recall, index_measured: measured } = faithfulness ?? {};
+  if (recall && measured)
+    figures.push([
+      `drawn from neighbors of which ${percentRight({ recall, measured })} are right`,
+      `The layout's nearest neighbors were found by an index, and checked on ${grouped(measured)} of the images`,
+    ]);
+  return figures;
 }
 
 /** On how many images, and when, the figures were measured. */
