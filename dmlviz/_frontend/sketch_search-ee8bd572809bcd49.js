@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-0a98a8fd8d399601.js";
