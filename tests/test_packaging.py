@@ -199,7 +199,8 @@ def test_start_installs_once_and_passes_its_arguments_on(checkout, tmp_path):
         assert done.returncode == 0, done.stderr
     assert log.read_text().splitlines() == [
         f"-m venv {checkout}/.venv",
-        f"-m pip install --no-compile --disable-pip-version-check --constraint {checkout}/constraints.txt --editable {checkout}",
+        f"-m pip install --no-compile --disable-pip-version-check --constraint {checkout}/constraints.txt"
+        f" --editable {checkout}",
         "-m dmlviz.projection.compilation",
         "-m dmlviz runs",
         "-m dmlviz runs",

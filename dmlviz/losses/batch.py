@@ -1,7 +1,7 @@
 """A checked batch, as the formula of a loss sees it."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 from torch import Tensor
@@ -113,18 +113,28 @@ class LossBatch:
         """Return the cosines s_ij (n × n): the shared matrix, not to be written into."""
         return self.shared.cosine()
 
-    def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what a pair loss runs over: values of the matrix, which of them are positive, which of them count.
+    def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return what a pair loss runs over: values of the matrix, which of them are positive, which count (None: all).
 
-        All three are n × n when every pair counts, and vectors when a miner listed pairs. A pair counts once, and both
-        ways round when its value depends on which image is the anchor (`directed`).
+        A pair counts once, and both ways round when its value depends on which image is the anchor (`directed`). All
+        are vectors, but n × n where every pair of the batch counts both ways round.
         """
-        if not isinstance(self.listed, Pairs):
-            return matrix, self.same_class, self.off_diagonal if directed else self.off_diagonal.triu()
-        rows, columns, same = self._mined_pairs(directed)
+        if directed and not isinstance(self.listed, Pairs):
+            return matrix, self.same_class, self.off_diagonal
+        places = self.pair_places(directed)
+        if isinstance(self.listed, Pairs):
+            same = self._mined_pairs(directed)[2]
+        else:
+            same = self.same_class.reshape(-1).index_select(0, places)
         # One index into the row of all numbers takes a third of the time of two, there and back.
-        listed = matrix.reshape(-1).index_select(0, rows * len(self) + columns)
-        return listed, same, self.kept if self.kept is not None else torch.ones_like(same)
+        return matrix.reshape(-1).index_select(0, places), same, self.kept
+
+    def pair_places(self, directed: bool = False) -> Tensor:
+        """Return where in a flattened n × n matrix the vectors of `pairs` are from."""
+        if not isinstance(self.listed, Pairs):
+            return _upper_triangle(len(self), self.labels.device)
+        rows, columns, _ = self._mined_pairs(directed)
+        return rows * len(self) + columns
 
     @property
     def kept(self) -> Tensor | None:
@@ -143,3 +153,12 @@ class LossBatch:
         if directed and not isinstance(self.listed, AnchoredPairs):
             return torch.cat([rows, columns]), torch.cat([columns, rows]), same.repeat(2)
         return rows, columns, same
+
+
+@lru_cache(maxsize=4)
+def _upper_triangle(n: int, device: torch.device) -> Tensor:
+    """Return where each pair of n images is in a flattened n × n matrix, the same from step to step."""
+    with torch.inference_mode(False):  # a tensor made in inference mode is no use to backward
+        rows, columns = torch.triu_indices(n, n, 1, device=device)
+        places: Tensor = rows * n + columns
+    return places

@@ -64,14 +64,14 @@ def distance_logistic(batch: LossBatch, *, margin: float, reduction: str) -> Ter
     Two coincident images of different classes have p = 1; distances are held at 1e-6 there, a loss of about 14.
     """
     d, same, counts = batch.pairs(batch.distances("euclidean"))
-    positive = softplus(d - margin) - softplus(d.new_tensor(-margin))
-    negative = softplus(margin - d) - torch.log(-torch.expm1(-d.clamp_min(1e-6)))
+    beyond = torch.where(same, d - margin, margin - d)
+    rest = torch.where(same, softplus(d.new_tensor(-margin)), torch.log(-torch.expm1(-d.clamp_min(1e-6))))
 
     def numbers() -> Numbers:
         held = torch.where(same, d, d.clamp_min(1e-6))
         return {"d": held, "m": margin, "p": torch.exp(softplus(d.new_tensor(-margin)) - softplus(held - margin))}
 
-    return Terms(torch.where(same, positive, negative), counts, reduction, smooth=True, numbers=numbers)
+    return Terms(softplus(beyond) - rest, counts, reduction, smooth=True, numbers=numbers)
 
 
 @register_loss("snr_contrastive")
@@ -89,7 +89,7 @@ def snr_contrastive(
     noise = noise / torch.where(size < 1e-30, 1.0, size)  # v does not change, and its squares stay in range
     variance = noise.square().sum(dim=1).clamp_min(1e-12)
     v, same, counts = batch.pairs(distance_matrix(noise, "sqeuclidean") / variance[:, None], directed=True)
-    penalty = regularizer * masked_mean(mean.abs(), counts.any().expand_as(mean))
+    penalty = regularizer * masked_mean(mean.abs(), (batch.positive | batch.negative).any().expand_as(mean))
     values = torch.where(same, v - pos_margin, margin - v).relu()
     numbers: Numbers = {"v": v, "m^+": pos_margin, "m": margin}
     return [*_each_side(values, same, counts, reduction, lambda: numbers), penalty]
@@ -233,7 +233,8 @@ class _Decisions(torch.autograd.Function):
 
 
 def _each_side(
-    values: Tensor, same: Tensor, counts: Tensor, reduction: str, numbers: Callable[[], Numbers]
+    values: Tensor, same: Tensor, counts: Tensor | None, reduction: str, numbers: Callable[[], Numbers]
 ) -> list[Terms]:
     """Return the terms of pairs of one class, and terms of all other pairs: each side is reduced by itself."""
-    return [Terms(values, counts & side, reduction, numbers=numbers) for side in (same, ~same)]
+    sides = (same, ~same) if counts is None else (counts & same, counts & ~same)
+    return [Terms(values, side, reduction, numbers=numbers) for side in sides]

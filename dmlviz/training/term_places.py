@@ -54,8 +54,11 @@ def term_places(part: Terms, batch: LossBatch, mined: MinedTuples, compares: str
     if layout == "matrix":
         n = len(batch)
         return _those_that_count(row, torch.where(counts[i, j], i * n + j, j * n + i), negative, counts)
-    assert isinstance(batch.tuples, Pairs)
     tuples = batch.tuples
+    if not isinstance(tuples, Pairs):  # every pair once, row after row of the upper triangle
+        low, high = torch.minimum(i, j), torch.maximum(i, j)
+        place = torch.div(low * (2 * len(batch) - low - 1), 2, rounding_mode="floor") + high - low - 1
+        return _those_that_count(row, place, negative, counts)
     columns = torch.cat([tuples.a, tuples.b]).tolist(), torch.cat([tuples.p, tuples.n]).tolist()
     places = {pair: k for k, pair in enumerate(zip(*columns, strict=True))}
     place = torch.tensor([places.get(pair, -1) for pair in zip(i.tolist(), j.tolist(), strict=True)], dtype=torch.int64)
@@ -67,8 +70,10 @@ def count_noun(part: Terms, batch: LossBatch, compares: str) -> str:
     layout = _layout(part, batch, compares)
     if layout == "images":
         return "images" if compares == "classes" else "anchors"
-    if layout == "matrix":
+    every_pair = layout == "pairs" and not isinstance(batch.tuples, Pairs)
+    if layout == "matrix" or every_pair:
         negative = batch.labels[:, None] != batch.labels
+        negative = negative[tuple(torch.triu_indices(len(batch), len(batch), 1))] if every_pair else negative
         counts = negative if part.mask is None else part.mask & negative
         return "pairs" if counts.any() else "positive pairs"
     return layout if layout in ("triplets", "pairs") else "terms"
@@ -84,7 +89,7 @@ def _layout(part: Terms, batch: LossBatch, compares: str) -> Layout:
         return "unknown"
     if isinstance(batch.tuples, Triplets):
         return "triplets" if len(values) == len(batch.tuples.a) else "unknown"
-    if isinstance(batch.tuples, Pairs) and compares == "pairs":
+    if compares == "pairs" and (isinstance(batch.tuples, Pairs) or len(values) == n * (n - 1) // 2):
         return "pairs"
     return "images" if len(values) == n else "unknown"
 
