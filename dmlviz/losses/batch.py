@@ -119,22 +119,16 @@ class LossBatch:
         A pair counts once, and both ways round when its value depends on which image is the anchor (`directed`). All
         are vectors, but n × n where every pair of the batch counts both ways round.
         """
-        if directed and not isinstance(self.listed, Pairs):
-            return matrix, self.same_class, self.off_diagonal
-        places = self.pair_places(directed)
         if isinstance(self.listed, Pairs):
-            same = self._mined_pairs(directed)[2]
+            rows, columns, same = self._mined_pairs(directed)
+            places = rows * len(self) + columns
+        elif directed:
+            return matrix, self.same_class, self.off_diagonal
         else:
+            places = _upper_triangle(len(self), self.labels.device)
             same = self.same_class.reshape(-1).index_select(0, places)
         # One index into the row of all numbers takes a third of the time of two, there and back.
         return matrix.reshape(-1).index_select(0, places), same, self.kept
-
-    def pair_places(self, directed: bool = False) -> Tensor:
-        """Return where in a flattened n × n matrix the vectors of `pairs` are from."""
-        if not isinstance(self.listed, Pairs):
-            return _upper_triangle(len(self), self.labels.device)
-        rows, columns, _ = self._mined_pairs(directed)
-        return rows * len(self) + columns
 
     @property
     def kept(self) -> Tensor | None:

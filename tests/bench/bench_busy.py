@@ -1,8 +1,7 @@
 """project() of 5,000 points on a quiet machine and beside a process that keeps a core busy, all at default threads.
 
-`python tests/bench/bench_busy.py [--tries 6] [--unguarded 2]`: beside the busy process the worst try must take at most
-twice the median of the quiet ones. `--unguarded` lays out so many times on all cores too, as `project` once did: what
-this guards against. Times are the clock's, because waiting is the point, so that the machine should do nothing else;
+`python tests/bench/bench_busy.py [--tries 6]`: beside the busy process the worst try must take at most twice the median
+of the quiet ones. Times are the clock's, because waiting is the point, so that the machine should do nothing else;
 processor seconds are told too: what threads burn while they wait for each other.
 """
 
@@ -12,9 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from statistics import median
-from unittest.mock import patch
 
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.pop(f"{library}_NUM_THREADS", None)
@@ -28,21 +26,17 @@ def main() -> None:
     """Draw in turn with and without a busy neighbor, print, and fail where that costs more than twice the time."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=6)
-    parser.add_argument("--unguarded", type=int, default=0)
     parser.add_argument("--points", type=int, default=5_000)
     chosen = parser.parse_args()
     points = clusters(chosen.points)
     ratios = {}
     for method in ("tsne", "umap"):
         ratios[method] = compare(method, points, chosen.tries)
-        if chosen.unguarded:
-            with patch("dmlviz.projection.threads.one_thread", nullcontext):
-                compare(method, points, chosen.unguarded, "on all cores")
     for method, ratio in ratios.items():
         assert ratio <= MOST, f"{method}: {ratio:.1f} × beside a busy process"
 
 
-def compare(method: str, points: np.ndarray, tries: int, note: str = "") -> float:
+def compare(method: str, points: np.ndarray, tries: int) -> float:
     """How many times longer the worst try beside a busy process took than the median quiet one."""
     from dmlviz.config import ProjectionConfig
     from dmlviz.projection import project
@@ -58,7 +52,7 @@ def compare(method: str, points: np.ndarray, tries: int, note: str = "") -> floa
     now, now_cpu = (median(column) for column in zip(*beside, strict=True))
     worst = max(beside)[0]
     print(
-        f"{method:5s} {note:12s} quiet {usual:6.2f} s ({usual_cpu:5.2f} of processor)   beside a busy process "
+        f"{method:5s} quiet {usual:6.2f} s ({usual_cpu:5.2f} of processor)   beside a busy process "
         f"{now:6.2f} s ({now_cpu:5.2f}), worst {worst:6.2f} s = {worst / usual:5.2f} ×",
         flush=True,
     )

@@ -207,7 +207,7 @@ def plain(x, labels):
         ("lifted_hard", lifted_hard),
     ):
         ours = losses.build(name)
-        compare(f"{name} (plain torch)", lambda x, ours=ours: ours(x, labels), peer, x, None)
+        compare(f"{name} (plain torch)", lambda x, ours=ours: ours(x, labels), peer, x, 0.8)
 
 
 def main():

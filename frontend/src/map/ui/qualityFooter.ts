@@ -36,8 +36,8 @@ export function qualityFigures(faithfulness: Faithfulness | null): [string, stri
   const { index_recall: recall, index_measured: measured } = faithfulness ?? {};
   if (recall && measured)
     figures.push([
-      `drawn from neighbors of which ${percentRight({ recall, measured })} are right`,
-      `The layout's nearest neighbors were found by an index, and checked on ${grouped(measured)} of the images`,
+      `drawn from neighbors of which ${percentRight({ recall, measured })} are right, checked on ${grouped(measured)}`,
+      "The layout's nearest neighbors were found by an index; of so many they were compared with an exact search",
     ]);
   return figures;
 }

@@ -186,7 +186,8 @@ export function scoreInWords(readings: ScoreState, step: number | null): string 
   if (value === undefined || !Number.isFinite(value)) return "";
   const share = 100 * value;
   const percent = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
-  return `${percent} of 100 images have a nearest neighbor of their own class`;
+  const noun = isFinal(readings, step) && readings.steps === 0 ? "points" : "images"; // of embeddings without a training
+  return `${percent} of 100 ${noun} have a nearest neighbor of their own class`;
 }
 
 /** Why some test images are selected: what they fail, among which test images, after which step. */

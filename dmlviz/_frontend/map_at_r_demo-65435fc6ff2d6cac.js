@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.workbench/page-2a7f25e49e7e508f.js";

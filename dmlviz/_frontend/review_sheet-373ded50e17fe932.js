@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-eef8812135fa56d8.js";
