@@ -76,6 +76,13 @@ def test_a_bundled_run_plays_by_itself_and_the_player_steps_and_scrubs(open_map)
     page.shows(frame=50, points=3000)
     assert page.locator(".player .label").inner_text() == "step 600 of 600"
 
+    # Back from another view it does not play once more.
+    page.evaluate("update({ view: 'p' })")
+    page.shows(view="p", state="finished")
+    page.evaluate("update({ view: 'live' })")
+    page.wait_for_function("!map().playback.isIterativeLayout && map().playback.shown")
+    assert page.evaluate("map().playback.shown.step") == 600
+
 
 def test_canvas_2d_replaces_a_missing_webgl(open_map):
     page = open_map("?n=3000&renderer=canvas")

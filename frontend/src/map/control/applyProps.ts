@@ -49,6 +49,7 @@ export class PropsReceiver {
   private hasLabels = false; // whether the items' labels are there
   private paintKey = ""; // what the points were last painted for
   private token: object | null = null; // of the newest run to follow
+  private run: string | null = null; // that is followed
   private open: { run: string; pid: string | null } | null = null;
   private leave: (() => void) | null = null;
   private isDestroyed = false;
@@ -153,6 +154,8 @@ export class PropsReceiver {
       const left = this.restoreCamera(data);
       repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
+      const isReturn = this.run === data.run; // from another view of the run, which has been seen
+      this.run = data.run;
       playback.follow({
         run: data.run,
         pid,
@@ -162,7 +165,7 @@ export class PropsReceiver {
         orbit,
         pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
-        autoplay: Boolean(data.autoplay) && (left?.playing ?? true),
+        autoplay: Boolean(data.autoplay) && !isReturn && (left?.playing ?? true),
         step: pid === null && !data.link ? (state.store.state.step ?? undefined) : undefined,
       });
       this.publishSelection();

@@ -1,1 +1,0 @@
-export { glossary as default } from "../dmlviz.workbench/page-eef8812135fa56d8.js";

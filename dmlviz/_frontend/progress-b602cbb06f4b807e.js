@@ -1,0 +1,1 @@
+export { progress as default } from "../dmlviz.workbench/page-a141da976c35556c.js";

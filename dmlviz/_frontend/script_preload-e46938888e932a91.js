@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-eef8812135fa56d8.js";

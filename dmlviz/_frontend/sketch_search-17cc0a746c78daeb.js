@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-eef8812135fa56d8.js";

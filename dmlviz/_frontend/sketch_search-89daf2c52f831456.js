@@ -1,0 +1,1 @@
+export { sketch_search as default } from "../dmlviz.workbench/page-a141da976c35556c.js";
