@@ -19,6 +19,15 @@ from tests.browser.person import SLOW
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
+COLOR_TWICE = """async ({ map: { state: { store } } }) => {
+  const colors = [];
+  for (const color of ["class", "center"]) {
+    store.set({ color });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    colors.push(new URLSearchParams(location.search).get("color"));
+  }
+  return colors;
+}"""
 AT_REST = "({ map: { scene } }) => !scene.pending && !scene.clock && !scene.camera.target"
 
 
@@ -71,7 +80,8 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, runs
     expect(the_map).to_have_attribute("data-selected", str(wrong))
     page.get_by_role("button", name="By class").click()
     expect(page.locator(".detail")).to_contain_text("On 596 test images")
-    expect(page).to_have_url(re.compile("pin=.*color=center"))
+    expect(page).to_have_url(re.compile("pin=.*select=.*color=center"))
+    assert the_map.evaluate(COLOR_TWICE) == [None, "center"]  # a reload right after a choice keeps it
     page.reload()
     expect(the_map).to_have_attribute("data-selected", str(wrong), timeout=60_000)
     expect(the_map).to_have_attribute("data-pinned", near[2] or "")

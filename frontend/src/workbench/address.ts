@@ -3,14 +3,17 @@ import { onAddressChange } from "../lib/router.ts";
 import { ADDRESS, ADDRESSED, type Shown, type ViewStore } from "./store.ts";
 import { decodeView, encodeView, isViewKey, type Query } from "./urlCodec.ts";
 
-const WRITE_MS = 200; // between two changes of the address: browsers take so many a minute
+// Browsers take so many changes of the address a minute: some at once, so that a reload right after a choice keeps it,
+// then one in so many milliseconds.
+const AT_ONCE = 10;
+const WRITE_MS = 200;
 
 export class Address {
   private path = location.pathname; // that of the page
   private runs: string; // that the address named when the page showed them last
   private isNew: boolean; // whether what the address says has yet to be read
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private writtenAt = 0;
+  private budgetedUntil = 0; // the time until which the changes so far would last at one in WRITE_MS
   private offs: (() => void)[];
 
   constructor(private store: ViewStore) {
@@ -41,7 +44,8 @@ export class Address {
 
   private schedule(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.write(), Math.max(0, this.writtenAt + WRITE_MS - Date.now()));
+    const wait = this.budgetedUntil - AT_ONCE * WRITE_MS - Date.now();
+    this.timer = setTimeout(() => this.write(), Math.max(0, wait));
   }
 
   /** Write what is looked at, but not to the address of a run that the server has yet to show. */
@@ -55,7 +59,7 @@ export class Address {
     for (const [name, text] of Object.entries(encodeView(state, shown.dataset))) query.set(name, text);
     const text = query.toString();
     if (text === before) return;
-    this.writtenAt = Date.now();
+    this.budgetedUntil = Math.max(this.budgetedUntil, Date.now()) + WRITE_MS;
     history.replaceState(history.state, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
   }
 

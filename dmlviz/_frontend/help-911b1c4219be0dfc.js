@@ -1,0 +1,1 @@
+export { help as default } from "../dmlviz.workbench/page-ad2501f6ad92bb83.js";

@@ -1,1 +1,0 @@
-export { threshold as default } from "../dmlviz.workbench/page-a141da976c35556c.js";
