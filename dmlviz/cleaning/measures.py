@@ -7,6 +7,7 @@ import numpy as np
 
 SMALLEST_CLASS = 3  # images, for labels to be compared with those of neighbors
 NOBODY = -1  # no vote
+_IMAGES_AT_A_TIME = 512
 _PAIRS_AT_A_TIME = 2_048
 PARTS = 32  # of a picture, whose sums are compared before its pixels
 
@@ -174,5 +175,8 @@ def _sums_of_parts(images: np.ndarray) -> np.ndarray:
     flat = images.reshape(len(images), -1)
     starts = np.unique(np.linspace(0, flat.shape[1], PARTS, endpoint=False).astype(int))
     lengths = np.diff(starts, append=flat.shape[1])
-    sums: np.ndarray = np.add.reduceat(flat, starts, axis=1, dtype=np.float32) / np.sqrt(lengths, dtype=np.float32)
+    weights = np.repeat(np.diag(1 / np.sqrt(lengths)), lengths, axis=0).astype(np.float32)
+    sums = np.empty((len(flat), len(starts)), np.float32)
+    for at in range(0, len(flat), _IMAGES_AT_A_TIME):  # a product takes a tenth of the time of np.add.reduceat
+        sums[at : at + _IMAGES_AT_A_TIME] = flat[at : at + _IMAGES_AT_A_TIME].astype(np.float32) @ weights
     return sums
