@@ -219,6 +219,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         import torch
         from torch import nn
 
+        from dmlviz.training.optimizers import eager
+
         X, y = validate_data(self, X, y, dtype=_FLOATS)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -239,7 +241,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
             torch.manual_seed(seed)
             layers = [nn.Linear(width, self.hidden_units), nn.ReLU()] if self.hidden_units else []
             self.net_ = nn.Sequential(*layers, nn.Linear(self.hidden_units or width, self.n_components))
-        optimizer = torch.optim.Adam([*self.net_.parameters(), *loss.parameters()], lr=self.learning_rate)
+        parameters = [*self.net_.parameters(), *loss.parameters()]
+        optimizer = eager(torch.optim.Adam)(parameters, lr=self.learning_rate, fused=True)
         rows = torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float32)
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # operations this small mostly wait for other threads
