@@ -6,29 +6,28 @@ from numba import njit
 from dmlviz.ops.kernel import kernel
 
 _FAR = np.float32(np.inf)
-_LANES = 16  # distances that are compared at a time
+_LANES = 64  # distances that are compared at a time
 
 
 @njit(nogil=True)
 def _keep_smallest(values, k):
-    """Move the k smallest values to the front (Hoare's selection)."""
+    """Move the k smallest values to the front: quickselect, whose inner loop has no branch to guess wrong."""
     low, high = 0, len(values) - 1
     while low < high:
-        pivot = values[(low + high) // 2]
-        left, right = low, high
-        while left <= right:
-            while values[left] < pivot:
-                left += 1
-            while values[right] > pivot:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left += 1
-                right -= 1
-        if k - 1 <= right:
-            high = right
-        elif k - 1 >= left:
-            low = left
+        middle = (low + high) // 2
+        pivot, values[middle] = values[middle], values[high]
+        place = low
+        for at in range(low, high):
+            value = values[at]
+            values[at] = values[place]
+            values[place] = value
+            place += value < pivot
+        values[high] = values[place]
+        values[place] = pivot
+        if place < k - 1:
+            low = place + 1
+        elif place > k:
+            high = place - 1
         else:
             return
 
@@ -46,6 +45,15 @@ def _insert(i, j, distance, limits, keys, counts, k):
         for place in range(1, k):
             largest = max(largest, own[place])
         limits[i] = np.uint32(largest >> np.uint64(32)).view(np.float32)
+
+
+@njit("f4(f4[::1], f4, f4[::1])", nogil=True, fastmath=True)
+def _num_near(distances, limit, limits):
+    """Return the number of distances within the limit of their row or column: a loop of vectors, of floats alone."""
+    num_near = np.float32(0)
+    for place in range(len(distances)):
+        num_near += np.float32(1) if distances[place] <= max(limit, limits[place]) else np.float32(0)
+    return num_near
 
 
 @kernel("void(f4[:, ::1], i8, i8, f4[::1], u8[:, ::1], i4[::1], i8)")
@@ -71,13 +79,8 @@ def collect(squared, first_row, first_column, limits, keys, counts, k):
         line = squared[row]
         for start in range(0, columns, _LANES):
             end = min(start + _LANES, columns)
-            if end - start == _LANES:  # a loop of constant length is one of vectors, if no number is wider than another
-                limit, num_near = limits[i], np.float32(0)
-                for lane in range(_LANES):
-                    is_near = line[start + lane] <= max(limit, other_limits[start + lane])
-                    num_near += np.float32(1) if is_near else np.float32(0)
-                if num_near == 0:
-                    continue
+            if _num_near(line[start:end], limits[i], other_limits[start:end]) == 0:
+                continue
             for column in range(start, end):
                 j = first_column + column
                 distance = line[column]
