@@ -10,6 +10,7 @@ import style from "./reviewSheet.css";
 
 const POLL_MS = 500;
 const ANSWER_MS = 5000; // time until a request to start or stop shows
+const CONFIRM_MS = 2000; // time until decisions are sent again that the server has not confirmed; twice that the next time
 const UNDER_WAY = ["queued", "starting", "running", "stopping"];
 const TILE_PX = 56;
 const KEYS = {
@@ -56,6 +57,7 @@ class ReviewSheet {
   private asked = 0; // when the server was last asked to start or stop
   private pending: NumberedAction[] = []; // that the server has not confirmed
   private number = 0;
+  private delivery: ReturnType<typeof setTimeout> | undefined;
   private drawn = new WeakMap<ReviewRow, { decision: string; node: HTMLElement }>();
 
   constructor(parent: ParentNode) {
@@ -289,11 +291,20 @@ class ReviewSheet {
   private take(action: ReviewAction): void {
     this.decisions[action.image] = applied(this.decisions[action.image], action);
     this.pending.push({ number: ++this.number, action });
+    this.deliver();
+  }
+
+  /** Send the decisions until the server has confirmed them: a message may be lost on the way. */
+  private deliver(pause = CONFIRM_MS): void {
+    clearTimeout(this.delivery);
+    if (!this.pending.length) return;
     this.send("actions", this.pending);
+    this.delivery = setTimeout(() => this.deliver(2 * pause), pause);
   }
 
   destroy(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.delivery);
     this.root.remove();
   }
 }

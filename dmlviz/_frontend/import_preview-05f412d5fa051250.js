@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-ad2501f6ad92bb83.js";

@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.workbench/page-ad2501f6ad92bb83.js";
