@@ -29,11 +29,9 @@ const OPTIONS = {
 
 /** What belongs into dmlviz/_frontend: {name: text}. The same sources give the same bytes, wherever they lie. */
 async function bundles() {
-  const tour = named(
-    "tour",
-    (await build({ ...OPTIONS, entryPoints: ["src/welcome/tour.ts"], plugins: [styleAsText] })).outputFiles[0].text,
-  );
-  const [page, standalone, notebook, map, formulas, figures, style, playground, worker, service] = await Promise.all([
+  const toured = await build({ ...OPTIONS, entryPoints: ["src/welcome/tour.ts"], plugins: [styleAsText] });
+  const tour = named("tour", toured.outputFiles[0].text);
+  const built = await Promise.all([
     build({
       ...OPTIONS,
       entryPoints: ["src/page.ts"],
@@ -74,6 +72,7 @@ async function bundles() {
       }),
     ),
   ]);
+  const [page, standalone, notebook, map, formulas, figures, style, playground, worker, service] = built;
   const [{ exports: components }] = Object.values(page.metafile.outputs);
   const script = named("page", page.outputFiles[0].text);
   // Streamlit gives every component an address of its own, but they all load the script from that of the workbench.
@@ -94,7 +93,21 @@ async function bundles() {
     ["figures.js", figures.outputFiles[0].text],
     ["plotly.js", readFileSync(PLOTLY, "utf8")],
     ["standalone.css", style.outputFiles[0].text],
+    ["LICENSES.txt", licenses([toured, ...built])],
   ]);
+}
+
+/** The licenses of the libraries of which something is in these bundles, and Plotly's, whose own file is taken whole. */
+function licenses(built) {
+  const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const names = inputs.flatMap((name) => name.match(/(?<=node_modules\/)(?:@[^/]+\/)?[^/]+/) ?? []);
+  const texts = [...new Set([...names, "plotly.js-cartesian-dist-min"])].sort().map((name) => {
+    const folder = path.join(HERE, "node_modules", name);
+    const { version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+    const file = readdirSync(folder).find((entry) => /^licen[sc]e/i.test(entry));
+    return `${name} ${version}: ${license}\n\n${file ? readFileSync(path.join(folder, file), "utf8").trim() : ""}\n`;
+  });
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
 /** A browser may keep for ever what is named after its content. */
