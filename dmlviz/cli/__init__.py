@@ -7,11 +7,11 @@ import typer
 
 RunsFolder = Annotated[
     Path | None,
-    typer.Option("--runs", metavar="FOLDER", help="runs folder (default: DMLVIZ_RUNS, else the user's cache folder)"),
+    typer.Option("--runs", metavar="FOLDER", help="runs folder (default: DMLVIZ_RUNS, else the user's data folder)"),
 ]
 DataFolder = Annotated[
     Path | None,
-    typer.Option("--data", metavar="FOLDER", help="data folder (default: DMLVIZ_DATA, else the user's cache folder)"),
+    typer.Option("--data", metavar="FOLDER", help="data folder (default: DMLVIZ_DATA, else the user's data folder)"),
 ]
 CertificatesFolder = Annotated[
     Path | None,
@@ -21,7 +21,7 @@ CertificatesFolder = Annotated[
         help="folder of the fleet's certificates (default: DMLVIZ_CERTIFICATES, else in the user's settings)",
     ),
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`)")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`), or latest")]
 NUM_PROGRESS_LINES = 10  # of long work whose output is not a terminal
 
 

@@ -1,18 +1,36 @@
-"""Default folders for data sets and for cached files."""
+"""Default folders: what a person keeps, and what can be made or downloaded again."""
 
 import os
+import sys
 from pathlib import Path
 
-from platformdirs import user_cache_path
+from platformdirs import user_cache_path, user_data_path
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """Return the folder of the data sets: `root`, else $DMLVIZ_DATA, else a folder in the user's cache."""
-    if root is not None:
-        return Path(root).expanduser()
-    if os.environ.get("DMLVIZ_DATA"):
-        return Path(os.environ["DMLVIZ_DATA"]).expanduser()
-    return cache_dir() / "data"
+    """Return the folder of the data sets: `root`, else $DMLVIZ_DATA, else `kept_folder("data")`."""
+    named = root if root is not None else os.environ.get("DMLVIZ_DATA")
+    return Path(named).expanduser() if named else kept_folder("data")
+
+
+def kept_folder(name: str) -> Path:
+    """Return a folder of the system's data folder for dmlviz, which no cleaner of caches empties.
+
+    Early versions had it in the cache folder: what is there is moved once, and that is said.
+    """
+    folder, old = user_data_path("dmlviz", appauthor=False) / name, cache_dir() / name
+    if folder.exists() or not old.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        old.rename(folder)
+    except OSError as error:
+        if folder.exists():  # another process was faster
+            return folder
+        print(f"{old} lies in a cache, which may be emptied: move it to {folder} ({error.strerror}).", file=sys.stderr)
+        return old
+    print(f"Moved {old} to {folder}: a cache may be emptied.", file=sys.stderr)
+    return folder
 
 
 def cache_dir() -> Path:

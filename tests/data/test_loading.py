@@ -13,6 +13,7 @@ import pytest
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, data_root, load, stratified_subset
 from dmlviz.errors import DataUnavailableError, UserError
+from dmlviz.storage.paths import kept_folder
 
 HERE = Path(__file__).resolve()
 SHARED = Path(os.environ.get("DMLVIZ_DATA") or HERE.parents[2].parent / "shared" / "data")
@@ -162,14 +163,38 @@ def test_data_sets_on_disk_are_listed_and_always_digits_and_what_is_made_from_th
     assert available_datasets(tmp_path) == ["digits", *from_digits]
 
 
-def test_the_folder_is_the_argument_then_the_environment_then_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_the_argument_then_the_environment_then_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DMLVIZ_DATA", "/from/environment")
     assert data_root("/given") == Path("/given")
     assert data_root() == Path("/from/environment")
     monkeypatch.delenv("DMLVIZ_DATA")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert data_root() == Path("/cache/dmlviz/data")
+    monkeypatch.setenv("XDG_DATA_HOME", "/kept")
+    assert data_root() == Path("/kept/dmlviz/data")
+
+
+@pytest.mark.parametrize("name", ["data", "runs"])
+def test_what_lay_in_the_cache_is_moved_once_and_that_is_said(name, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "kept"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    old, new = (tmp_path / folder / "dmlviz" / name for folder in ("cache", "kept"))
+    assert kept_folder(name) == new
+    assert capsys.readouterr().err == ""
+    old.mkdir(parents=True)
+    (old / "a").write_text("of mine")
+    assert kept_folder(name) == kept_folder(name) == new
+    assert capsys.readouterr().err == f"Moved {old} to {new}: a cache may be emptied.\n"
+    assert (new / "a").read_text() == "of mine"
+    assert not old.exists()
+
+
+def test_what_cannot_be_moved_stays_where_it_is_and_that_is_said(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "kept"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "kept").write_text("a file")
+    old = tmp_path / "cache" / "dmlviz" / "runs"
+    old.mkdir(parents=True)
+    assert kept_folder("runs") == old
+    assert "move it to" in capsys.readouterr().err
 
 
 def test_an_unknown_name_suggests_a_similar_one() -> None:

@@ -69,10 +69,10 @@ class Settings(BaseSettings):
 
     host: str = _setting("127.0.0.1", "address to listen on; 0.0.0.0 for all interfaces", metavar="ADDRESS")
     port: int = _setting(8501, "port to listen on; 0 = any free port", ge=0, le=65535)
-    data: Path | None = _setting(None, "data folder (default: in the user's cache folder)", metavar="FOLDER")
+    data: Path | None = _setting(None, "data folder (default: in the user's data folder)", metavar="FOLDER")
     runs: Annotated[Path, BeforeValidator(_runs_folder)] = Field(
         default_factory=_runs_folder,
-        description="runs folder (default: in the user's cache folder)",
+        description="runs folder (default: in the user's data folder)",
         json_schema_extra={"metavar": "FOLDER"},
     )
     disk_limit: Annotated[float, BeforeValidator(_gigabytes)] = _setting(
