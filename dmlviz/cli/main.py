@@ -4,7 +4,7 @@ import sys
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -66,14 +66,29 @@ def _run(words: list[str], plugins: list[str]) -> None:
     if not words or (words[0].startswith("-") and words[0] not in ("--help", "--version")):
         words = ["serve", *words]
     if words[0] not in COMMANDS:
-        app(words, prog_name="dmlviz")
+        _without_flag_types(typer.main.get_command(app))(words, prog_name="dmlviz")
         return
     from dmlviz.plugins import load_plugins
 
     load_plugins(plugins)  # before the command is imported, whose options name all choices
-    command = typer.main.get_command(import_module(f"dmlviz.cli.{words[0].replace('-', '_')}").app)
+    command = command_named(words[0])
     command.epilog = PLUGIN_HELP
     command(words[1:], prog_name=f"dmlviz {words[0]}")
+
+
+def command_named(name: str) -> Any:
+    """Return the command of this name, as Click has it."""
+    module = import_module(f"dmlviz.cli.{name.replace('-', '_')}")
+    return _without_flag_types(typer.main.get_command(module.app))
+
+
+def _without_flag_types(command: Any) -> Any:
+    """Let --help show no value behind flags, which take none: typer shows their type, <bool>."""
+    for each in (command, *getattr(command, "commands", {}).values()):
+        for parameter in (*each.params, each.get_help_option(typer.Context(each))):
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+    return command
 
 
 def _split_plugins(words: list[str]) -> tuple[list[str], list[str]]:
