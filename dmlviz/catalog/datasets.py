@@ -13,7 +13,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
 from dmlviz.catalog.made_datasets import MADE
 from dmlviz.catalog.parameters import Catalog, Spec
-from dmlviz.errors import UnknownNameError
+from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.paths import data_root
 from dmlviz.storage.run_schema.descriptions import DATASET
 
@@ -42,6 +42,19 @@ class Datasets(Catalog[DatasetSpec]):
         """Return the folder of an imported data set; None if it is not on this machine."""
         folders = (root / custom_datasets.FOLDER / name for root in self._search_paths())
         return next((folder for folder in folders if (folder / custom_datasets.DESCRIBED).exists()), None)
+
+    def find(self, name: str) -> str:
+        """Return the name of the data set with this name, or else of the only one of one's own with this title.
+
+        Raises:
+            UserError: If several have this title.
+        """
+        found = (
+            [] if name in self else [own for own in self if custom_datasets.is_custom(own) and self[own].title == name]
+        )
+        if len(found) > 1:
+            raise UserError(f"{len(found)} data sets are called {name!r}: give the name of one: {', '.join(found)}.")
+        return found[0] if found else name
 
     def register(self, description: Mapping[str, Any]) -> None:
         """Register a data set that need not be on this machine; an unreadable description is ignored.

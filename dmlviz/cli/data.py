@@ -24,6 +24,9 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
+DatasetName = Annotated[
+    str, typer.Argument(metavar="NAME", help="name or title of a data set (see `dmlviz data list`)")
+]
 LabelColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="the class (default: a column named label)")]
 ImageColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="images: bytes, or paths beside the table")]
 VectorColumns = Annotated[
@@ -101,7 +104,7 @@ def add_data(
 
 @app.command()
 def features(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="data set ID (see `dmlviz data list`)")],
+    name: DatasetName,
     backbone: Annotated[str, typer.Option(metavar="NAME", help=f"{', '.join(BACKBONES)}, or timm:NAME")] = "resnet18",
     weights: Annotated[
         Path | None,
@@ -119,7 +122,7 @@ def features(
 
     console = Console(highlight=False, soft_wrap=True)
     with _FeaturesProgress(console) as progress:
-        new_name = add_features(name, backbone, weights=weights, title=title, data=data, progress=progress)
+        new_name = add_features(_find(name, data), backbone, weights=weights, title=title, data=data, progress=progress)
     spec = DATASETS[new_name]
     heads = " or ".join(f"--net {head}" for head in nets_for(spec))
     console.print(f"{spec.title}: {spec.summary}", markup=False)
@@ -160,14 +163,19 @@ class _FeaturesProgress:
 
 @app.command()
 def remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="data set ID (see `dmlviz data list`)")],
+    name: DatasetName,
     data: DataFolder = None,
 ) -> None:
     """Remove your own data set; runs trained on it stay, without images.
 
     Weights of a backbone that no other data set needs go with it.
     """
-    remove_dataset(data_root(data), name)
+    remove_dataset(data_root(data), _find(name, data))
+
+
+def _find(name: str, data: Path | None) -> str:
+    DATASETS.add_search_path(data_root(data))
+    return DATASETS.find(name)
 
 
 def _print_report(dataset: ImportedDataset, console: Console) -> None:

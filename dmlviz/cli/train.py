@@ -79,6 +79,8 @@ def train(
     call shows the existing one.
     """
     DATASETS.add_search_path(data_root(data))
+    if "dataset" in settings:
+        settings["dataset"] = DATASETS.find(settings["dataset"])
     if settings.get("corrections") == LATEST:
         settings["corrections"] = _latest(settings, data_root(data))
     config = TrainConfig(**settings)
@@ -163,9 +165,12 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
     with Progress(*columns, console=console, disable=not terminal) as progress:
         task = progress.add_task("starting", total=config.steps)
         monitor = TrainingMonitor(config)
+        said: set[str] = set()
         for event in events:
             for alarm in monitor.update(event)[0]:
-                console.print(_alarm_text(alarm, config))
+                if alarm.name not in said:  # one that comes and goes is said once
+                    console.print(_alarm_text(alarm, config))
+                said.add(alarm.name)
             match event:
                 case Started():
                     console.print(_image_counts(event))

@@ -18,7 +18,6 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data import cache_dir
 from dmlviz.errors import UserError
 from dmlviz.runs.new_run_folder import OLD_PREFIX, new_run_folder
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
@@ -26,9 +25,11 @@ from dmlviz.runs.trash import DAMAGE_FOLDER, Trash
 from dmlviz.storage.archives import unpacked
 from dmlviz.storage.disk_space import NEW_PREFIX, new_folder, remove_stale_folders
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
+from dmlviz.storage.paths import kept_folder
 from dmlviz.storage.text import one_line
 
 MAX_TAGS = 12
+LATEST = "latest"  # in place of the ID of a run
 MAX_RESTARTS = 10
 MAX_REPLACEMENT_S = 0.2  # that a reader waits for the new folder of a run that begins again
 OF_ONE_TRAINING = (
@@ -41,9 +42,9 @@ OF_ONE_TRAINING = (
 
 
 def runs_folder(folder: str | Path | None = None) -> Path:
-    """Return the runs folder: `folder`, else the environment variable DMLVIZ_RUNS, else the user's cache folder."""
+    """Return the runs folder: `folder`, else the environment variable DMLVIZ_RUNS, else `kept_folder("runs")`."""
     path = folder or os.environ.get("DMLVIZ_RUNS")
-    return Path(path).expanduser() if path else cache_dir() / "runs"
+    return Path(path).expanduser() if path else kept_folder("runs")
 
 
 def bundled_runs() -> Path:
@@ -152,19 +153,23 @@ class Runs:
         return record
 
     def find(self, name: str) -> Run:
-        """Return the run with this ID, or else the only one with this title.
+        """Return the run with this ID, or else the only one with this title, or the newest of one's own for `latest`.
 
         Raises:
             RunNotFoundError: If there is none.
             UserError: If several runs have this title.
         """
-        runs = [] if is_run_id(name) else [run for run in self.list() if run.title == name]
+        listed = [] if is_run_id(name) else self.list()
+        runs = [run for run in listed if run.title == name]
+        if name == LATEST and not runs:
+            runs = [run for run in listed if not self.is_bundled(run)][:1]
         if len(runs) > 1:
             ids = ", ".join(run.id for run in runs)
             raise UserError(f"{len(runs)} runs are called {one_line(name, 40)!r}: give the ID of one: {ids}.")
         if not runs and not is_run_id(name):
             raise RunNotFoundError(
-                f"There is no run {str(name)[:40]!r}: give the ID or the title of one, `dmlviz runs` lists them."
+                f"There is no run {str(name)[:40]!r}: give the ID or the title of one, `dmlviz runs` lists them; "
+                "`latest` is the newest."
             )
         return runs[0] if runs else self.get(name)
 

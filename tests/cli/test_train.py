@@ -9,9 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from dmlviz.cli.train import train
+from dmlviz.cli.train import _watch, train
+from dmlviz.config import TrainConfig
 from dmlviz.runs.store import Runs
+from dmlviz.training.events import Step
 
 DMLVIZ = [sys.executable, "-m", "dmlviz"]
 
@@ -107,3 +110,11 @@ def test_the_command_can_be_run_cli_from_python(tmp_path, capsys):
     train(settings, runs=tmp_path)
     assert Runs(Path(tmp_path)).list()[0].config.steps == 3
     assert "Finished 3 steps" in capsys.readouterr().out
+
+
+def test_an_alarm_that_comes_and_goes_is_said_once():
+    rates = {"positive_distance": 0.0, "negative_distance": 1.0, "images_per_second": 1.0, "cpu_seconds": 1.0}
+    steps = (Step(step=n, loss=0.0, active=float(n % 30 == 0), **rates) for n in range(120))
+    console = Console(record=True)
+    _watch(steps, TrainConfig(dataset="digits", loss="triplet"), console)
+    assert console.export_text().count("No active loss terms") == 1

@@ -42,6 +42,16 @@ def test_a_run_is_found_by_its_id_or_by_a_title_that_no_other_has(runs, small):
         runs.find("nolab")
 
 
+def test_latest_is_the_newest_run_of_ones_own_or_one_of_that_title(runs, small, write):
+    with pytest.raises(RunNotFoundError):
+        runs.find("latest")
+    write(runs, small)
+    newest = write(runs, small.replace(seed=8))
+    assert runs.find("latest").id == newest.id == runs.list()[0].id
+    runs.rename(runs.list()[1].id, "latest")
+    assert runs.find("latest").id != newest.id
+
+
 def test_the_runs_are_those_of_the_app_unless_a_folder_is_given(tmp_path, monkeypatch):
     monkeypatch.setenv("DMLVIZ_RUNS", str(tmp_path / "mine"))
     assert Runs().folder == tmp_path / "mine"
