@@ -70,10 +70,13 @@ class Ownership:
 
     Args:
         folder: The folder of the runs or data sets; the files lie in its subfolder `.owners`.
+        has_owners: Whether something of this name can have owners: `is_run_id`, `is_custom`. Whatever else is asked
+            for, as a built-in data set, has none, and cannot get one.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, has_owners: Callable[[str], bool]) -> None:
         self.folder = Path(folder) / ".owners"
+        self.has_owners = has_owners
         self._thread_lock = threading.Lock()
 
     def all_entries(self, item: str) -> tuple[Entry, ...]:
@@ -99,7 +102,7 @@ class Ownership:
 
     def items(self) -> Iterator[str]:
         """Yield each item that has a file, deleted entries included."""
-        yield from sorted(path.stem for path in self.folder.glob("*.json"))
+        yield from sorted(path.stem for path in self.folder.glob("*.json") if self.has_owners(path.stem))
 
     def held_by(self, person: str) -> list[str]:
         """Return what a person holds."""
@@ -212,11 +215,13 @@ class Ownership:
                 self._change(item, lambda entries: [e for e in entries if e.deleted is None or e.deleted >= before])
 
     def _path(self, item: str) -> Path:
-        if not item or not all(letter in "abcdefghijklmnopqrstuvwxyz0123456789-" for letter in item):
-            raise UserError(f"There is nothing called {item[:40]!r}.")
+        if not self.has_owners(item):
+            raise UserError(f"{item[:40]!r} belongs to nobody, and cannot be given to anybody.")
         return self.folder / f"{item}.json"
 
     def _read(self, item: str) -> tuple[Entry, ...]:
+        if not self.has_owners(item):
+            return ()
         path = self._path(item)
         try:
             status = path.stat()

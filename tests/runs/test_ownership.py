@@ -5,15 +5,18 @@ import threading
 
 import pytest
 
+from dmlviz.catalog.custom_datasets import is_custom
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.ownership import Ownership
+from dmlviz.storage.files import is_run_id
 
 RUN = "0123456789abcdef"
 
 
 @pytest.fixture
 def owners(tmp_path):
-    return Ownership(tmp_path)
+    return Ownership(tmp_path, is_run_id)
 
 
 def give(owners, holder, **more):
@@ -116,15 +119,26 @@ def test_a_damaged_file_hides_the_run_and_is_not_overwritten(owners):
     assert path.read_text() == '[{"holder": "ada"'
 
 
-@pytest.mark.parametrize("item", ["", "../x", "a/b", ".owners", "x.json", "A"])
-def test_no_name_leads_out_of_the_folder(owners, item):
-    with pytest.raises(UserError):
+NAMES = ["", "../x", "a/b", ".owners", "x.json", "A", "a_b", "\0", "é", "0" * 10_000, *DATASETS.builtin]
+
+
+@pytest.mark.parametrize("has_owners", [is_run_id, is_custom])
+@pytest.mark.parametrize("item", NAMES)
+def test_what_cannot_have_owners_has_none_and_gets_none(tmp_path, has_owners, item):
+    owners = Ownership(tmp_path, has_owners)
+    assert owners.all_entries(item) == owners.entries(item) == ()
+    assert owners.entry(item, "ada") is owners.visible_entry(item, "ada") is None
+    assert owners.open_link(item, "key", "ada") is False
+    owners.share(item, "ada", "shelf")
+    owners.admit(item, "ada", ["bob"])
+    with pytest.raises(UserError, match="belongs to nobody"):
         owners.add(item, holder="ada", name="Ada", title="x")
+    assert [path.name for path in tmp_path.rglob("*")] == [".owners", "lock"]
 
 
 def test_nothing_is_lost_when_many_write_at_once(owners):
     def join(number):
-        other = Ownership(owners.folder.parent)  # as another process has it
+        other = Ownership(owners.folder.parent, is_run_id)  # as another process has it
         for turn in range(5):
             other.add(RUN, holder=f"p{number}-{turn}", name="P", title="t")
 

@@ -20,6 +20,7 @@ from dmlviz.labs.lab_study import plan_trials
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import folder_size, format_bytes, parse_limit
 from dmlviz.runs.run import EventLogDir
+from dmlviz.storage.files import is_run_id
 from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import FOLDER as STUDIES
 from dmlviz_app.people.classrooms import Classrooms
@@ -195,7 +196,8 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             fleet=_fleet(settings),
         )
         folder = data_root(settings.data)
-        run_owners, data_owners = Ownership(runs.folder), Ownership(folder / custom_datasets.FOLDER)
+        run_owners = Ownership(runs.folder, is_run_id)
+        data_owners = Ownership(folder / custom_datasets.FOLDER, custom_datasets.is_custom)
         _services = Services(
             settings=settings,
             identity=Identity(settings.access, settings.runs),
