@@ -27,6 +27,7 @@ Visibility = Literal["private", "link", "shelf"]
 
 VISIBILITIES: tuple[Visibility, ...] = ("private", "link", "shelf")
 MAX_READERS = 2000  # people who opened the link of one entry
+NO_LONGER_YOURS = "This run is no longer yours; reload the page."
 
 PersonId = Annotated[str, Field(min_length=1, max_length=250)]
 
@@ -127,7 +128,7 @@ class Ownership:
 
         def change(entries: list[Entry]) -> list[Entry]:
             if not any(entry.holder == holder and entry.deleted is None for entry in entries):
-                raise UserError("This run is no longer yours; reload the page.")
+                raise UserError(NO_LONGER_YOURS)
             return [replace(entry, **fields) if entry.holder == holder else entry for entry in entries]
 
         self._change(item, change)
@@ -136,29 +137,38 @@ class Ownership:
         """Set the visibility of an item. A link that is taken back never works again, nor for those who opened it."""
         if visibility not in VISIBILITIES:
             raise UserError(f"Visibility is one of {', '.join(VISIBILITIES)}; got {str(visibility)[:40]!r}.")
-        entry = self.entry(item, holder)
-        if entry is None or entry.visibility == visibility:
-            return
         key = secrets.token_urlsafe(16) if visibility == "link" else ""
-        self.change(item, holder, visibility=visibility, key=key, readers=())
+
+        def change(entry: Entry) -> Entry:
+            is_meant = entry.holder == holder and entry.deleted is None and entry.visibility != visibility
+            return replace(entry, visibility=visibility, key=key, readers=()) if is_meant else entry
+
+        self._change(item, lambda entries: [*map(change, entries)])
 
     def open_link(self, item: str, key: str, reader: str) -> bool:
         """Let a person who has the link see it from now on; return whether the link is valid."""
-        entry = next((e for e in self.entries(item) if e.key and compare_digest(e.key.encode(), key.encode())), None)
-        if entry is None or entry.visibility != "link":
-            return False
-        if entry.holder != reader and reader not in entry.readers:
-            self.change(item, entry.holder, readers=(*entry.readers, reader)[-MAX_READERS:])
-        return True
+        return self._admit(item, lambda entry: compare_digest(entry.key.encode(), key.encode()), [reader])
 
     def admit(self, item: str, holder: str, readers: Iterable[str]) -> None:
         """Let people see an item that is shared by link, as if they had opened the link."""
-        entry = self.entry(item, holder)
-        if entry is None or entry.visibility != "link":
-            return
-        new = [reader for reader in readers if reader != holder and reader not in entry.readers]
-        if new:
-            self.change(item, holder, readers=(*entry.readers, *new)[-MAX_READERS:])
+        self._admit(item, lambda entry: entry.holder == holder, readers)
+
+    def _admit(self, item: str, is_meant: Callable[[Entry], bool], readers: Iterable[str]) -> bool:
+        """Add readers to an entry that is shared by link; return whether there is one."""
+        found = False
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            nonlocal found
+            for number, entry in enumerate(entries):
+                if entry.deleted is None and entry.visibility == "link" and entry.key and is_meant(entry):
+                    found = True
+                    everyone = dict.fromkeys((*entry.readers, *readers))
+                    everyone.pop(entry.holder, None)
+                    entries[number] = replace(entry, readers=tuple(everyone)[-MAX_READERS:])
+            return entries
+
+        self._change(item, change)
+        return found
 
     def forget_link(self, item: str, reader: str) -> None:
         """Take it off the list of a person who opened its link."""
@@ -166,10 +176,29 @@ class Ownership:
             item, lambda entries: [replace(e, readers=tuple(r for r in e.readers if r != reader)) for e in entries]
         )
 
-    def remove(self, item: str, holder: str) -> bool:
-        """Delete a holder's entry, restorable; return whether the item has no holder any more."""
-        self.change(item, holder, deleted=time.time(), visibility="private", key="", readers=())
-        return not self.entries(item)
+    def remove(self, item: str, holder: str, before_last: Callable[[], object] = lambda: None) -> bool:
+        """Delete a holder's entry, restorable; return whether the item has no holder any more.
+
+        Args:
+            item: The item.
+            holder: The holder.
+            before_last: Called first where nobody else holds the item, and no other process can change that meanwhile.
+        """
+        is_last = False
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            nonlocal is_last
+            held = [entry for entry in entries if entry.deleted is None]
+            if all(entry.holder != holder for entry in held):
+                raise UserError(NO_LONGER_YOURS)
+            is_last = len(held) == 1
+            if is_last:
+                before_last()
+            gone = {"deleted": time.time(), "visibility": "private", "key": "", "readers": ()}
+            return [replace(entry, **gone) if entry.holder == holder else entry for entry in entries]
+
+        self._change(item, change)
+        return is_last
 
     def restore(self, item: str, holder: str) -> None:
         """Restore a deleted entry; raise UserError if there is none."""
@@ -188,7 +217,8 @@ class Ownership:
 
     def forget(self, item: str) -> None:
         """Remove the file of an item that is deleted for good."""
-        self._path(item).unlink(missing_ok=True)
+        with self._locked():
+            self._path(item).unlink(missing_ok=True)
 
     def expired(self, age_s: float, now: float | None = None) -> list[tuple[str, Entry]]:
         """Return the temporary entries that are older than `age_s` seconds, with their items."""

@@ -150,6 +150,55 @@ def test_nothing_is_lost_when_many_write_at_once(owners):
     assert len(owners.entries(RUN)) == 30
 
 
+def at_once(*calls):
+    """Call all in threads, in the same moment; return what they return, in their order."""
+    barrier, answers = threading.Barrier(len(calls)), {}
+
+    def one(number):
+        barrier.wait()
+        answers[number] = calls[number]()
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [answers[number] for number in range(len(calls))]
+
+
+PEOPLE = [f"person {number}" for number in range(30)]
+
+
+@pytest.mark.parametrize("way", ["open", "admit"])
+def test_thirty_who_come_at_once_all_see_it(owners, way):
+    give(owners, "ada")
+    owners.share(RUN, "ada", "link")
+    key = owners.entry(RUN, "ada").key
+    ways = {"open": lambda person: owners.open_link(RUN, key, person), "admit": lambda p: owners.admit(RUN, "ada", [p])}
+    at_once(*(lambda person=person: ways[way](person) for person in PEOPLE))
+    assert all(owners.visible_entry(RUN, person) for person in PEOPLE)
+
+
+def test_of_thirty_who_delete_it_at_once_one_is_the_last(owners):
+    for person in PEOPLE:
+        give(owners, person)
+    deleted = []
+    last = at_once(*(lambda person=person: owners.remove(RUN, person, lambda: deleted.append(1)) for person in PEOPLE))
+    assert (sum(last), deleted, owners.entries(RUN)) == (1, [1], ())
+
+
+def test_no_one_comes_back_through_a_link_that_is_taken_back_while_others_open_it(owners):
+    give(owners, "ada")
+    for _ in range(30):
+        owners.share(RUN, "ada", "link")
+        key = owners.entry(RUN, "ada").key
+        owners.open_link(RUN, key, "mallory")
+        opened = [lambda person=person: owners.open_link(RUN, key, person) for person in PEOPLE[:4]]
+        at_once(lambda: owners.share(RUN, "ada", "private"), *opened)
+        owners.share(RUN, "ada", "link")
+        assert not any(owners.visible_entry(RUN, person) for person in ("mallory", *PEOPLE))
+
+
 def test_what_is_gone_is_forgotten(owners):
     give(owners, "ada")
     give(owners, "bob")

@@ -148,12 +148,10 @@ class PersonalRuns(OwnRuns):
         if access.group != "mine":
             super().delete(run)
             self.owners.remove_all(run)
-        elif len(self.owners.entries(run)) > 1:
-            self._leave_job(run)
-            self.owners.remove(run, self.person.id)
         else:
-            super().delete(run)
-            self.owners.remove(run, self.person.id)
+            delete = super().delete
+            if not self.owners.remove(run, self.person.id, before_last=lambda: delete(run)):
+                self._leave_job(run)
 
     def restore(self, run: str) -> Run | DamagedRun:
         """Restore a person's deleted entry, and the run if it is in the trash."""
