@@ -23,6 +23,7 @@ ONE_THREAD_ENV = dict.fromkeys(
 )
 NICENESS = 10
 NICENESS_VARIABLE = "DMLVIZ_NICENESS"  # in the environment: another niceness for workers
+MOST_FILES, MOST_FILES_MACOS = 65_536, 10_240  # where the system names no limit; macOS refuses more than its own
 OOM_SCORE = 500  # of -1000 (never killed) to 1000 (killed first)
 
 
@@ -77,6 +78,30 @@ def exit_when_closed(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
         if select.select([pipe], [], [], 0)[0]:  # closed before
             os._exit(1)
+
+
+def open_files() -> tuple[int, int] | None:
+    """Return how many files this process may have open, and up to how many it may raise that; None on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
+def raise_open_files() -> None:
+    """Let this process open as many files as the system allows it to: each visitor of a server takes four."""
+    limits = open_files()
+    if limits is None:
+        return
+    import resource
+
+    soft, hard = (MOST_FILES if limit == resource.RLIM_INFINITY else limit for limit in limits)
+    for wanted in (min(hard, MOST_FILES), min(hard, MOST_FILES_MACOS)):
+        if wanted > soft:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, limits[1]))
+                return
 
 
 def limit_resources(cpu_seconds: int, memory_bytes: int) -> None:

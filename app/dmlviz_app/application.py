@@ -16,7 +16,7 @@ import streamlit as st
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.process_setup import collect_garbage_less_often, freeze_garbage_collector
+from dmlviz.process_setup import collect_garbage_less_often, freeze_garbage_collector, raise_open_files
 from dmlviz.runs.damage_cache import run_damage
 from dmlviz_app import routes
 from dmlviz_app.run_views import sprites
@@ -61,6 +61,7 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 
 def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
     """Start the services and return the options of `st.App`; `on_ready` gets the address once the server answers."""
+    raise_open_files()
     started = services.start_services(settings)
 
     @asynccontextmanager

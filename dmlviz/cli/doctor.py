@@ -65,6 +65,7 @@ def _checks(runs: Path, data: Path, host: str, port: int) -> Iterator[tuple[str,
     yield "port", partial(_check_port, host, port)
     yield "memory", machine.check_memory
     yield "cores", machine.check_cores
+    yield "open files", machine.check_open_files
     yield "GPU", machine.check_gpu
     yield "training", machine.check_training
 

@@ -13,11 +13,13 @@ from dmlviz.doctor.folders import Check
 from dmlviz.errors import UserError
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.process_setup import MOST_FILES, open_files
 from dmlviz.runs.quota import format_bytes
 from dmlviz.runs.store import Runs
 
 # The server, the process that forks workers and two workers take 0.7 GB with MNIST; one training more 0.2 GB.
 ENOUGH_MEMORY = 1_000_000_000  # bytes
+FILES_A_VISITOR, ENOUGH_FILES = 5, 4096  # measured: 4.3 a page that stays open
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 NVIDIA = Path("/proc/driver/nvidia/version")
 
@@ -44,6 +46,19 @@ def check_cores() -> Check:
     if usable == 1:
         return Check("cores", "warning", finding, "Pages become slow while a training runs; two cores are better.")
     return Check("cores", "ok", finding)
+
+
+def check_open_files() -> Check:
+    """Return how many files a server may have open: it raises its limit as far as the system lets it."""
+    limits = open_files()
+    if limits is None:
+        return Check("open files", "ok", "not limited")
+    most = MOST_FILES if limits[1] < 0 else limits[1]  # -1: no limit
+    finding = f"{most:,}, enough for about {most // FILES_A_VISITOR:,} visitors at a time"
+    if most < ENOUGH_FILES:
+        remedy = f"Raise the hard limit to {ENOUGH_FILES:,}: `ulimit -Hn`, or LimitNOFILE of a service."
+        return Check("open files", "warning", finding, remedy)
+    return Check("open files", "ok", finding)
 
 
 def check_gpu() -> Check:

@@ -3,6 +3,8 @@
 import json
 import shutil
 import socket
+import subprocess
+import sys
 from collections import namedtuple
 
 import pytest
@@ -53,6 +55,28 @@ def test_a_missing_or_old_package_is_named_with_the_command_that_installs_it(mon
     assert "numpy>=99 is needed" in check.finding
     assert "no-such-package~=1.0 is needed, none is installed" in check.finding
     assert check.remedy == "Run: pip install 'numpy>=99' 'no-such-package~=1.0'"
+
+
+@pytest.mark.parametrize(
+    ("limits", "state"), [((256, 1024), "warning"), ((256, 20_000), "ok"), ((256, -1), "ok"), (None, "ok")]
+)
+def test_few_open_files_are_said(monkeypatch, limits, state):
+    monkeypatch.setattr(machine, "open_files", lambda: limits)
+    check = machine.check_open_files()
+    assert check.state == state
+    assert ("LimitNOFILE" in check.remedy) == (state == "warning")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize(("hard", "soft"), [(300, 300), (5000, 5000)])
+def test_a_server_opens_as_many_files_as_the_system_lets_it(hard, soft):
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, {hard}))\n"
+        "from dmlviz.process_setup import raise_open_files; raise_open_files(); raise_open_files()\n"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"({soft}, {hard})"
 
 
 @pytest.mark.parametrize(("free", "state"), [(2e12, "ok"), (5e8, "warning"), (1e6, "broken")])
