@@ -25,6 +25,7 @@ __all__ = [
     "dataset_note",
     "download_dataset",
     "load",
+    "num_test_images",
     "num_train_images",
     "stratified_subset",
 ]
@@ -96,12 +97,20 @@ def num_train_images(name: str, root: str | Path | None = None) -> int:
     """
     if custom_datasets.is_custom(name):
         return len(custom_datasets.load_arrays(data_root(root), name)["train_labels"])
-    return _num_train_images(name, data_root(root))
+    return _num_images(name, data_root(root))[0]
+
+
+def num_test_images(name: str, root: str | Path | None = None) -> int:
+    """Return the number of test images of a data set; see `num_train_images`."""
+    if custom_datasets.is_custom(name):
+        return len(custom_datasets.load_arrays(data_root(root), name)["test_labels"])
+    return _num_images(name, data_root(root))[1]
 
 
 @lru_cache(maxsize=16)
-def _num_train_images(name: str, root: Path) -> int:
-    return len(load(name, root).train)
+def _num_images(name: str, root: Path) -> tuple[int, int]:
+    dataset = load(name, root)
+    return len(dataset.train), len(dataset.test)
 
 
 def dataset_note(name: str, root: str | Path | None = None) -> str:

@@ -33,16 +33,18 @@ Content = TypeVar("Content", bound=Mapping[str, Any], default=Any)
 
 
 class TrainOrder(TypedDict):
-    """The order of a training, with the fields of its `TrainConfig`."""
+    """The order of a training, with the fields of its `TrainConfig`, and the bytes that its run may take."""
 
     kind: Literal["train"]
     config: dict[str, Any]
+    room: NotRequired[int]
 
 
 class ProjectOrder(TypedDict):
-    """The order of a projection, whose config is in its folder."""
+    """The order of a projection, whose config is in its folder, and the ID of the person who asked for it."""
 
     kind: Literal["project"]
+    holder: NotRequired[str]
 
 
 class TrialOrder(TypedDict):

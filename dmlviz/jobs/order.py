@@ -9,7 +9,15 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.jobs.job_record import ORDER_FILE, FeaturesOrder, FeaturesRecord, OrderContent, TrialRecord
+from dmlviz.jobs.job_record import (
+    ORDER_FILE,
+    FeaturesOrder,
+    FeaturesRecord,
+    OrderContent,
+    ProjectOrder,
+    TrainOrder,
+    TrialRecord,
+)
 from dmlviz.projection import check
 from dmlviz.runs.projection_run import projected_embeddings
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
@@ -65,8 +73,17 @@ class Order(Generic[R]):
         return record
 
 
-def training(runs: Runs, config: TrainConfig) -> Order[Run]:
-    """Return the order of a training; an equal one under way or finished is shared."""
+def training(runs: Runs, config: TrainConfig, room: int | None = None) -> Order[Run]:
+    """Return the order of a training; an equal one under way or finished is shared.
+
+    Args:
+        runs: The runs.
+        config: The settings.
+        room: Bytes that the run may take, before it is stopped; None for any number.
+    """
+    content = TrainOrder(kind="train", config=config.model_dump(mode="json"))
+    if room is not None:
+        content["room"] = room
 
     def existing() -> Run | None:
         with contextlib.suppress(RunNotFoundError):
@@ -80,14 +97,16 @@ def training(runs: Runs, config: TrainConfig) -> Order[Run]:
         create=lambda: runs.create(config),
         existing=existing,
         recreate=lambda lost: runs.begin_again(config.id, lost),
-        content={"kind": "train", "config": config.model_dump(mode="json")},
+        content=content,
         run=config.id,
         stop_timeout_s=TRAINING_STOP_TIMEOUT_S,
         timeout_factor=LARGE_NET_FACTOR if config.unfrozen_blocks else 1,
     )
 
 
-def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool = False) -> Order[ProjectionRun]:
+def projection(
+    runs: Runs, run: str, config: ProjectionConfig, *, resume: bool = False, holder: str = ""
+) -> Order[ProjectionRun]:
     """Return the order of a projection of a run, shared as a training.
 
     Args:
@@ -95,6 +114,7 @@ def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool =
         run: ID of the run.
         config: The projection.
         resume: Continue a projection that was stopped or interrupted; otherwise it starts anew.
+        holder: ID of the person whose room it takes.
 
     Raises:
         UserError: Before the run has embeddings, or for parameters that its points do not allow.
@@ -125,7 +145,7 @@ def projection(runs: Runs, run: str, config: ProjectionConfig, *, resume: bool =
         folder=runs.folder / run / "projections" / config.id,
         dataset=source.config.dataset,
         create=create,
-        content={"kind": "project"},
+        content=ProjectOrder(kind="project", holder=holder),
         existing=existing,
         run=run,
         name=config.id,

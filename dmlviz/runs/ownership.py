@@ -194,8 +194,13 @@ class Ownership:
             is_last = len(held) == 1
             if is_last:
                 before_last()
-            gone = {"deleted": time.time(), "visibility": "private", "key": "", "readers": ()}
-            return [replace(entry, **gone) if entry.holder == holder else entry for entry in entries]
+            now = time.time()
+            return [
+                replace(entry, deleted=now, visibility="private", key="", readers=())
+                if entry.holder == holder
+                else entry
+                for entry in entries
+            ]
 
         self._change(item, change)
         return is_last

@@ -1,8 +1,10 @@
-"""Disk quota: sizes of runs, and eviction of the oldest."""
+"""Disk quota: sizes of runs, and eviction: who pays, and in which order."""
 
 import os
+import time
 from collections.abc import Callable
 from datetime import datetime
+from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from dmlviz.runs.store import DamagedRun, Runs
 
 GB = 1_000_000_000
 DEFAULT_LIMIT_GB = 5.0
+RECENT_S = 3600.0  # seconds in which a run that made room can be restored, where the trash has room
 
 
 def parse_limit(gigabytes: float | None = None) -> int:
@@ -48,33 +51,64 @@ def _creation_time(run: Run | DamagedRun) -> datetime:
     return run.created if isinstance(run, Run) else run.touched
 
 
-def enforce(runs: Runs, limit: int, in_use: Callable[[str], bool]) -> list[Run | DamagedRun]:
-    """Permanently remove runs until they fit: first deleted runs, then the oldest unpinned ones.
+class Rank(IntEnum):
+    """How soon a run makes room for others; the lowest first."""
+
+    BEYOND = 0  # of people who take more than they may
+    TEMPORARY = 1  # of guests, and copies of ready-made runs
+    KEPT = 2
+
+
+def enforce(
+    runs: Runs, limit: int, in_use: Callable[[str], bool], rank: Callable[[str], Rank] = lambda run: Rank.KEPT
+) -> list[Run | DamagedRun]:
+    """Move runs to the trash until the others fit, and permanently remove what the trash has no room for.
+
+    Whoever takes more than they may pays first. A run makes room only for runs of its own rank or a higher one, and
+    none for one that is under way, but those of people beyond their room.
 
     Args:
         runs: The runs.
-        limit: The limit in bytes.
+        limit: The limit in bytes, of the trash too; what came into it within an hour may take a tenth more.
         in_use: Whether a run of this ID must stay; a run that trains stays too.
+        rank: How soon a run makes room; the oldest of a rank first.
 
     Returns:
-        The evicted runs.
+        The runs that are in the trash now, or gone.
     """
-    total = total_size(runs)
-    for path in runs.trash.runs():
-        if total > limit:
+    stored = sorted(_stored_runs(runs), key=_creation_time)
+    ranks, sizes = {run.id: rank(run.id) for run in stored}, {run.id: run_size(run.path) for run in stored}
+    under_way = {run.id for run in stored if isinstance(run, Run) and run.state == "running"}
+    evicted = []
+    for turn in Rank:
+        counted = stored if turn is Rank.BEYOND else [one for one in stored if one.id not in under_way]
+        excess = sum(sizes[one.id] for one in counted if ranks[one.id] >= turn) - limit
+        for run in [one for one in stored if ranks[one.id] is turn]:
+            is_kept = run.id in under_way or in_use(run.id) or (isinstance(run, Run) and run.pinned)
+            if excess > 0 and not is_kept and _is_deleted(runs, run.id):
+                excess -= sizes[run.id]
+                stored.remove(run)
+                evicted.append(run)
+    _trim(runs, limit - sum(sizes[run.id] for run in stored), limit // 10)
+    return evicted
+
+
+def _is_deleted(runs: Runs, run: str) -> bool:
+    try:
+        runs.delete(run)
+    except UserError:  # it is in use since, or gone
+        return False
+    return True
+
+
+def _trim(runs: Runs, room: int, more: int) -> None:
+    """Permanently remove the runs that were deleted first until the others fit; the last hour's have `more` room."""
+    paths = runs.trash.runs()
+    total, recent = sum(map(folder_size, paths)), time.time() - RECENT_S
+    for path in paths:
+        if total > max(room, 0) + (more if path.stat().st_mtime > recent else 0):
             total -= folder_size(path)
             runs.trash.remove(path.name)
-    evicted = []
-    for run in sorted(_stored_runs(runs), key=_creation_time):
-        if total <= limit:
-            break
-        if in_use(run.id) or (isinstance(run, Run) and (run.pinned or run.state == "running")):
-            continue
-        total -= run_size(run.path)
-        runs.delete(run.id)
-        runs.trash.remove(run.id)
-        evicted.append(run)
-    return evicted
 
 
 def _stamp(path: Path) -> tuple[str, int]:

@@ -2,14 +2,18 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dmlviz.runs.quota import folder_size, format_bytes
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
+from dmlviz.runs.size_estimate import SizeEstimate, estimate_size
 from dmlviz.storage.run_schema.events import EndedEvent, PreparingEvent, TrainingEvent
-from dmlviz.training.events import Event, Failed
+from dmlviz.training.batch_record import MAX_TOTAL_BYTES
+from dmlviz.training.events import Event, Failed, Snapshot, Started, Stopped
 
 
 def train_and_record(
@@ -20,6 +24,7 @@ def train_and_record(
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
     save_checkpoints: bool = True,
+    room: int | None = None,
 ) -> Iterator[Event]:
     """Train a run's config, write the events into its folder, and yield them.
 
@@ -33,6 +38,7 @@ def train_and_record(
         stop: Called between batches and during downloads; True stops.
         clock: The time in seconds, for the log.
         save_checkpoints: Whether to save the nets of some snapshots, up to 4 MB.
+        room: Bytes that the run may take; the training stops in order before it takes more.
 
     Yields:
         The events of `dmlviz.training.loop.train`.
@@ -50,9 +56,12 @@ def train_and_record(
                 run.config.dataset, data_root, progress=_DownloadProgress(writer, run.config.dataset, stop)
             )
             recorder = RunRecorder(writer, run, data.test.labels, save_checkpoints, stop=stop)
-            for event in train(run.config, data=data, stop=stop, root=data_root):
+            guard = _RoomGuard(run, estimate_size(run.config, len(data.test)), room, stop)
+            for event in train(run.config, data=data, stop=guard.stop, root=data_root):
                 step = getattr(event, "step", step)
+                event = guard.explain(event)
                 recorder.write(event)
+                guard.look(event)
                 yield event
         except CancelledError:
             writer.event(_stop_event(0, "stopped before the data set was downloaded"))
@@ -65,6 +74,37 @@ def train_and_record(
 
 def _stop_event(step: int, reason: str) -> EndedEvent:
     return EndedEvent(event="stopped", step=step, metrics={}, reason=reason)
+
+
+class _RoomGuard:
+    """Stops a training before its run takes more room than it may."""
+
+    def __init__(self, run: Run, size: SizeEstimate, room: int | None, stop: Callable[[], bool] | None) -> None:
+        self.run, self.size, self.room = run, size, room
+        self._stop = stop or (lambda: False)
+        self._snapshots = self._end = 0  # `_end`: bytes that come with the end, and as batches until then
+        self.is_full = False
+
+    def stop(self) -> bool:
+        """Return whether the training should stop."""
+        return self.is_full or self._stop()
+
+    def look(self, event: Event) -> None:
+        """After a snapshot, look whether another one, and the end, still fit."""
+        if isinstance(event, Started):
+            self._end = self.size.end + event.weight_bytes + MAX_TOTAL_BYTES
+        elif isinstance(event, Snapshot) and self.room is not None:
+            self._snapshots += 1
+            further = self.size.snapshot + self._end + (self._snapshots + 1) * self.size.frame
+            self.is_full = folder_size(self.run.path) + further > self.room
+
+    def explain(self, event: Event) -> Event:
+        """Give the end of a training that this has stopped its reason."""
+        if not (isinstance(event, Stopped) and self.is_full and not self._stop()):
+            return event
+        assert self.room is not None
+        reason = f"stopped after {self._snapshots} snapshots: the run may take {format_bytes(self.room)}; lower "
+        return replace(event, reason=f"{reason}num_snapshots, or delete other runs")
 
 
 class CancelledError(Exception):

@@ -24,6 +24,7 @@ class Started:
         scored_indices: Those that every snapshot scores, as indices into the data set's training images.
         validation_tuples: Number of comparisons of the validation loss; 0 for none.
         tuple_kind: Kind of these comparisons.
+        weight_bytes: Bytes of the weights that are saved at the end.
     """
 
     steps: int | None
@@ -37,6 +38,7 @@ class Started:
     scored_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     validation_tuples: int = 0
     tuple_kind: TupleKind = "triplets"
+    weight_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

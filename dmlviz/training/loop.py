@@ -97,6 +97,7 @@ def _events(
         threads=torch.get_num_threads(),
         validation_tuples=0 if trainer.fixed_tuples is None else trainer.fixed_tuples.count,
         tuple_kind="triplets" if trainer.fixed_tuples is None else trainer.fixed_tuples.kind,
+        weight_bytes=trainer.weight_bytes(),
     )
     step, reason = 0, ""
     while True:

@@ -220,6 +220,10 @@ class Trainer:
         """Return a copy of the net's weights by name; of a backbone those that are trained."""
         return {name: value.cpu().numpy().copy() for name, value in trained_state(self.net).items()}
 
+    def weight_bytes(self) -> int:
+        """Return the bytes of the weights of net and loss."""
+        return sum(value.nbytes for value in (*trained_state(self.net).values(), *self.loss_weights().values()))
+
     def embed(self, images: LabeledImages, indices: np.ndarray | None = None, exact: bool = False) -> np.ndarray:
         """Return embeddings (n × d, float32) of images; looks for a stop as it goes.
 

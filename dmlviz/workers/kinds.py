@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from dmlviz.jobs.job_record import JobRecord
 from dmlviz.jobs.order import JobKind
 from dmlviz.runs.run import Run
 
@@ -38,7 +39,8 @@ def train(work: Work) -> Iterator[object]:
 
     run = Run(work.folder)
     data = work.datasets.get(run.config.dataset)
-    events = train_and_record(run, data_root=work.data_root, data=data, stop=work.stop)
+    room = JobRecord(work.folder).order.get("room")
+    events = train_and_record(run, data_root=work.data_root, data=data, stop=work.stop, room=room)
     for event in events:
         if isinstance(event, Stopping) and work.stop():
             break

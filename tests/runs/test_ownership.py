@@ -193,7 +193,7 @@ def test_no_one_comes_back_through_a_link_that_is_taken_back_while_others_open_i
         owners.share(RUN, "ada", "link")
         key = owners.entry(RUN, "ada").key
         owners.open_link(RUN, key, "mallory")
-        opened = [lambda person=person: owners.open_link(RUN, key, person) for person in PEOPLE[:4]]
+        opened = [lambda person=person, key=key: owners.open_link(RUN, key, person) for person in PEOPLE[:4]]
         at_once(lambda: owners.share(RUN, "ada", "private"), *opened)
         owners.share(RUN, "ada", "link")
         assert not any(owners.visible_entry(RUN, person) for person in ("mallory", *PEOPLE))

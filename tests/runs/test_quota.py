@@ -1,5 +1,6 @@
 """Deleted runs can be restored, and old runs make room."""
 
+import contextlib
 import json
 import os
 import time
@@ -9,7 +10,7 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.damage_cache import run_damage
-from dmlviz.runs.quota import enforce, format_bytes, parse_limit, run_size, total_size
+from dmlviz.runs.quota import Rank, enforce, format_bytes, parse_limit, run_size, total_size
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.store import Runs
 
@@ -108,6 +109,52 @@ def test_the_oldest_make_room_and_no_more_of_them_than_needed(runs):
     assert days(runs) == [3, 4]
     assert total_size(runs) <= 2.5 * SIZE
     assert enforce(runs, round(2.5 * SIZE), nobody) == []
+
+
+@pytest.mark.parametrize(("limit", "restorable"), [(2.5, []), (12.5, [2]), (25.0, [1, 2])])
+def test_what_made_room_stays_in_the_trash_for_an_hour_where_there_is_room(runs, limit, restorable):
+    """The trash may take a tenth of the limit more for an hour."""
+    for day in (1, 2, 3):
+        made(runs, day, size=round(SIZE * (limit - 0.3) if day == 3 else SIZE))
+    assert len(enforce(runs, round(limit * SIZE), nobody)) == 2
+
+    def in_trash():
+        return sorted(json.loads((path / "run.json").read_text())["config"]["seed"] for path in runs.trash.runs())
+
+    assert in_trash() == restorable
+    for path in runs.trash.runs():
+        os.utime(path, (time.time() - 3700,) * 2)
+    enforce(runs, round(limit * SIZE), nobody)
+    assert in_trash() == []
+
+
+BEYOND, TEMPORARY, KEPT = Rank
+
+
+@pytest.mark.parametrize(
+    ("ranks", "under_way", "gone"),
+    [
+        ([KEPT, KEPT, BEYOND], [], [3]),
+        ([KEPT, TEMPORARY, BEYOND], [], [3]),
+        ([KEPT, TEMPORARY, TEMPORARY], [], [2]),
+        ([KEPT, KEPT, BEYOND], [3], []),
+        ([KEPT, TEMPORARY, BEYOND], [3], []),
+        ([KEPT, BEYOND, BEYOND], [3], [2]),
+        ([KEPT, KEPT, TEMPORARY], [3], []),
+        ([KEPT, KEPT, KEPT], [3], []),
+        ([TEMPORARY, KEPT, KEPT], [1], []),
+    ],
+)
+def test_whoever_exceeds_their_room_pays_first_and_none_for_a_run_under_way(runs, ranks, under_way, gone):
+    """Each of three runs takes 1, of a limit of 2.5."""
+    made_runs = [made(runs, day) for day in (1, 2, 3)]
+    by_id = {run.id: rank for run, rank in zip(made_runs, ranks, strict=True)}
+    with contextlib.ExitStack() as stack:
+        for day in under_way:
+            (made_runs[day - 1].path / "events.jsonl").write_text("")
+            stack.enter_context(RecordWriter(made_runs[day - 1]))
+        evicted = enforce(runs, round(2.5 * SIZE), nobody, by_id.__getitem__)
+    assert [run.config.seed for run in evicted] == gone
 
 
 def test_what_is_pinned_shown_or_training_stays(runs):

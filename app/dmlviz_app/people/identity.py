@@ -123,6 +123,10 @@ class Identity:
         """Set the limits of a role, or with None put back those of the start; see `LimitsFile.set`."""
         self._limits.set(by, role, limits)
 
+    def person(self, id: str) -> Person:
+        """Return the person of this ID, without a name."""
+        return SolePerson(id=id) if self.settings.alone else self._with_limits(id, "")
+
     def _with_limits(self, id: str, name: str) -> Person:
         person = self._people.now.person(id, name)
         return replace(person, limits=self.limits_of(person.role))

@@ -1,5 +1,6 @@
 """The scheduler as one person uses it: their jobs, within their limits, on what they may see."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,13 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.errors import UserError
+from dmlviz.data import num_test_images
+from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.order import Order, R, projection, training
 from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.answers import EmbeddedImages
-from dmlviz.runs.run import EventLogDir, RunNotFoundError
+from dmlviz.runs.quota import run_size
+from dmlviz.runs.run import EventLogDir, Run, RunNotFoundError
+from dmlviz.runs.size_estimate import estimate_size
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.personal_datasets import PersonalDatasets
 from dmlviz_app.people.personal_runs import OwnRuns
@@ -30,6 +34,7 @@ class PersonalJobs:
         datasets: The data sets on which this person may train.
         person: The requesting person.
         check_room: Raises UserError where this person has no room left.
+        room: Returns the bytes that a new run of this person may take, and how to say whose limit that is.
     """
 
     scheduler: JobScheduler
@@ -37,6 +42,7 @@ class PersonalJobs:
     datasets: PersonalDatasets
     person: Person
     check_room: Callable[[], None]
+    room: Callable[[], tuple[int, str]]
 
     def submit(self, order: Order[R]) -> R:
         """Start or queue a job about a run that this person may see, as `JobScheduler.submit`."""
@@ -47,6 +53,8 @@ class PersonalJobs:
         """Start or queue a training and return the ID of its run, which is the person's too."""
         order = training(self.scheduler.runs, config)
         self.check_training(config.dataset, order.folder)
+        if order.existing() is None:
+            order = training(self.scheduler.runs, config, self._check_size(config))
         run = self.scheduler.submit(order, self.person.id).id
         self.runs.hold(run)
         return run
@@ -54,7 +62,8 @@ class PersonalJobs:
     def project(self, run: str, config: ProjectionConfig, *, resume: bool = False) -> None:
         """Start or queue a projection of a visible run; with `resume` one that was stopped goes on."""
         self.runs.get(run)
-        self.submit(projection(self.scheduler.runs, run, config, resume=resume))
+        self.check_room()
+        self.submit(projection(self.scheduler.runs, run, config, resume=resume, holder=self.person.owner))
 
     def stop(self, record: EventLogDir) -> bool:
         """Stop a job of this person; an admin stops any. See `JobScheduler.stop`."""
@@ -91,6 +100,18 @@ class PersonalJobs:
             raise UserError("This data set is not yours, so you cannot train on it; choose another in Data.")
         self.check_number(folder)
         self.check_room()
+
+    def _check_size(self, config: TrainConfig) -> int:
+        """Return the bytes that a run may take; raise UserError if these settings take more."""
+        room, whose = self.room()
+        for job, _ in self.running_for():
+            if isinstance(job.record, Run) and job.record.id != config.id:
+                room -= max(0, estimate_size(job.record.config).total - run_size(job.record.path))
+        room = max(0, room)
+        if estimate_size(config).total > room:
+            with contextlib.suppress(DataUnavailableError):  # downloaded when it is first used
+                estimate_size(config, num_test_images(config.dataset, self.datasets.folder)).check(room, whose)
+        return room
 
     def check_number(self, folder: Path | None = None) -> None:
         """Raise UserError if this person has as many jobs as they may, and that of `folder` is none of them."""

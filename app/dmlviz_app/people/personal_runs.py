@@ -1,14 +1,18 @@
 """The runs of a folder as one person sees them: their own, those shared with them, and the shelf of all."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 from dmlviz.errors import UserError
+from dmlviz.jobs.job_record import ORDER_FILE
 from dmlviz.runs.ownership import Entry, Ownership, Visibility
-from dmlviz.runs.quota import run_size, total_size
+from dmlviz.runs.quota import folder_size, run_size, total_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun, Runs, default_title, run_not_found
-from dmlviz.storage.files import is_run_id
+from dmlviz.storage.files import is_run_id, read_json
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.policy import Action, Relation
 
@@ -111,9 +115,17 @@ class PersonalRuns(OwnRuns):
             self.person.hold(self.owners, run, title, tags)
 
     def used(self) -> int:
-        """Return the bytes that the runs of this person take; what several people hold counts for each."""
-        folders = [self.folder / run for run in self.owners.held_by(self.person.id)]
-        return sum(run_size(path) for path in folders if path.is_dir())
+        """Return the bytes that the runs of this person take; what several people hold counts for each.
+
+        A projection counts for the person who asked for it, whoever holds the run.
+        """
+        held = {run for run in self.owners.held_by(self.person.id) if (self.folder / run).is_dir()}
+        total = sum(run_size(self.folder / run) for run in held)
+        for order in self.folder.glob(f"*/projections/*/{ORDER_FILE}"):
+            holder, is_held = _holder(order), order.parts[-4] in held
+            if holder and (holder == self.person.id) != is_held:
+                total += folder_size(order.parent) * (-1 if is_held else 1)
+        return total
 
     def share(self, run: str, visibility: Visibility) -> None:
         """Set who else sees a run; raise UserError where the person's role does not allow it."""
@@ -196,3 +208,16 @@ class PersonalRuns(OwnRuns):
         else:
             super().get(run)  # says what is wrong with a damaged one
             self.owners.change(run, access.entry.holder, **fields)
+
+
+def _holder(order: Path) -> str:
+    """Return the ID of the person who asked for a projection; empty for none."""
+    with contextlib.suppress(OSError):
+        return _read_holder(order, order.stat().st_mtime_ns)
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def _read_holder(order: Path, _stamp: int) -> str:
+    content = read_json(order)
+    return str(content.get("holder") or "") if isinstance(content, dict) else ""

@@ -42,19 +42,19 @@ class RunCardProps(SharedRun):
     thumbnail: str | None
 
 
-class DiskUse(TypedDict):
-    """Bytes used, bytes allowed, titles of the runs that made room."""
-
-    used: int
-    limit: int
-    gone: list[str]
-
-
 class DeletedRun(TypedDict):
     """A run that can be restored."""
 
     run: str
     title: str
+
+
+class DiskUse(TypedDict):
+    """Bytes used, bytes allowed, the runs that made room and can be restored."""
+
+    used: int
+    limit: int
+    gone: list[DeletedRun]
 
 
 RunListProps = TypedDict(

@@ -21,7 +21,7 @@ from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunListProps, SharedRun
 from dmlviz_app.run_views import thumbnails
 from dmlviz_app.server.event_stream import LIVE_PHASES
-from dmlviz_app.server.housekeeping import evicted_titles
+from dmlviz_app.server.housekeeping import evicted_runs
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
 
@@ -91,7 +91,7 @@ def run_list_props(ui: RunListState, services: Services) -> RunListProps:
     disk = DiskUse(
         used=services.runs.used() if limit is None else services.used(),
         limit=services.disk_limit if limit is None else limit,
-        gone=evicted_titles(services),
+        gone=[DeletedRun(run=run, title=title) for run, title in evicted_runs(services).items()],
     )
     return {
         "cards": cards(services),

@@ -2,11 +2,13 @@
 
 import contextlib
 import time
+from collections.abc import Callable
+from functools import cache, partial
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.data import backbone_weights
 from dmlviz.errors import UserError
-from dmlviz.runs.quota import enforce
+from dmlviz.runs.quota import Rank, enforce
 from dmlviz.runs.trash import TRASH_RETENTION_S
 from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz_app.people.people import GUEST_RETENTION_S
@@ -24,18 +26,33 @@ def enforce_quota(services: Services) -> None:
     def is_kept(run: str) -> bool:
         return run in in_use or any(entry.pinned for entry in services.run_owners.entries(run))
 
-    for run in enforce(services.store, services.disk_limit, is_kept):
+    for run in enforce(
+        services.store, services.disk_limit, is_kept, partial(_rank, services, cache(services.is_beyond))
+    ):
         entries = services.run_owners.entries(run.id)
-        services.evicted.extend([(entry.title, entry.holder) for entry in entries] or [(run.title, "")])
-        services.run_owners.forget(run.id)
+        services.evicted.extend((run.id, entry.title, entry.holder) for entry in entries)
+        services.evicted.extend([] if entries else [(run.id, run.title, "")])
+        services.run_owners.remove_all(run.id)
     if time.monotonic() - _cleaned_s >= INTERVAL_S:
         _cleaned_s = time.monotonic()
         clean_up(services)
 
 
-def evicted_titles(services: Services) -> list[str]:
-    """Return the titles of this person's runs that were deleted to make room, the last 20."""
-    return [title for title, holder in services.evicted if holder == services.person.owner][-20:]
+def _rank(services: Services, is_beyond: Callable[[str], bool], run: str) -> Rank:
+    """Return how soon a run makes room: one that several people hold only if each of them would lose it."""
+    entries = services.run_owners.entries(run)
+    if not entries:
+        return Rank.TEMPORARY if (services.store.bundled / run).is_dir() else Rank.KEPT
+    if all(is_beyond(entry.holder) for entry in entries):
+        return Rank.BEYOND
+    return Rank.TEMPORARY if all(entry.temporary for entry in entries) else Rank.KEPT
+
+
+def evicted_runs(services: Services) -> dict[str, str]:
+    """Return the titles of this person's runs that made room for others and can be restored, by ID; the last 20."""
+    deleted = {path.name for path in services.store.trash.runs()}
+    mine = [(run, title) for run, title, holder in services.evicted if holder == services.person.owner]
+    return dict([(run, title) for run, title in mine if run in deleted][-20:])
 
 
 def clean_up(services: Services) -> None:
@@ -47,13 +64,12 @@ def clean_up(services: Services) -> None:
     remove_stale_folders(services.data / custom_datasets.FOLDER)
     remove_stale_folders(services.cache / TRAINING_PAGES, "*/*")  # written anew where one is asked for
     for run, entry in owners.expired(GUEST_RETENTION_S):
-        if len(owners.entries(run)) > 1:
-            owners.remove(run, entry.holder)
-        elif run not in in_use:
-            with contextlib.suppress(UserError):  # it is gone already, or another process writes it
-                services.store.delete(run)
-            services.store.trash.remove(run)
-            owners.forget(run)
+        if run in in_use and len(owners.entries(run)) == 1:
+            continue
+        with contextlib.suppress(UserError):  # it is gone already, or another process writes it
+            if owners.remove(run, entry.holder, before_last=partial(services.store.delete, run)):
+                services.store.trash.remove(run)
+                owners.forget(run)
     for dataset, entry in services.data_owners.expired(GUEST_RETENTION_S):
         if services.data_owners.remove(dataset, entry.holder):
             with contextlib.suppress(UserError):

@@ -1,5 +1,6 @@
 """Services that pages and routes share: settings, runs, jobs; one of each in a process."""
 
+import shutil
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -83,7 +84,7 @@ class Services:
         person: The person who asks; the only person there is, unless `for_person` says otherwise.
         audience: The runs that open sessions show.
         names: Names of the people of this server, by ID.
-        evicted: Titles and holders of the runs that were deleted to make room for others.
+        evicted: IDs, titles and holders of the runs that were deleted to make room for others.
     """
 
     settings: Settings
@@ -99,7 +100,7 @@ class Services:
     person: Person = field(default_factory=lambda: SolePerson(id=""))
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     names: dict[str, str] = field(default_factory=dict)
-    evicted: list[tuple[str, str]] = field(default_factory=list)
+    evicted: list[tuple[str, str, str]] = field(default_factory=list)
 
     def for_person(self, person: Person) -> "Services":
         """Return the services as one person may use them."""
@@ -124,7 +125,7 @@ class Services:
     @cached_property
     def jobs(self) -> PersonalJobs:
         """The jobs as this person may start and stop them."""
-        return PersonalJobs(self.scheduler, self.runs, self.datasets, self.person, self.check_room)
+        return PersonalJobs(self.scheduler, self.runs, self.datasets, self.person, self.check_room, self.room)
 
     @cached_property
     def studies(self) -> PersonalStudies:
@@ -136,6 +137,11 @@ class Services:
         features = folder_size(self.features.folder_of(self.person))
         return self.runs.used() + self.datasets.used() + self.studies.used() + features
 
+    def is_beyond(self, holder: str) -> bool:
+        """Return whether the person of this ID takes more than they may."""
+        person = self.identity.person(holder)
+        return person.limits.disk is not None and self.for_person(person).used() > person.limits.disk
+
     def check_room(self) -> None:
         """Raise UserError if this person's runs, data and studies take as much as they may."""
         limit = self.person.limits.disk
@@ -144,6 +150,17 @@ class Services:
                 f"Your runs, data and studies take {format_bytes(used)} of the {format_bytes(limit)} that you may "
                 "have; delete some on the page Runs."
             )
+
+    def room(self) -> tuple[int, str]:
+        """Return the bytes that a new run of this person may take, and the begin of a sentence that says so."""
+        limit = self.person.limits.disk
+        rooms = [
+            (self.disk_limit, "All runs of this server together may take (--disk-limit)"),
+            (shutil.disk_usage(self.store.folder).free, "The disk of the runs has"),
+        ]
+        if limit is not None:
+            rooms.append((max(0, limit - self.used()), "You may still take"))
+        return min(rooms)
 
     def check_upload(self, size: int) -> None:
         """Raise UserError if an upload of `size` bytes is larger than this person may send, or there is no room."""

@@ -6,21 +6,26 @@ import time
 from dataclasses import replace
 
 import pytest
-from dmlviz_app.people.people import MB
+from dmlviz_app.people.people import DEFAULT_LIMITS, MB
+from dmlviz_app.people.policy import Role
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.runs.panels import queue_lines
 from dmlviz_app.runs.routes import check_images, import_archive
 from dmlviz_app.runs.state import RunListState
-from dmlviz_app.server.housekeeping import clean_up, enforce_quota, evicted_titles
+from dmlviz_app.server.housekeeping import clean_up, enforce_quota, evicted_runs
 from dmlviz_app.server.services import TRAINING_PAGES
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
+from dmlviz.jobs.job_record import JobRecord
 from dmlviz.runs.archive import export_run
+from dmlviz.runs.quota import folder_size, run_size
 from dmlviz.runs.run import RunNotFoundError
+from dmlviz.storage.files import write_json
 from dmlviz.studies.study import create_study, study_id
 
+LIMITS = DEFAULT_LIMITS[Role.GUEST]
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eval_subset_size=200, seed=5)
 
 
@@ -168,12 +173,28 @@ def test_a_guest_s_corner_empties_itself(people, shared, written, monkeypatch):
     assert (ids(guest), ids(ada)) == ([], [written.id]), "what somebody else holds too stays for them"
 
 
-def test_one_s_own_titles_only_are_told_of_what_made_room(ada, bob, adas_run, shared):
+def test_what_made_room_can_be_restored_by_who_held_it_and_by_no_one_else(ada, bob, adas_run, shared):
     ada.here.runs.rename(adas_run, "Ada's secret")
-    enforce_quota(replace(shared, settings=shared.settings.replace(disk_limit=1e-9)))
-    assert evicted_titles(ada.here) == ["Ada's secret"]
-    assert evicted_titles(bob.here) == []
-    assert shared.run_owners.all_entries(adas_run) == ()
+    size = run_size(shared.store.folder / adas_run)
+    enforce_quota(replace(shared, settings=shared.settings.replace(disk_limit=0.95 * size / 1e9)))
+    assert evicted_runs(ada.here) == {adas_run: "Ada's secret"}
+    assert evicted_runs(bob.here) == {}
+    with pytest.raises(RunNotFoundError):
+        bob.here.runs.restore(adas_run)
+    ada.here.runs.restore(adas_run)
+    assert ada.here.runs.get(adas_run).title == "Ada's secret"
+
+
+def test_a_guest_beyond_their_room_takes_no_member_s_run(ada, people, adas_run, shared, written):
+    guest = people["guest"]
+    folder = shared.store.folder / ("f" * 16)
+    shutil.copytree(written.path, folder)
+    write_json(folder / "run.json", written.info | {"id": folder.name})
+    guest.here.runs.hold(folder.name)
+    with open(folder / "large", "wb") as file:
+        file.truncate(guest.here.person.limits.disk + 1)
+    enforce_quota(replace(shared, settings=shared.settings.replace(disk_limit=0.1)))
+    assert (ids(guest), ids(ada)) == ([], [adas_run])
 
 
 @pytest.mark.slow
@@ -221,6 +242,34 @@ def test_a_projection_needs_a_run_that_one_sees(ada, bob, adas_run, no_worker):
         bob.here.jobs.project(adas_run, ProjectionConfig(method="pca"))
     assert bob.here.jobs.status(adas_run) == Status("unknown", reason=bob.here.jobs.status(adas_run).reason)
     assert "no run" in bob.here.jobs.status(adas_run).reason
+
+
+def test_a_projection_counts_for_who_asks_whoever_holds_the_run(ada, bob, people, adas_run, shared, no_worker):
+    RunListState().act("share", adas_run, "link", ada.here.runs)
+    for someone in (bob, people["guest"]):
+        someone.here.runs.open_link(adas_run, shared.run_owners.entry(adas_run, ada.id).key)
+    before, config = ada.here.used(), ProjectionConfig(method="pca")
+    bob.here.jobs.project(adas_run, config)
+    asked = shared.store.get(adas_run).projection(config.id).path
+    (asked / "coordinates.npy").write_bytes(bytes(10_000))
+    assert bob.here.used() == folder_size(asked) > 10_000
+    assert ada.here.used() == before
+    small = replace(people["guest"].here, person=replace(people["guest"].here.person, limits=replace(LIMITS, disk=0)))
+    with pytest.raises(UserError, match="delete some"):
+        small.jobs.project(adas_run, ProjectionConfig(method="pca", dims=3))
+
+
+def test_a_training_too_large_for_its_person_is_refused_with_the_setting_to_lower(people, no_worker):
+    guest = people["guest"].here
+    large = CONFIG.replace(embedding_dim=1024, num_snapshots=1000, steps=1000)
+    with pytest.raises(UserError, match=r"would take about .* You may still take .*: lower num_snapshots to \d+"):
+        guest.jobs.train(large)
+    fits = large.replace(num_snapshots=100)
+    run = guest.jobs.train(fits)
+    order = JobRecord(guest.store.folder / run).order
+    assert 0 < order["room"] <= guest.person.limits.disk
+    with pytest.raises(UserError, match="would take about"):  # the first will take most of it
+        guest.jobs.train(fits.replace(seed=1, num_snapshots=200))
 
 
 def test_the_runs_page_shows_whose_a_run_is(ada, bob, people, adas_run, shared):

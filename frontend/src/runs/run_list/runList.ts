@@ -97,25 +97,28 @@ class RunList {
     }
     this.theme = readTheme(this.root).dark ? "dark" : "light";
     this.showQuota(disk);
-    this.say(note ?? "", deleted);
+    this.say(note ?? "", deleted, disk.gone);
     this.show();
   }
 
-  private showQuota({ used, limit, gone }: DiskUse): void {
+  private showQuota({ used, limit }: DiskUse): void {
     this.meter.style.width = `${Math.min(100, (100 * used) / limit).toFixed(1)}%`;
     this.used.textContent = `${readable(used)} of ${readable(limit)}`;
-    const rule = "At the disk limit, the oldest runs are removed, unless pinned, shown or training.";
-    this.diskUse.title = gone.length ? `${rule} Removed so far: ${gone.join("; ")}.` : rule;
+    this.diskUse.title =
+      "At the disk limit, runs of people beyond their room are removed first, then those of guests, then the oldest, " +
+      "unless pinned, shown or training. For an hour they can be restored.";
     this.diskUse.dataset.used = String(used);
   }
 
-  private say(note: string, deleted: DeletedRun | null = null): void {
-    this.notice.hidden = !note && !deleted;
-    this.notice.replaceChildren(
-      ...(deleted
-        ? [`Deleted ${deleted.title}. `, h("button", { click: () => this.act("restore", deleted.run) }, "Undo")]
-        : [note]),
-    );
+  private say(note: string, deleted: DeletedRun | null = null, gone: DeletedRun[] = []): void {
+    this.notice.hidden = !note && !deleted && !gone.length;
+    const offer = (said: string, { run, title }: DeletedRun, action: string): (string | HTMLElement)[] => [
+      `${said} ${title}. `,
+      h("button", { click: () => this.act("restore", run) }, action),
+      " ",
+    ];
+    const removed = gone.flatMap((run) => offer("Removed to make room:", run, "Restore"));
+    this.notice.replaceChildren(...(deleted ? offer("Deleted", deleted, "Undo") : note ? [note] : removed));
   }
 
   private async importFile(file: File | undefined): Promise<void> {
