@@ -222,7 +222,8 @@ class Trainer:
 
     def weight_bytes(self) -> int:
         """Return the bytes of the weights of net and loss."""
-        return sum(value.nbytes for value in (*trained_state(self.net).values(), *self.loss_weights().values()))
+        net, loss = trained_state(self.net).values(), self.loss_weights().values()
+        return sum(value.nbytes for value in net) + sum(value.nbytes for value in loss)
 
     def embed(self, images: LabeledImages, indices: np.ndarray | None = None, exact: bool = False) -> np.ndarray:
         """Return embeddings (n × d, float32) of images; looks for a stop as it goes.
