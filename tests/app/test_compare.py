@@ -6,11 +6,11 @@ from base64 import b64decode
 import numpy as np
 import pytest
 from dmlviz_app.compare import state as compare
-from dmlviz_app.compare.props import map_data
+from dmlviz_app.compare.props import compare_props, map_data
 from dmlviz_app.compare.state import CompareState, Pair, differences, resolve_pair, run_view
 from dmlviz_app.compare.variant import EDITABLE_FIELDS, PRESETS, preset, with_setting
 from dmlviz_app.run_views.nearest_neighbors import agreement_table
-from dmlviz_app.run_views.view_options import COMPARED_CURVES
+from dmlviz_app.run_views.view_options import COMPARED_CURVES, projection_views
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import ProjectionConfig, TrainConfig
@@ -191,6 +191,14 @@ def test_the_page_compares_what_two_maps_of_one_run_keep(here, maps):
     assert len(workbench["maps"]) == 2
     assert len(workbench["inspectors"]) == 1
     assert workbench["compare"]["sides"] == []
+
+
+@pytest.mark.parametrize("view", ["live", *projection_views()])
+def test_scores_are_those_of_the_runs_on_every_map(here, two, view):
+    pair = resolve_pair(CompareState(a=two[0].id, b=two[1].id, view_a=view, view_b=view), here, None)
+    assert (pair.a.projection is None) == (view == "live")
+    sides = compare_props(pair)["sides"]
+    assert [side["events_url"].partition("/runs/")[2] for side in sides] == [f"{run.id}/events" for run in two]
 
 
 def test_a_map_that_a_run_cannot_have_is_noted_and_given_up(here, two, monkeypatch):

@@ -1,5 +1,7 @@
 """Props of the page Compare: two maps, and the scores and inspectors below them."""
 
+from dataclasses import replace
+
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.run import LIVE
 from dmlviz_app.compare import state as compare
@@ -76,9 +78,10 @@ def compare_props(pair: Pair) -> CompareProps:
     """Return the props of the tables: scores and, once both runs have finished, agreement; what different maps keep."""
     assert pair.b is not None
     run_views = (pair.a, pair.b)
+    own_views = [replace(run_view, projection=None) for run_view in run_views]  # a projection's events have no scores
     sides = [
         ComparedSide(**component_props.run_source(run_view), title=run_view.run.title, steps=run_view.run.steps)
-        for run_view in run_views
+        for run_view in own_views
     ]
     data = CompareProps(sides=[] if pair.same_run else sides, complete=pair.complete)
     if not pair.same_view:

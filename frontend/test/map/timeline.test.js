@@ -9,6 +9,7 @@ import {
   isOpen,
   placeOf,
   reduceEvent,
+  unplaced,
 } from "../../src/map/data/timeline.ts";
 import { close } from "../helpers.js";
 
@@ -48,6 +49,26 @@ describe("timeline", () => {
     );
     assert.equal(framesOf(line)[1].frame.items, "all");
     assert.equal(isOpen(line), false);
+  });
+
+  it("has places for training images on a common basis, and on the end of every projection, or says why not", () => {
+    const replay = { event: "replay", basis: "last", frames: [{ step: 0, ...frame("r") }] };
+    const live = run({ ...started, view: "fan" }, snapshot(0));
+    const tsne = run(
+      { event: "started", method: "tsne", iterations: 2 },
+      { event: "frame", iteration: 1, of: 2, frame: frame("a") },
+      { event: "finished", iteration: 2, frame: frame("b") },
+    );
+    const pca = run({ event: "started", method: "pca", iterations: null }, { event: "finished", frame: frame("p") });
+    const said = (line) => framesOf(line).map((entry) => unplaced(line, entry));
+    assert.deepEqual(said(run({ ...started, view: "fan" }, snapshot(0), replay)), [""]);
+    assert.deepEqual(said(run({ ...started, view: "plane" }, snapshot(0))), [""]);
+    assert.deepEqual(said(live), ["training images appear when the training is finished"]);
+    assert.deepEqual(said({ ...run(snapshot(0), replay), refit: true, refitted: [live.live[0]] }), [
+      "training images are not placed on refitted frames",
+    ]);
+    assert.deepEqual(said(tsne), ["training images appear on the last frame", ""]);
+    assert.deepEqual(said(pca), [""]);
   });
 
   it("counts iterations for a projection, and shows the only frame of a method that gives no others", () => {

@@ -32,6 +32,8 @@ test("before the first snapshot there is no score", () => {
   assert.equal(first(readings).value, null);
   assert.equal(first(readings).change, null);
   assert.match(captionAt(readings), /first snapshot/);
+  reduceScores(readings, { event: "end", state: "finished" });
+  assert.equal(captionAt(readings), "No scores of this run");
 });
 
 test("the first score is said in words, and never as all where one image fails", () => {

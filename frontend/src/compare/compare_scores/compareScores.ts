@@ -94,10 +94,10 @@ class CompareScores {
           },
         ),
     );
-    this.leave = bus.on("frame", ({ run, step, index, count }) => {
+    this.leave = bus.on("frame", ({ run, view, step, index, count }) => {
       const side = this.sides.findIndex((one) => one.run === run);
       if (side < 0) return;
-      this.steps[side] = index === count - 1 ? null : step;
+      this.steps[side] = view !== "live" || index === count - 1 ? null : step; // a projection draws the end
       this.draw();
     });
   }

@@ -82,7 +82,7 @@ export class StatePublisher {
     layout.bar.update(timeline, player, state.theme);
     // Until a new run has a frame of its own, the stage still holds the one before, faded.
     const visible = shown && scene.frame ? sum(scene.usable) : 0;
-    const [caption, note] = statusOf(state, timeline, shown && scene.frame, visible);
+    const [caption, note] = statusOf(state, timeline, shown && scene.frame, visible, playback.unplaced);
     layout.colorControl.update(state, layout.colorControl.name === "error" ? this.wrongItems() : 0);
     layout.caption.textContent = caption;
     layout.status.textContent = note;

@@ -181,6 +181,15 @@ export const canRefit = ({ refitted, view }: Timeline): boolean => refitted !== 
 export const isCommon = (timeline: Timeline): boolean =>
   timeline.noun === "step" && (timeline.view === "plane" || (timeline.replay !== null && !timeline.refit));
 
+/** Why training images have no place on a frame; "" where they have one: on a common basis, or on a projection's end. */
+export function unplaced(timeline: Timeline, { provisional = false }: Pick<Entry, "provisional">): string {
+  if (isCommon(timeline) || (timeline.noun === "iteration" && !provisional)) return "";
+  if (timeline.refit) return "training images are not placed on refitted frames";
+  return timeline.noun === "step"
+    ? "training images appear when the training is finished"
+    : "training images appear on the last frame";
+}
+
 /** The place between frames that belongs to a step: an index with its fraction. */
 export function positionOfStep(timeline: Timeline, step: number): number {
   const frames = framesOf(timeline);

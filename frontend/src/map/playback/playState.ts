@@ -1,7 +1,7 @@
 // State of the playback: the timeline of a run or a projection, its frames, the playhead, and the shown entry.
 import type { FrameMeta } from "../../protocol.ts";
 import type { Frames } from "../data/frames.ts";
-import { emptyTimeline, framesOf, isCommon, isOpen, type Entry, type Timeline } from "../data/timeline.ts";
+import { emptyTimeline, framesOf, isCommon, isOpen, unplaced, type Entry, type Timeline } from "../data/timeline.ts";
 import { Player } from "./player.ts";
 
 export class PlayState {
@@ -22,6 +22,11 @@ export class PlayState {
   /** True if all frames share one basis. */
   get sharesBasis(): boolean {
     return isCommon(this.timeline);
+  }
+
+  /** Why training images have no place on the shown frame; "" where they have one. */
+  get unplaced(): string {
+    return this.shown ? unplaced(this.timeline, this.shown) : "";
   }
 
   /** True if it is a projection under way, whose frames have units of their own, each another. */

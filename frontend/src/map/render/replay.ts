@@ -11,4 +11,6 @@ export interface Replay {
   readonly player: { readonly position: number; readonly playing: boolean };
   /** True if all frames share one basis. */
   readonly sharesBasis: boolean;
+  /** Why training images have no place on the shown frame; "" where they have one. */
+  readonly unplaced: string;
 }

@@ -16,8 +16,7 @@ export function drawTrainPoints(
   scene: Scene,
 ): number {
   const { shown, entries, player } = playback;
-  // Each live frame has a basis of its own, in which nothing else has a place.
-  if (images === "test" || !shown || shown.provisional || !playback.sharesBasis) return 0;
+  if (images === "test" || !shown || playback.unplaced) return 0;
   const points = loader.get();
   if (!points) return 0;
   const low = entries.indexOf(shown);

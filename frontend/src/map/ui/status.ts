@@ -11,12 +11,13 @@ const CONTOURS: Record<string, string> = {
   "one spot": "no contours: all points lie on one spot",
 };
 
-/** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen. */
+/** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen; `unplaced`: why no training images. */
 export function statusOf(
   { data, model, images, trained, contours, astray, trouble }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
+  unplaced: string,
 ): [string, string] {
   if (!frame) return ["", trouble ?? waiting(timeline)];
   const parts: string[] = [];
@@ -27,7 +28,7 @@ export function statusOf(
   if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";
   if (trained) parts.push(`rings: ${grouped(trained)} training images`);
-  else if (images !== "test" && timeline.refit) parts.push("training images are not placed on refitted frames");
+  else if (images !== "test" && unplaced) parts.push(unplaced);
   if (contours in CONTOURS) parts.push(CONTOURS[contours]);
   if (frame.xyz) parts.push("drag to rotate");
   const missing = model.neighbors.filter(({ item }) => !frame.present[item]).length;

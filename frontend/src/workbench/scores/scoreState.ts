@@ -30,6 +30,8 @@ export interface ScoreState {
   final: Reading | null;
   /** The scores of all validation images, at the end. */
   finalValidation: Metrics;
+  /** True if no further scores come. */
+  ended: boolean;
   /** The scores of the images as they are, no net between, on those that snapshots score. */
   pixels: Metrics | null;
 }
@@ -101,6 +103,7 @@ export const emptyScores = (): ScoreState => ({
   train: [],
   final: null,
   finalValidation: {},
+  ended: false,
   pixels: null,
 });
 
@@ -117,6 +120,9 @@ export function reduceScores(readings: ScoreState, event: StreamEvent): boolean 
     case "snapshot":
       readings.series.push({ step: event.step, metrics: numbers(event.metrics) });
       if (event.train_metrics) readings.train.push({ step: event.step, metrics: numbers(event.train_metrics) });
+      return true;
+    case "end":
+      readings.ended = true;
       return true;
     case "finished":
     case "stopped":
@@ -211,7 +217,7 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     return `On ${which} ${count(readings.tests)} ${given ? "embeddings" : "test images"}${after}${note}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
-  if (!reading) return "Scores appear with the first snapshot";
+  if (!reading) return readings.ended ? "No scores of this run" : "Scores appear with the first snapshot";
   const all = readings.scored === (readings.validation || readings.tests) ? "all " : "";
   const which = `${all}${count(readings.scored)} ${readings.validation ? "validation" : "test"} images`;
   return `On ${which} (each against the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
