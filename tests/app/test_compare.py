@@ -8,7 +8,7 @@ import pytest
 from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.props import compare_props, map_data
 from dmlviz_app.compare.state import CompareState, Pair, differences, resolve_pair, run_view
-from dmlviz_app.compare.variant import EDITABLE_FIELDS, PRESETS, preset, with_setting
+from dmlviz_app.compare.variant import EDITABLE_FIELDS, PRESETS, fields, first_value, preset, with_setting
 from dmlviz_app.run_views.nearest_neighbors import agreement_table
 from dmlviz_app.run_views.view_options import COMPARED_CURVES, projection_views
 
@@ -232,6 +232,13 @@ def test_changing_one_setting_changes_no_other(name, value):
     config = TrainConfig(loss="triplet")
     changed = with_setting(config, name, value)
     assert len(differences(config, changed)) == 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_setting_of_every_loss_starts_with_a_value_that_differs_and_can_be_trained(loss):
+    config = TrainConfig(dataset="digits", loss=loss)
+    same = [name for name in fields(config) if with_setting(config, name, first_value(config, name)).id == config.id]
+    assert same == []
 
 
 def test_an_invalid_change_is_one_sentence():

@@ -10,6 +10,7 @@ from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS
 from dmlviz_app.learn.sheet import sheet_page
 from dmlviz_app.run_views.view_query import settings_from_query
 from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.widgets import navigation
 from streamlit.testing.v1 import AppTest
 
 from dmlviz.catalog.metrics import metric_of
@@ -232,10 +233,25 @@ def test_measurements_are_those_of_the_run_and_missing_ones_are_omitted(here, wr
     assert task_measurements(run, active) == {"Active terms at the end": 0.5}
 
 
-def test_a_lesson_page_links_to_explore(here):
-    test = pages.open_page("learn", lesson="why-mining")
-    links = {element.proto.label: element.proto.query_string for element in test.get("page_link")}
-    assert links["Begin the lesson"] == "lesson=why-mining"
+@pytest.mark.parametrize("name", ["why-mining", "do-not-trust-the-map"])
+def test_a_lesson_begins_with_question_and_guess_and_its_text_comes_after(here, name, monkeypatch):
+    went = []
+    monkeypatch.setattr(navigation, "go", lambda page, to: went.append((page, to)))
+    lesson, test = LESSONS[name], pages.open_page("learn", lesson=name)
+    task, shown = lesson.tasks[0], [pages.without_terms(text.value) for text in test.markdown]
+    said = [next(i for i, text in enumerate(shown) if words in text) for words in (task.question, lesson.text[:40])]
+    assert said == sorted(said)
+    (drawer,) = [one for one in test.main.expander if "answers" in one.label]
+    assert not drawer.proto.expanded
+    guess = {}
+    if not task.view_before_guess:
+        guesses = test.main.button_group[0]
+        assert guesses.options == list(task.guesses)
+        guesses.set_value(2).run()
+        guess = {"guess": "2"}
+    test.button(key="lesson.begin").click().run()
+    assert went == [("explore", {"lesson": name} | guess)]
+    assert UIState.from_query(went[0][1]).guess == (2 if guess else None)
 
 
 @pytest.mark.parametrize("name", LESSONS)

@@ -1,6 +1,7 @@
 """Menus of the Compare page that train runs: one changed setting, or a preset pair."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -76,7 +77,7 @@ def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
         f"Same as {escape_markdown(run.title)}, with one setting changed. "
         "The new run appears on the right while it trains."
     )
-    name = st.selectbox("Setting", _fields(config), format_func=_title, key=_FIELD_KEY)
+    name = st.selectbox("Setting", fields(config), format_func=_title, key=_FIELD_KEY)
     value = _value(config, name)
     same = value == _current_value(config, name)
     st.button(
@@ -127,7 +128,8 @@ def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
     return config.replace(**{name: value})
 
 
-def _fields(config: TrainConfig) -> list[str]:
+def fields(config: TrainConfig) -> list[str]:
+    """Return the settings that can be changed alone."""
     accepts, sampler = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds, SAMPLERS[config.sampler]
     left_out = set() if accepts and not sampler.tuple_kind else {"miner"}
     left_out |= {"batch_size"} if sampler.by_class else {"classes_per_batch", "images_per_class"}
@@ -151,15 +153,36 @@ def _current_value(config: TrainConfig, name: str) -> Any:
     return getattr(config, f"{role}_params")[parameter] if dot else getattr(config, name)
 
 
+def first_value(config: TrainConfig, name: str) -> Any:
+    """Return a value that differs from that of `config` and goes with its other settings: the first to be offered."""
+    current, choices = _current_value(config, name), _choices(config, name)
+    if choices is not None:
+        at = choices[0].index(current)
+        candidates = [*choices[0][at + 1 :], *choices[0][:at]]
+    else:
+        step = _step(name, type(current))
+        factors = [] if name == "seed" or not current else [2 * current, type(current)(current / 2)]
+        candidates = [*factors, current + step, current - step]
+    for candidate in candidates:
+        with suppress(UserError):
+            if with_setting(config, name, candidate).id != config.id:
+                return candidate
+    return current
+
+
+def _step(name: str, kind: type) -> Any:
+    return {"learning_rate": 1e-4, "weight_decay": 1e-4, "steps": 100}.get(name, 1 if kind is int else 0.05)
+
+
 def _value(config: TrainConfig, name: str) -> Any:
-    current, key = _current_value(config, name), _value_key(config, name)
+    current, key, first = _current_value(config, name), _value_key(config, name), first_value(config, name)
     choices = _choices(config, name)
     if choices is not None:
         options, titles = choices
         labels = unique_labels(options, titles)
-        return st.selectbox("Value", options, index=options.index(current), format_func=labels.__getitem__, key=key)
+        return st.selectbox("Value", options, index=options.index(first), format_func=labels.__getitem__, key=key)
     kind = type(current)
-    step = {"learning_rate": 1e-4, "weight_decay": 1e-4, "steps": 100}.get(name, 1 if kind is int else 0.05)
+    step = _step(name, kind)
     minimum = (
         None
         if "." in name
@@ -167,7 +190,7 @@ def _value(config: TrainConfig, name: str) -> Any:
     )
     return st.number_input(
         "Value",
-        value=current,
+        value=first,
         step=kind(step),
         min_value=None if minimum is None else kind(minimum),
         format="%g" if kind is float else None,
@@ -201,7 +224,7 @@ def _value_key(config: TrainConfig, name: str) -> str:
 def _train(ui: CompareState, services: Services, run: Run) -> None:
     """Train with the setting of now: the button may have been drawn before the last choice."""
     name = st.session_state[_FIELD_KEY]
-    value = st.session_state.get(_value_key(run.config, name), _current_value(run.config, name))
+    value = st.session_state.get(_value_key(run.config, name), first_value(run.config, name))
     _start_training(ui, services, lambda: (run.id, services.jobs.train(with_setting(run.config, name, value))))
 
 

@@ -1,11 +1,13 @@
-"""Page of one lesson: its text, its tasks, and the way to begin it."""
+"""Page of one lesson: the question of its first task with picture and guess, then its text."""
 
 import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
-from dmlviz.lessons import LESSONS
+from dmlviz.lessons import LESSONS, Lesson
+from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.catalog_index import LAB_KIND, entry_title
 from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.run_views.view_state import saved_state
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation
 
@@ -16,7 +18,11 @@ def render_lesson(name: str) -> None:
     st.markdown(f"### {lesson.title}\n:small[Lesson · {lesson.part} · {lesson.minutes} minutes]")
     text, side = st.columns([5, 3], gap="large")
     with text:
-        st.markdown(with_terms(lesson.text))
+        _first_question(lesson)
+        explored = saved_state()
+        has_guessed = explored.lesson == name and (explored.guess is not None or explored.task > 1)
+        with st.expander("The text, which holds the answers", expanded=has_guessed):
+            st.markdown(with_terms(lesson.text))
         if lesson.related:
             st.markdown("**Related**")
             with st.container(horizontal=True):
@@ -27,10 +33,34 @@ def render_lesson(name: str) -> None:
             st.markdown("**Predict, then see.** Commit to a guess, then the run shows the answer.")
             for number, task in enumerate(lesson.tasks, 1):
                 st.markdown(f"{number}. {task.title}")
-            navigation.link("explore", "Begin the lesson", {"lesson": lesson.name}, icon=":material/play_arrow:")
         if session_services().may_read_sheets:
             # Relative, as the app may lie below a path.
-            st.link_button("Teacher's sheet", f"{ROUTES}/lessons/{lesson.name}/sheet.html", type="tertiary")
+            st.link_button("Teacher's sheet", f"{ROUTES}/lessons/{lesson.name}/sheet.html")
+
+
+def _first_question(lesson: Lesson) -> None:
+    """Render the first task's question with the lesson's picture, its guesses, and the button that begins it."""
+    task, begin = lesson.tasks[0], {"lesson": lesson.name}
+    with st.container(border=True, key="lesson-begin"):
+        picture, question = st.columns([1, 2])
+        with picture:
+            drawing = card("lesson", lesson.name)
+            drawing.update({"address": f"./?lesson={lesson.name}", "title": task.title, "text": ""})
+            show([section([drawing], "small")], key="lesson.picture")
+        with question:
+            st.markdown(with_terms(" ".join(filter(None, (task.instructions, task.question)))))
+        if not task.view_before_guess:  # there the guess is about the map
+            guesses = range(1, len(task.guesses) + 1)
+            guess = st.pills(
+                "Your guess",
+                guesses,
+                format_func=lambda number: task.guesses[number - 1],
+                key=f"lesson.first.{lesson.name}",
+                label_visibility="collapsed",
+            )
+            begin |= {} if guess is None else {"guess": str(guess)}
+        if st.button("Begin", type="primary", key="lesson.begin", icon=":material/play_arrow:"):
+            navigation.go("explore", begin)
 
 
 def _entry_link(kind: str, name: str) -> None:

@@ -64,6 +64,11 @@ def link(name: str, label: str, to: dict[str, str], **kwargs: Any) -> None:
     st.page_link(f"{name}/page.py", label=label, query_params=to, **kwargs)
 
 
+def go(name: str, to: dict[str, str]) -> None:
+    """Switch to a page with the URL parameters `to`; does not return."""
+    st.switch_page(pages()[name], query_params=to)
+
+
 def switch_to(name: str) -> None:
     """Switch to another page with its current state; does not return."""
-    st.switch_page(pages()[name], query_params=query(name))
+    go(name, query(name))
