@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
@@ -27,6 +28,7 @@ app = single_command_app()
 DatasetName = Annotated[
     str, typer.Argument(metavar="NAME", help="name or title of a data set (see `dmlviz data list`)")
 ]
+MAX_CLASS_ROWS = 20  # of a report
 LabelColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="the class (default: a column named label)")]
 ImageColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="images: bytes, or paths beside the table")]
 VectorColumns = Annotated[
@@ -59,6 +61,9 @@ def add(
     label: LabelColumn = None,
     image: ImageColumn = None,
     vector: VectorColumns = "",
+    folder_level: Annotated[
+        int | None, typer.Option(metavar="N", help="level of folders that are the classes, from 1 (default: found)")
+    ] = None,
     data: DataFolder = None,
     runs: RunsFolder = None,
 ) -> None:
@@ -68,7 +73,8 @@ def add(
     Stanford Online Products, In-Shop, Market-1501 or VeRi. Embeddings: npy, npz, or a table with a column of lists or
     one column per dimension; labels are optional. All other columns are kept to color and search by.
     """
-    add_data(path, title, Choice(split_names(vector), label, image), labels, side, color, data, runs)
+    choice = Choice(split_names(vector), label, image, folder_level=folder_level)
+    add_data(path, title, choice, labels, side, color, data, runs)
 
 
 def add_data(
@@ -181,9 +187,12 @@ def _find(name: str, data: Path | None) -> str:
 def _print_report(dataset: ImportedDataset, console: Console) -> None:
     console.print(f"{dataset.declared.title}: {dataset.declared.summary}", markup=False)
     table = Table("class", "training images", "test images", box=None, pad_edge=False)
-    for row in dataset.report["classes"]:
-        table.add_row(row["name"], f"{row['train']:,}", f"{row['test']:,}")
+    classes = dataset.report["classes"]
+    for row in classes[:MAX_CLASS_ROWS]:
+        table.add_row(Text(row["name"]), f"{row['train']:,}", f"{row['test']:,}")
     console.print(table)
+    if len(classes) > MAX_CLASS_ROWS:
+        console.print(f"… and {len(classes) - MAX_CLASS_ROWS:,} more classes")
     for line in dataset.report_lines:
         console.print(line, markup=False)
 

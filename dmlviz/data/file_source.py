@@ -1,7 +1,9 @@
 """Files of a folder or zip, read in memory; zip entries are never extracted to disk."""
 
 import os
+import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,9 +17,18 @@ from dmlviz.errors import UserError
 MAX_FILES = 100_000
 MAX_BYTES = 20 * 1024**2  # of one file
 MAX_UNPACKED = 4 * 1024**3  # of all together
+_HIDDEN = re.compile(
+    r"""\..* | __MACOSX | Icon\r | (ehthumbs|thumbs).*\.db | desktop\.ini | folder\.htt | ZbThumbnail\.info  # desktops
+    | @eaDir | @Recycle | @Recently-Snapshot | @tmp | \#(recycle|snapshot) | SYNO(FILE|PHOTO)_THUMB.*  # NAS
+    | \$RECYCLE\.BIN | System\ Volume\ Information | lost\+found | Network\ Trash\ Folder | Temporary\ Items
+    | __pycache__ | node_modules""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+_UTF_8 = 0x800  # flag of a member whose name is in UTF-8
 
 Folder = Path | zipfile.Path  # or a file in it
 
@@ -44,29 +55,95 @@ class Entry:
         return "/".join(self.parts)
 
 
+class Files(list[Entry]):
+    """The files of a folder or zip by path; `notes` are sentences on what was not listed, or may read wrong."""
+
+    notes: tuple[str, ...] = ()
+
+
 @contextmanager
-def iter_files(path: Path) -> Iterator[list[Entry]]:
+def iter_files(path: Path) -> Iterator[Files]:
     """List the files of a folder or zip by path, without hidden and system files.
 
     Raises:
         UserError: If it does not exist, is too large, or is a damaged zip.
     """
     if path.is_dir():
-        entries = list(_dir_entries(path))
+        hidden: set[str] = set()
+        entries = list(_dir_entries(path, hidden))
         _check(path.name, len(entries), sum(entry.size for entry in entries))
-        yield sorted(entries, key=lambda entry: entry.parts)
+        yield _files(entries, hidden)
         return
     if not path.is_file():
         raise UserError(f"There is no folder or zip {path}: check the path.")
+    with _open_zip(path) as (archive, guessed):
+        members = archive.infolist()
+        _check(path.name, len(members), sum(member.file_size for member in members))
+        entries = [_zip_entry(archive, member) for member in members if not member.is_dir()]
+        yield _files(
+            [entry for entry in entries if not hidden_part(entry.parts)],
+            {part for part in (hidden_part(entry.parts) for entry in entries) if part},
+            guessed,
+        )
+
+
+def _files(entries: list[Entry], hidden: set[str], guessed: str = "") -> Files:
+    files = Files(sorted(entries, key=lambda entry: entry.parts))
+    if hidden:
+        names = sorted(hidden)
+        others = f" and {len(names) - 3:,} others" if len(names) > 3 else ""
+        files.notes = (
+            f"Hidden files and those of a system were not read: {', '.join(names[:3])}{others}.".replace("\r", ""),
+        )
+    if guessed:
+        files.notes += (
+            f"The zip does not say how its names are written; {guessed} was read as of Western Windows. If it reads "
+            "wrong, rename the folders, or zip them with a program that writes UTF-8.",
+        )
+    return files
+
+
+@contextmanager
+def _open_zip(path: Path) -> Iterator[tuple[zipfile.ZipFile, str]]:
+    """Open a zip with its names corrected; with it comes a name whose letters are a guess, or nothing."""
     _check(path.name, count_entries(path, MAX_FILES), 0)
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            _check(path.name, len(members), sum(member.file_size for member in members))
-            entries = [_zip_entry(archive, member) for member in members if not member.is_dir()]
-            yield sorted((entry for entry in entries if not _is_hidden(entry.parts)), key=lambda entry: entry.parts)
+            guessed = ""
+            for member in archive.infolist():
+                name, is_guess = _name_in_zip(member)
+                guessed = guessed or (name if is_guess else "")
+                member.filename = name
+                archive.NameToInfo[name] = member
+            yield archive, guessed
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise UserError(f"{path.name} is not a zip, or it is damaged ({error}): zip the folder again.") from None
+
+
+def _name_in_zip(member: zipfile.ZipInfo) -> tuple[str, bool]:
+    """Return the name of a file in a zip with slashes, and whether its letters are a guess.
+
+    Without a flag for UTF-8 they are in code page 437 by the format, but macOS writes UTF-8 there, and others write a
+    field of their own.
+    """
+    name, is_guess = member.filename, False
+    if not member.flag_bits & _UTF_8:
+        raw = member.orig_filename.encode("cp437")
+        try:
+            name = (_unicode_path(member.extra, raw) or raw).decode()
+        except UnicodeDecodeError:
+            is_guess = True
+    return (name if "/" in name else name.replace("\\", "/")), is_guess  # some programs of Windows write backslashes
+
+
+def _unicode_path(extra: bytes, raw: bytes) -> bytes | None:
+    """Return the name in a member's extra field for it (0x7075 of Info-ZIP), if it is that of the name `raw`."""
+    while len(extra) >= 4:
+        kind, length = struct.unpack_from("<HH", extra)
+        if kind == 0x7075 and length > 5 and struct.unpack_from("<L", extra, 5)[0] == zlib.crc32(raw):
+            return extra[9 : 4 + length]
+        extra = extra[4 + length :]
+    return None
 
 
 @contextmanager
@@ -81,12 +158,8 @@ def open_folder(path: Path) -> Iterator[Folder]:
     if not path.is_file():
         yield path
         return
-    _check(path.name, count_entries(path, MAX_FILES), 0)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield zipfile.Path(archive)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise UserError(f"{path.name} is not a zip, or it is damaged ({error}): zip the folder again.") from None
+    with _open_zip(path) as (archive, _):
+        yield zipfile.Path(archive)
 
 
 def exists(path: Folder) -> bool:
@@ -113,7 +186,7 @@ def read_file(path: Folder) -> bytes:
 
 def subfolders(folder: Folder) -> list[Folder]:
     """Return the folders in a folder, without hidden and system ones."""
-    return [path for path in folder.iterdir() if path.is_dir() and not _is_hidden((path.name,))]
+    return [path for path in folder.iterdir() if path.is_dir() and not hidden_part((path.name,))]
 
 
 def _check(name: str, files: int, size: int) -> None:
@@ -126,13 +199,14 @@ def _check(name: str, files: int, size: int) -> None:
         )
 
 
-def _dir_entries(top: Path) -> Iterator[Entry]:
+def _dir_entries(top: Path, hidden: set[str]) -> Iterator[Entry]:
     for folder, folders, files in os.walk(top):
-        folders[:] = sorted(name for name in folders if not _is_hidden((name,)))
+        hidden |= {name for name in (*folders, *files) if hidden_part((name,))}
+        folders[:] = sorted(name for name in folders if not hidden_part((name,)))
         for name in files:
             path = Path(folder) / name
             parts = path.relative_to(top).parts
-            if _is_hidden(parts):
+            if hidden_part(parts):
                 continue
             try:
                 inside = path.resolve().is_relative_to(top.resolve()) and path.is_file()
@@ -144,7 +218,7 @@ def _dir_entries(top: Path) -> Iterator[Entry]:
 
 
 def _zip_entry(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
-    path = PurePosixPath(member.filename.replace("\\", "/"))
+    path = PurePosixPath(member.filename)
     parts = tuple(part for part in path.parts if part not in ("/", "."))
     error = _too_large(member.file_size)
     if ".." in parts or path.is_absolute() or not parts:
@@ -161,5 +235,6 @@ def _too_large(size: int) -> str:
     return f"larger than {MAX_BYTES // 1024**2} MB" if size > MAX_BYTES else ""
 
 
-def _is_hidden(parts: tuple[str, ...]) -> bool:
-    return any((part.startswith(".") and part != "..") or part in ("__MACOSX", "Thumbs.db") for part in parts)
+def hidden_part(parts: tuple[str, ...]) -> str:
+    """Return the part of a path that is hidden or a system's; empty for none."""
+    return next((part for part in parts if part != ".." and _HIDDEN.fullmatch(part)), "")

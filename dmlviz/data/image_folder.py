@@ -3,7 +3,6 @@
 import hashlib
 import math
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from dmlviz.data.class_folders import ClassFolders, class_name, read_class_folders
 from dmlviz.data.class_names import MAX_NAME, short_names
 from dmlviz.data.file_source import Entry, iter_files
 from dmlviz.data.image_ops import decode_square, is_gray, read_size
@@ -24,8 +24,10 @@ from dmlviz.data.import_report import (
     declaration,
     import_warnings,
     to_grayscale,
+    training_classes_first,
 )
 from dmlviz.errors import UserError
+from dmlviz.storage.text import counted
 
 Color = Literal["auto", "gray", "color"]
 
@@ -36,9 +38,8 @@ MAX_IMAGES = 100_000
 MAX_CLASSES = 10_000
 MAX_PIXEL_BYTES = 6 * 1024**3  # of all pictures, decoded
 MIN_PER_CLASS = 3  # two for training, since a loss compares them, and one for testing
+MIN_TRAINING = 2  # pictures of a class that can be trained on: a loss compares them
 TEST_SHARE = 0.2
-TRAINING = ("train", "training")
-TESTING = ("test", "testing", "val", "valid", "validation")
 MAX_NAMED = 5  # skipped files listed by name, for each reason
 
 
@@ -73,17 +74,20 @@ def import_image_folder(
     title: str = "",
     side: int | None = None,
     color: Color = "auto",
+    level: int | None = None,
     progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> ImportedDataset:
     """Import a folder or zip with one subfolder of images per class.
 
-    Folders named train and test keep their split; otherwise a fifth of each class, chosen by content, is the test set.
+    Folders named as parts of a split keep it (`read_class_folders` says which); otherwise a fifth of each class, chosen
+    by content, is the test set.
 
     Args:
         path: Folder or zip.
         title: Title of the data set; the name of the file by default.
         side: Side of the square images in pixels. By default the common side if all are small squares, otherwise 32.
         color: "gray", "color", or "auto": gray if all images are.
+        level: Number of the level of folders that are the classes, from 1; found if None.
         progress: Called with the number of files processed, and the number of all files.
 
     Raises:
@@ -95,7 +99,8 @@ def import_image_folder(
         )
     left_out = LeftOut()
     with iter_files(Path(path)) as files:
-        pictures = _check_class_sizes(_unique(_scan(files, left_out, progress), left_out), left_out)
+        pictures, folders = _scan(files, left_out, level, progress)
+        pictures = _check_class_sizes(_unique(pictures, left_out), left_out)
         shapes = {picture.shape for picture in pictures}
         side = side or _common_side(shapes) or DEFAULT_SIDE
         squares, indices = _decode_all(
@@ -106,67 +111,53 @@ def import_image_folder(
     gray = is_gray(squares)
     preprocessing = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
     images = squares if preprocessing.colored else to_grayscale(squares)
-    folders = sorted({picture.name for picture in kept_pictures}, key=_natural)
-    numbers = {folder: number for number, folder in enumerate(folders)}
-    labels, names = np.array([numbers[picture.name] for picture in kept_pictures]), short_names(folders)
-    test, split = _test_images(kept_pictures, labels)
-    parts = {
-        "train_images": images[~test],
-        "train_labels": labels[~test],
-        "test_images": images[test],
-        "test_labels": labels[test],
-    }
+    class_names = sorted({picture.name for picture in kept_pictures}, key=_natural)
+    numbers = {name: number for number, name in enumerate(class_names)}
+    labels = np.array([numbers[picture.name] for picture in kept_pictures])
+    test, kept, split = _test_images(kept_pictures, labels, left_out)
+    labels, names, class_split = training_classes_first(labels, test, short_names(class_names), kept)
+    parts: dict[str, np.ndarray] = {}
+    for part, rows in (("train", kept & ~test), ("test", kept & test)):
+        parts[f"{part}_images"], parts[f"{part}_labels"] = images[rows], labels[rows]
     classes = class_counts(names, parts)
     report: ImportReport = {
         "files": len(files),
-        "taken": len(kept_pictures),
+        "taken": int(kept.sum()),
         "classes": classes,
         "left_out": left_out.summary(),
-        "notes": [*preprocessing.notes(), split],
-        "warnings": import_warnings(classes),
+        "notes": [*folders.notes, *split, *preprocessing.notes(), *files.notes],
+        "warnings": [*folders.warnings, *import_warnings([entry for entry in classes if entry["train"]])],
+        "levels": folders.levels,
+        "level": folders.level,
     }
-    return ImportedDataset(declaration(title or _title(path), names, parts), parts, report)
+    return ImportedDataset(declaration(title or _title(path), names, parts, class_split), parts, report)
 
 
-def _scan(files: list[Entry], left_out: LeftOut, progress: Callable[[int, int], object]) -> list[_Picture]:
-    """Return the images among the files, by their headers."""
-    top = _common_top(files)
-    split = all(_split_name(entry.parts[top]) for entry in files if len(entry.parts) > top + 2)
-    split = split and any(len(entry.parts) > top + 2 for entry in files)
-    pictures = []
-    class_level = top + 1 if split else top
+def _scan(
+    files: list[Entry], left_out: LeftOut, level: int | None, progress: Callable[[int, int], object]
+) -> tuple[list[_Picture], ClassFolders]:
+    """Return the images among the files that are in a class folder, by their headers, and what the folders mean."""
+    found: list[tuple[Entry, str, tuple[int, int]]] = []
     for number, entry in enumerate(files):
         progress(number, 2 * len(files))
-        if entry.error or len(entry.parts) < class_level + 2:
-            left_out.add(entry.error or "in no class folder", entry.name)
+        if entry.error:
+            left_out.add(entry.error, entry.name)
             continue
         try:
             data = entry.read()
-            shape = read_size(data)
+            found.append((entry, hashlib.sha256(data).hexdigest(), read_size(data)))
         except UserError as error:
             left_out.add(str(error), entry.name)
         except Exception:  # each compression method has its own errors
             left_out.add("cannot be read", entry.name)
+    folders = read_class_folders([entry.parts[:-1] for entry, _, _ in found], level)
+    pictures = []
+    for (entry, digest, shape), name, split in zip(found, folders.names, folders.splits, strict=True):
+        if name:
+            pictures.append(_Picture(entry, name, split, digest, shape))
         else:
-            part = _split_name(entry.parts[top]) if split else ""
-            name = _class_name(entry.parts[class_level])
-            pictures.append(_Picture(entry, name, part, hashlib.sha256(data).hexdigest(), shape))
-    return pictures
-
-
-def _split_name(folder: str) -> str:
-    """Return the split that a folder's name stands for; empty for none."""
-    name = folder.lower()
-    return "train" if name in TRAINING else "test" if name in TESTING else ""
-
-
-def _common_top(files: list[Entry]) -> int:
-    """Return the number of leading folders common to all files in folders."""
-    folders = [entry.parts[:-1] for entry in files if len(entry.parts) > 1 and not entry.error]
-    if not folders:
-        return 0
-    first, last = min(folders), max(folders)
-    return next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+            left_out.add("in no class folder", entry.name)
+    return pictures, folders
 
 
 def _unique(pictures: list[_Picture], left_out: LeftOut) -> list[_Picture]:
@@ -183,13 +174,11 @@ def _unique(pictures: list[_Picture], left_out: LeftOut) -> list[_Picture]:
 def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Picture]:
     """Return the images of large enough classes; raise UserError for fewer than 2 classes, or too many."""
     counts = Counter(picture.name for picture in pictures)
-    small = {name for name, count in counts.items() if count < MIN_PER_CLASS}
+    small = sorted((name for name, count in counts.items() if count < MIN_PER_CLASS), key=_natural)
     for picture in pictures:
-        if picture.name in small:
-            num_pictures = "1 picture" if counts[picture.name] == 1 else f"{counts[picture.name]} pictures"
-            left_out.add(
-                f"class {picture.name[:MAX_NAME]} has {num_pictures}: {MIN_PER_CLASS} are needed", picture.entry.name
-            )
+        if counts[picture.name] < MIN_PER_CLASS:
+            reason = f"of {counted(len(small), 'class', 'classes')} with fewer than {MIN_PER_CLASS} pictures"
+            left_out.add(reason, picture.entry.name)
     classes = len(counts) - len(small)
     if classes < 2:
         reasons = left_out.summary()
@@ -200,7 +189,7 @@ def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Pic
         )
     if classes > MAX_CLASSES:
         raise UserError(f"A data set has up to {MAX_CLASSES:,} classes; got {classes}: leave some folders out.")
-    large_enough = [picture for picture in pictures if picture.name not in small]
+    large_enough = [picture for picture in pictures if counts[picture.name] >= MIN_PER_CLASS]
     if len(large_enough) > MAX_IMAGES:
         raise UserError(f"A data set has up to {MAX_IMAGES:,} pictures; got {len(large_enough):,}: leave some out.")
     return large_enough
@@ -249,29 +238,34 @@ def _common_side(shapes: Iterable[tuple[int, int]]) -> int | None:
     return width if not other_shapes and width == height and LEAST_SIDE <= width <= LARGEST_OWN_SIDE else None
 
 
-def _test_images(pictures: list[_Picture], labels: np.ndarray) -> tuple[np.ndarray, str]:
-    """Return the test mask (n), from the folders or else a fifth of each class, and a note for the report."""
-    note = "A fifth of each class is set aside for testing, chosen by its content."
+def _test_images(
+    pictures: list[_Picture], labels: np.ndarray, left_out: LeftOut
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return the test mask (n), which pictures are kept (mask, n), and notes for the report.
+
+    The split is that of the folders, or else a fifth of each class.
+    """
+    kept, notes = np.ones(len(labels), bool), ["A fifth of each class is set aside for testing, chosen by its content."]
     if pictures[0].split:
         test = np.array([picture.split == "test" for picture in pictures])
-        if all(test[labels == label].any() and (~test[labels == label]).sum() > 1 for label in np.unique(labels)):
-            return test, "The split is that of the folders."
-        note += " The folders' own split leaves some class without enough pictures."
+        counts = np.bincount(labels[~test], minlength=labels.max() + 1)
+        if np.count_nonzero(counts >= MIN_TRAINING) > 1 and test.any():
+            kept = test | (counts[labels] >= MIN_TRAINING)
+            for row in np.flatnonzero(~kept):
+                left_out.add(
+                    f"of a class with fewer than {MIN_TRAINING} pictures to train on", pictures[row].entry.name
+                )
+            return test, kept, []
+        notes.append("The split of the folders is not used: it leaves too few images to train on, or none to test on.")
     test = np.zeros(len(labels), bool)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)  # sorted by content hash, so as good as random
         test[members[: max(1, round(TEST_SHARE * len(members)))]] = True
-    return test, note
-
-
-def _class_name(folder: str) -> str:
-    """Return a folder's name without control characters."""
-    printable = "".join(letter for letter in unicodedata.normalize("NFC", folder) if letter.isprintable())
-    return printable.strip() or "unnamed"
+    return test, kept, notes
 
 
 def _title(path: Path) -> str:
-    return _class_name(Path(path).stem.replace("_", " "))[:MAX_NAME]
+    return class_name(Path(path).stem.replace("_", " "))[:MAX_NAME]
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:

@@ -8,7 +8,9 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dmlviz.errors import UserError
 
-FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
+READABLE = "PNG, JPEG, WebP, BMP, GIF, TIFF, HEIC or AVIF"
+BLANK = 16  # of 255; what differs less is one color
 MAX_PIXELS = 50_000_000
 _STRIP = 32  # rows of a shrunk image that are made at a time
 GRAY_TOLERANCE = 6  # maximum difference of the channels (0–255) of a gray image saved as JPEG
@@ -32,7 +34,7 @@ def decode_square(data: bytes, side: int) -> np.ndarray:
         side: Side of the square in pixels.
 
     Returns:
-        uint8, side × side × 3; rotated as its EXIF data ask for, transparent parts white.
+        uint8, side × side × 3; rotated as its EXIF data ask for, transparent parts as `on_white` has them.
 
     Raises:
         UserError: As `read_size`.
@@ -40,7 +42,7 @@ def decode_square(data: bytes, side: int) -> np.ndarray:
     with _open(data) as picture:
         try:
             rgb = upright(picture, side)
-        except (OSError, SyntaxError, ValueError, EOFError, MemoryError):
+        except (OSError, SyntaxError, ValueError, EOFError, MemoryError, RuntimeError):
             raise UserError("damaged or cut off") from None
     return letterbox(rgb, side)
 
@@ -52,6 +54,30 @@ def upright(picture: Image.Image, side: int) -> np.ndarray:
     """
     picture.draft("RGB", (4 * side, 4 * side))
     return np.asarray(to_rgb(ImageOps.exif_transpose(shrink(picture, 4 * side))))
+
+
+def formats_of(data: bytes) -> tuple[str, ...]:
+    """Return the formats that Pillow tries for a file; the library for an iPhone's is loaded with the first of them.
+
+    Raises:
+        UserError: For a file of a format whose library is missing.
+    """
+    if data[4:8] != b"ftyp":
+        return FORMATS
+    Image.init()
+    if data[8:12] in (b"avif", b"avis"):
+        if "AVIF" not in Image.OPEN:
+            raise UserError("AVIF files cannot be read here (Pillow 11.3 reads them): save it as JPEG.")
+        return ("AVIF",)
+    try:
+        import pillow_heif
+    except ImportError:
+        raise UserError(
+            "HEIC files cannot be read here (the package pillow-heif is missing): send a JPEG. An iPhone takes them "
+            "with Settings > Camera > Formats > Most Compatible."
+        ) from None
+    pillow_heif.register_heif_opener(thumbnails=False)
+    return ("HEIF",)
 
 
 def shrink(picture: Image.Image, side: int) -> Image.Image:
@@ -125,12 +151,14 @@ def _open(data: bytes) -> Image.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked below
-            picture = Image.open(io.BytesIO(data), formats=FORMATS)
+            picture = Image.open(io.BytesIO(data), formats=formats_of(data))
     except Image.DecompressionBombError:
         raise UserError(_TOO_MANY) from None
     except UnidentifiedImageError:
-        raise UserError(f"not a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} file") from None
-    except (OSError, SyntaxError, ValueError, EOFError):
+        raise UserError(f"not a {READABLE} file") from None
+    except UserError:
+        raise
+    except (OSError, SyntaxError, ValueError, EOFError, RuntimeError):
         raise UserError("damaged or cut off") from None
     if picture.size[0] * picture.size[1] > MAX_PIXELS:
         picture.close()
@@ -147,7 +175,19 @@ def to_rgb(picture: Image.Image) -> Image.Image:
         deep = np.asarray(picture, np.float64)
         low, high = float(deep.min()), float(deep.max())
         picture = Image.fromarray(((deep - low) / max(high - low, 1) * 255).astype(np.uint8))
-    if picture.has_transparency_data:
-        picture = picture.convert("RGBA")
-        picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
-    return picture.convert("RGB")
+    return on_white(picture).convert("RGB")
+
+
+def on_white(picture: Image.Image) -> Image.Image:
+    """Lay transparent parts on white; if nothing is seen there, as of white ink, what is opaque becomes black."""
+    if not picture.has_transparency_data:
+        return picture
+    picture = picture.convert("RGBA")
+    flat = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
+    alpha = picture.getchannel("A")
+    return ImageOps.invert(alpha) if _is_blank(flat.convert("L")) and not _is_blank(alpha) else flat
+
+
+def _is_blank(picture: Image.Image) -> bool:
+    low, high = picture.getextrema()
+    return bool(high - low < BLANK)  # type: ignore[operator]

@@ -57,7 +57,7 @@ def import_path(
     if path.is_dir() or path.name.lower().endswith((".zip", *TARS)) or not path.is_file():
         if path.suffix.lower() in (*table_file.SUFFIXES, ".npy", ".npz"):
             raise UserError(f"There is no file {path}: check the path.")
-        return _import_folder(path, title, side, color, progress)
+        return _import_folder(path, title, choice, side, color, progress)
     if path.suffix.lower() not in table_file.SUFFIXES or labels is not None:
         return read_embeddings(path, labels, choice)
     table, notes = _read(path)
@@ -75,7 +75,12 @@ def import_path(
 
 
 def _import_folder(
-    path: Path, title: str, side: int | None, color: Color, progress: Callable[[int, int], object]
+    path: Path,
+    title: str,
+    choice: Choice | None,
+    side: int | None,
+    color: Color,
+    progress: Callable[[int, int], object],
 ) -> ImportedDataset:
     """Read a folder or zip of pictures: one of a known layout, else one with a folder for each class."""
     if exists(path):
@@ -95,7 +100,8 @@ def _import_folder(
                     progress=progress,
                     notes=[f"Read as {layout.title}."],
                 )
-    return import_image_folder(path, title=title, side=side, color=color, progress=progress)
+    level = choice.folder_level if choice else None
+    return import_image_folder(path, title=title, side=side, color=color, level=level, progress=progress)
 
 
 def import_table(

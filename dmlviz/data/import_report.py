@@ -38,7 +38,10 @@ class SkippedFiles(TypedDict):
 
 
 class ImportReport(TypedDict):
-    """The report of an import: counts of files, classes, and sentences for the person."""
+    """The report of an import: counts of files, classes, and sentences for the person.
+
+    Of folders, the names of each `level`, and which of them (from 1) is that of the classes.
+    """
 
     files: int
     taken: int
@@ -46,6 +49,8 @@ class ImportReport(TypedDict):
     notes: list[str]
     warnings: list[str]
     left_out: list[SkippedFiles]
+    levels: NotRequired[list[str]]
+    level: NotRequired[int]
 
 
 @dataclass(frozen=True)
@@ -164,6 +169,20 @@ def _name(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> str:
         digest.update(f"{part} {parts[part].shape}".encode())
         digest.update(np.ascontiguousarray(parts[part]).data)
     return custom_datasets.PREFIX + digest.hexdigest()[:16]
+
+
+def training_classes_first(
+    labels: np.ndarray, test: np.ndarray, classes: tuple[str, ...], mask: np.ndarray
+) -> tuple[np.ndarray, tuple[str, ...], ClassSplit | None]:
+    """Renumber classes, those with training pictures first; say how many classes are for testing only."""
+    in_training = np.bincount(labels[mask & ~test], minlength=len(classes)) > 0
+    in_test = np.bincount(labels[mask & test], minlength=len(classes)) > 0
+    order = [*np.flatnonzero(in_training), *np.flatnonzero(in_test & ~in_training)]
+    number = np.full(len(classes), -1)
+    number[order] = np.arange(len(order))
+    only_tested = int((in_test & ~in_training).sum())
+    split = ClassSplit(train=int(in_training.sum()), test=only_tested, disjoint=True) if only_tested else None
+    return number[labels], tuple(classes[label] for label in order), split
 
 
 def class_counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[ImportedClass]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmlviz.catalog.dataset_spec import ClassSplit
+from dmlviz.data.class_folders import TESTING, TRAINING
 from dmlviz.data.class_names import UNLABELED, class_ids, has_label
 from dmlviz.data.columns import clean_columns, columns_note, dropped_note
 from dmlviz.data.embedding_file import shared_objects
@@ -17,15 +17,14 @@ from dmlviz.data.image_folder import (
     DEFAULT_SIDE,
     LARGEST_OWN_SIDE,
     LEAST_SIDE,
+    MIN_TRAINING,
     MOST_SIDE,
     TEST_SHARE,
-    TESTING,
-    TRAINING,
     Color,
     LeftOut,
     check_pixels,
 )
-from dmlviz.data.image_ops import decode_square, is_gray, read_size
+from dmlviz.data.image_ops import READABLE, decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
     ImportedDataset,
     ImportReport,
@@ -34,6 +33,7 @@ from dmlviz.data.import_report import (
     declaration,
     import_warnings,
     to_grayscale,
+    training_classes_first,
 )
 from dmlviz.data.table_file import FoundColumns, is_text
 from dmlviz.errors import UserError
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 SPLIT_KEYS = ("split", "fold", "subset", "partition", "set")
 EMPTY = 128  # gray level of a picture that is not there
 QUERY, GALLERY = ("query", "queries"), ("gallery",)
-MIN_TRAINING = 2  # pictures of a class that can be trained on: a loss compares them
 
 Progress = Callable[[int, int], object]
 
@@ -116,7 +115,7 @@ def import_picture_table(
     classes = tuple(one for one in classes if one != UNLABELED)  # the last
     test, note = _test_rows(table, labels, pictures.rows)
     rows_kept = _enough_to_train_on(labels, test, pictures)
-    labels, classes, class_split = _training_classes_first(labels, test, classes, rows_kept)
+    labels, classes, class_split = training_classes_first(labels, test, classes, rows_kept)
     further = table.select([column for column in roles.others if column != roles.image])
     others = clean_columns(further)
     parts: dict[str, np.ndarray] = {}
@@ -196,7 +195,7 @@ def read_pictures(
     if not rows and not first_error:
         raise UserError(f"Pictures are trained on with their classes; no row of {name} has a label: fill the column.")
     if not rows:
-        raise UserError(f"A picture is a PNG, JPEG, WebP, BMP or GIF; {first_error}. Correct or remove it.")
+        raise UserError(f"A picture is a {READABLE}; {first_error}. Correct or remove it.")
     squares = squares[: len(rows)]
     gray = is_gray(squares)
     preprocessing = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
@@ -285,17 +284,3 @@ def _enough_to_train_on(labels: np.ndarray, test: np.ndarray, pictures: PictureR
         )
     enough: np.ndarray = ~few
     return enough
-
-
-def _training_classes_first(
-    labels: np.ndarray, test: np.ndarray, classes: tuple[str, ...], mask: np.ndarray
-) -> tuple[np.ndarray, tuple[str, ...], ClassSplit | None]:
-    """Renumber classes, those with training pictures first; say how many classes are for testing only."""
-    in_training = np.bincount(labels[mask & ~test], minlength=len(classes)) > 0
-    in_test = np.bincount(labels[mask & test], minlength=len(classes)) > 0
-    order = [*np.flatnonzero(in_training), *np.flatnonzero(in_test & ~in_training)]
-    number = np.full(len(classes), -1)
-    number[order] = np.arange(len(order))
-    only_tested = int((in_test & ~in_training).sum())
-    split = ClassSplit(train=int(in_training.sum()), test=only_tested, disjoint=True) if only_tested else None
-    return number[labels], tuple(classes[label] for label in order), split

@@ -8,7 +8,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.image_ops import is_deep, shrink, upright
+from dmlviz.data.image_ops import READABLE, formats_of, is_deep, on_white, shrink, upright
 from dmlviz.errors import UserError
 
 MAX_BYTES = 30 * 1024 * 1024
@@ -18,11 +18,10 @@ MAX_PIXELS_OF_A_BYTE = 100  # of a larger picture; the palest photographs have s
 MAX_WORKING_SIDE = 512  # more pixels do not improve an image of 28 × 28
 TOO_LARGE = "A picture has up to 50 megapixels"
 TOO_MANY_BYTES = f"A picture has up to {MAX_BYTES // 1024**2} MB"
-FORMATS = ("PNG", "JPEG", "WEBP")
 
 
 def decode(data: bytes, dataset: str) -> np.ndarray:
-    """Decode a PNG, JPEG, WebP or HEIC query image, transparent parts on white, turned as its EXIF data ask for.
+    """Decode a query image, transparent parts as `on_white` has them, turned as its EXIF data ask for.
 
     The size in the header is checked before any pixel is decoded, since 80 kB can announce 160 MB. A JPEG is decoded
     at a reduced size.
@@ -41,7 +40,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
     if len(data) > MAX_BYTES:
         raise UserError(f"{TOO_MANY_BYTES}; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
     try:
-        with Image.open(io.BytesIO(data), formats=_formats_of(data)) as picture:
+        with Image.open(io.BytesIO(data), formats=formats_of(data)) as picture:
             width, height = picture.size
             if width * height > MAX_PIXELS:
                 raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
@@ -58,28 +57,11 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise UserError(f"{TOO_LARGE}; this one has far more: send a smaller one.") from None
     except UnidentifiedImageError:
-        raise UserError(
-            "A picture is a PNG, JPEG, WebP or HEIC file; this file is none of them: save it as one."
-        ) from None
+        raise UserError(f"A picture is a {READABLE} file; this file is none of them: save it as one.") from None
     except (OSError, SyntaxError, ValueError, EOFError, RuntimeError) as error:
         if isinstance(error, UserError):
             raise
         raise UserError("The picture could not be read: the file is damaged or cut off. Save it again.") from None
-
-
-def _formats_of(data: bytes) -> tuple[str, ...]:
-    """Return the formats that Pillow tries; the library for an iPhone's files is loaded with the first of them."""
-    if data[4:8] != b"ftyp":
-        return FORMATS
-    try:
-        import pillow_heif
-    except ImportError:
-        raise UserError(
-            "HEIC files cannot be read here (the package pillow-heif is missing): send a JPEG. An iPhone takes them "
-            "with Settings > Camera > Formats > Most Compatible."
-        ) from None
-    pillow_heif.register_heif_opener(thumbnails=False)
-    return ("HEIF",)
 
 
 def spec_with_images(dataset: str) -> DatasetSpec:
@@ -98,7 +80,4 @@ def _flatten_modes(picture: Image.Image) -> Image.Image:
         deep = np.asarray(picture, dtype=np.float64)
         picture = Image.fromarray((deep / max(deep.max(), 1) * 255).astype(np.uint8))
     picture.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
-    if picture.has_transparency_data:
-        picture = picture.convert("RGBA")
-        picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
-    return picture
+    return on_white(picture)

@@ -15,14 +15,13 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import digit_image, photograph
 from dmlviz.data.cutout import cut_out
 from dmlviz.data.frame import Frame, around, around_mask, cover, cut
-from dmlviz.data.image_ops import border_pixels, letterbox
+from dmlviz.data.image_ops import BLANK, border_pixels, letterbox
 from dmlviz.data.import_report import to_grayscale
 from dmlviz.data.own_ground import SAME, own_ground
 from dmlviz.data.query_file import MAX_WORKING_SIDE, spec_with_images
 from dmlviz.errors import UserError
 
 BLANK_PICTURE = "The picture is blank: nothing stands out from its background. Draw or choose something else."
-BLANK = 16  # of 255; what differs less is one color
 INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
 TRIM = 0.05  # of the full range; smaller differences from the background were trimmed in Fashion-MNIST
 

@@ -21,7 +21,7 @@ SUFFIXES = (".csv", ".tsv", ".parquet")
 LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
 VECTOR_KEYS = ("vector", "vectors", "embedding", "embeddings", "features", "x")
 PICTURE_KEYS = ("image", "picture", "img", "image_path", "path", "file", "file_name", "filename", "image_name")
-PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
+PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif")
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,13 @@ class Choice:
         vector: One column of lists, or one column for each dimension; x and y for a map that is given.
         label: The class.
         image: Pictures: their bytes, or their paths relative to the table.
+        folder_level: Of folders of pictures, the number of the level of the classes, from 1.
     """
 
     vector: tuple[str, ...] = ()
     label: str | None = None
     image: str | None = None
+    folder_level: int | None = None
 
 
 @dataclass(frozen=True)

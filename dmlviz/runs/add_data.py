@@ -32,6 +32,7 @@ def add_data(
     vector: str | Sequence[str] = (),
     side: int | None = None,
     color: Color = "auto",
+    folder_level: int | None = None,
     data: str | Path | None = None,
     runs: str | Path | None = None,
     report: Callable[[str], object] = print,
@@ -47,6 +48,7 @@ def add_data(
         vector: Column of lists, or one column for each dimension: a sequence, or names with commas.
         side: Side of the square images in pixels, 8 to 224.
         color: "gray", "color", or "auto": gray if all images are.
+        folder_level: Of folders of images, the number of the level that has the classes, from 1; found if None.
         data: The data folder; by default that of the app.
         runs: The runs folder; by default that of the app.
         report: Called with each sentence of the report: which columns were taken, what was left out.
@@ -66,7 +68,7 @@ def add_data(
         Columns to color and search by: x, y, color.
     """
     vector = vector.split(",") if isinstance(vector, str) else vector
-    choice = Choice(tuple(name.strip() for name in vector if name.strip()), label, image)
+    choice = Choice(tuple(name.strip() for name in vector if name.strip()), label, image, folder_level=folder_level)
     if isinstance(source, str | Path):
         path = Path(source)
         result = import_path(path, title=title, choice=choice, side=side, color=color)

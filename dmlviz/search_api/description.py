@@ -4,6 +4,7 @@ from html import escape
 from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.image_ops import READABLE
 from dmlviz.data.query_image import describe_preparation
 from dmlviz.runs.run import Run
 from dmlviz.version import __version__
@@ -83,7 +84,7 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
                     "parameters": [k],
                     "requestBody": {
                         "required": True,
-                        "description": "PNG, JPEG, WebP or HEIC, up to 30 MB: as the body, or as the file of a form.",
+                        "description": f"{READABLE}, up to 30 MB: as the body, or as the file of a form.",
                         "content": picture,
                     },
                     "responses": {

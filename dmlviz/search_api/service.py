@@ -22,6 +22,7 @@ from starlette.routing import Route
 
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.image_ops import READABLE
 from dmlviz.data.query_file import MAX_BYTES, TOO_MANY_BYTES, decode
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
@@ -117,7 +118,7 @@ class SearchService:
         """Return the neighbors of an encoded picture.
 
         Args:
-            picture: PNG, JPEG, WebP or HEIC.
+            picture: PNG, JPEG, WebP, BMP, GIF, TIFF, HEIC or AVIF.
             k: Number of neighbors.
 
         Raises:
@@ -211,7 +212,7 @@ async def _read_picture(request: Request) -> bytes:
     picture = await _file_of_form(request, body) if form else body
     if not picture:
         raise UserError(
-            "The body is empty: send a PNG, JPEG, WebP or HEIC file as the body, as curl --data-binary @digit.png does."
+            f"The body is empty: send a {READABLE} file as the body, as curl --data-binary @digit.png does."
         )
     return picture
 

@@ -1,6 +1,7 @@
 """Make text that another person wrote fit for one line of a page or a terminal."""
 
 import re
+import unicodedata
 
 _CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -15,11 +16,32 @@ def one_line(text: str, max_length: int = 80) -> str:
     return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())[:max_length].strip()
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
+def plain_name(text: str) -> str:
+    r"""Return a name of any script on one line, without characters that are not seen or that turn the text around.
+
+    Joiners stay, which some scripts and emoji need; bytes that are no text become question marks.
+
+    Example:
+        >>> plain_name("two\nlines\x1b")
+        'two lines'
+    """
+    return " ".join("".join(map(_plain, text)).split())
+
+
+def _plain(letter: str) -> str:
+    kind = unicodedata.category(letter)
+    if letter.isspace():
+        return " "
+    if kind == "Cs":
+        return "\ufffd"
+    return letter if kind not in ("Cc", "Cf") or letter in "\u200c\u200d" or letter >= "\U000e0020" else ""
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, whose plural has an s if it is not given.
 
     Example:
         >>> counted(1, "step"), counted(2000, "step")
         ('1 step', '2,000 steps')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

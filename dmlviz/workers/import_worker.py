@@ -65,6 +65,7 @@ class ImportRequest(TypedDict):
     title: str
     side: int | None
     color: "Color"
+    folder_level: int | None
 
 
 def main() -> None:
@@ -98,6 +99,7 @@ def _reason(error: Exception) -> str:
 def _import(folder: Path, request: ImportRequest) -> ImportPreview:
     from dmlviz.data.embedding_file import LabeledEmbeddings
     from dmlviz.data.import_path import import_path
+    from dmlviz.data.table_file import Choice
 
     last_write_s = 0.0
 
@@ -113,6 +115,7 @@ def _import(folder: Path, request: ImportRequest) -> ImportPreview:
         labels=Path(request["labels"]) if request["labels"] else None,
         side=request["side"],
         color=request["color"],
+        choice=Choice(folder_level=request["folder_level"]),
         progress=progress,
         follow_paths=False,
     )

@@ -143,7 +143,7 @@ def test_a_picture_that_could_be_read_comes_back_with_its_refusal(ask):
     broken = ask(b"no picture", picture="1")
     assert broken.status_code == 422
     assert set(broken.json()) == {"error"}
-    assert "PNG, JPEG, WebP or HEIC" in broken.json()["error"]
+    assert "PNG, JPEG, WebP, BMP, GIF, TIFF, HEIC or AVIF" in broken.json()["error"]
     assert "no bytes" in ask(b"").json()["error"]
 
 

@@ -263,7 +263,7 @@ def test_an_uploaded_image_is_answered_and_a_hostile_one_is_one_sentence(person,
     put.set_input_files({"name": "bomb.png", "mimeType": "image/png", "buffer": bomb(30_000)})
     expect(refused).to_contain_text("bomb.png: A picture has up to 50 megapixels")
     put.set_input_files({"name": "text.png", "mimeType": "image/png", "buffer": b"this is no picture"})
-    expect(refused).to_contain_text("text.png: A picture is a PNG, JPEG, WebP or HEIC file")
+    expect(refused).to_contain_text("text.png: A picture is a PNG, JPEG, WebP, BMP, GIF, TIFF, HEIC or AVIF file")
     expect(refused).not_to_contain_text("bomb.png")
     put.set_input_files({"name": "seven.png", "mimeType": "image/png", "buffer": file.getvalue()})
     expect(refused).to_have_text("")

@@ -9,6 +9,7 @@ import zlib
 from itertools import pairwise
 
 import numpy as np
+import pillow_heif
 import pytest
 from PIL import Image
 
@@ -99,6 +100,77 @@ def test_a_zip_and_a_folder_of_the_same_pictures_are_the_same_data_set(tmp_path)
     assert b.report["files"] == 14, "hidden files and those of the system do not count"
 
 
+def zipped_as(path, files, encode, extra=lambda raw, name: b""):
+    """A zip without the flag for UTF-8, whose names are these bytes."""
+    raws = {}
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, (name, content) in enumerate(files.items()):
+            raw = encode(name)
+            placeholder = f"{number:05d}".ljust(len(raw), "~")
+            raws[placeholder.encode()] = raw
+            member = zipfile.ZipInfo(placeholder)
+            member.extra = extra(raw, name)
+            archive.writestr(member, content)
+    data = path.read_bytes()
+    for placeholder, raw in raws.items():
+        data = data.replace(placeholder, raw)
+    path.write_bytes(data)
+    return path
+
+
+def unicode_path(raw, name):
+    body = b"\1" + struct.pack("<L", zlib.crc32(raw)) + name.encode()
+    return struct.pack("<HH", 0x7075, len(body)) + body
+
+
+ZIP_MAKERS = {
+    "7-Zip, with the flag for UTF-8": zipped,
+    "macOS, without the flag": lambda path, files: zipped_as(path, files, str.encode),
+    "Info-ZIP, with a field for the name": lambda path, files: zipped_as(
+        path, files, lambda name: name.encode("ascii", "replace"), unicode_path
+    ),
+    ".NET, with backslashes": lambda path, files: zipped_as(path, files, lambda name: name.replace("/", "\\").encode()),
+}
+
+
+@pytest.mark.parametrize("top", ["", "Archiv/", "Über alles/日本/"])
+@pytest.mark.parametrize("maker", ZIP_MAKERS)
+def test_names_in_a_zip_are_read_whoever_made_it(tmp_path, maker, top):
+    names = ("Bäume", "日本語", "кошка", "قطة", "🦊", "plain", "Ω²")
+    numbers = iter(range(1000))
+    files = {f"{top}{name}/{i}.png": picture(next(numbers)) for name in names for i in range(3)}
+    found = import_image_folder(ZIP_MAKERS[maker](tmp_path / "made.zip", files))
+    assert set(found.declared.classes) == set(names)
+    assert not found.report["left_out"]
+
+
+@pytest.mark.parametrize(("encoding", "names"), [("cp437", ("Bäume", "café")), ("cp932", ("日本語", "東京"))])
+def test_names_of_windows_in_a_zip_are_a_guess_that_is_said(tmp_path, encoding, names):
+    files = classes(**dict.fromkeys(names, 4))
+    found = import_image_folder(zipped_as(tmp_path / "old.zip", files, lambda name: name.encode(encoding)))
+    assert len(found.declared.classes) == 2
+    assert encoding != "cp437" or found.declared.classes == names
+    assert any("does not say how its names are written" in note for note in found.report["notes"])
+
+
+SYSTEM_FILES = [
+    ".DS_Store", "._0.png", "Thumbs.db", "ehthumbs_vista.db", "desktop.ini", "Icon\r", ".thumbnails/0.png",
+    "@eaDir/0.png/SYNOFILE_THUMB_M.jpg", ".@__thumb/0.png", "#recycle/0.png", "@Recycle/0.png", "$RECYCLE.BIN/0.png",
+    ".Trash-1000/0.png", ".ipynb_checkpoints/0-checkpoint.png", "__MACOSX/0.png", "System Volume Information/0.png",
+    "lost+found/0.png",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [folder, zipped])
+def test_thumbnails_and_files_of_a_system_are_no_pictures_and_are_said(tmp_path, make):
+    files = classes(cat=4, dog=4)
+    for number, name in enumerate(SYSTEM_FILES):
+        files |= {name: picture(800 + number), f"cat/{name}": picture(900 + number)}
+    found = import_image_folder(make(tmp_path / "nas.zip", files))
+    assert found.report["taken"] == found.report["files"] == 8
+    assert any(note.startswith("Hidden files and those of a system were not read: ") for note in found.report["notes"])
+
+
 def test_the_split_is_decided_by_content_and_not_by_names_or_order(tmp_path):
     files = classes(cat=10, dog=10)
     renamed = {f"{name.split('/')[0]}/{i:03}.png": files[name] for i, name in enumerate(reversed(files))}
@@ -111,16 +183,17 @@ def test_folders_named_train_and_test_keep_their_split(tmp_path):
     files |= {f"val/{name}": picture(900 + i) for i, name in enumerate(classes(cat=3, dog=2))}
     found = import_image_folder(folder(tmp_path / "split", files))
     assert [(one["train"], one["test"]) for one in found.report["classes"]] == [(9, 3), (8, 2)]
-    assert "The split is that of the folders." in found.report["notes"]
+    assert found.report["notes"][0] == "Classes are the folders cat, dog; train to train on, val to test on."
 
 
 def test_pictures_of_every_kind_are_read(tmp_path):
     files = {}
-    for kind, suffix in (("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("BMP", "bmp"), ("GIF", "gif")):
+    pillow_heif.register_heif_opener()
+    for kind in ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "HEIF", "AVIF"):
         for i in range(3):
-            files[f"{suffix}/{i}.{suffix}"] = picture(len(files), kind=kind)
+            files[f"{kind}/{i}"] = picture(len(files), kind=kind)
     found = import_image_folder(folder(tmp_path / "kinds", files))
-    assert found.report["taken"] == 15
+    assert found.report["taken"] == 24
     assert DatasetSpec.from_dict(found.declared.to_dict()) == found.declared
 
 
@@ -191,10 +264,11 @@ def test_copies_are_left_out_so_that_no_test_image_was_trained_on(tmp_path):
     assert reasons(found) == {"a copy of another": 1, "a copy of one in another class": 1}
 
 
-def test_a_class_with_one_picture_is_skipped_and_reported(tmp_path):
-    found = import_image_folder(folder(tmp_path / "one", classes(cat=6, dog=6, lonely=1)))
+def test_classes_with_few_pictures_are_one_line_of_the_report(tmp_path):
+    few = {f"person {i}": 1 + i % 2 for i in range(30)}
+    found = import_image_folder(folder(tmp_path / "faces", classes(cat=6, dog=6, **few)))
     assert found.declared.classes == ("cat", "dog")
-    assert reasons(found) == {"class lonely has 1 picture: 3 are needed": 1}
+    assert reasons(found) == {"of 30 classes with fewer than 3 pictures": 45}
 
 
 def test_files_that_are_no_images_are_counted_by_reason(tmp_path):

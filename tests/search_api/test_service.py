@@ -86,7 +86,7 @@ def test_a_request_without_a_picture_is_told_how_to_send_one(client, body, heade
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
-        ("/neighbors", b"hello", "PNG, JPEG, WebP or HEIC"),
+        ("/neighbors", b"hello", "PNG, JPEG, WebP, BMP, GIF, TIFF, HEIC or AVIF"),
         ("/neighbors", png(np.full((9, 9), 255, np.uint8)), "blank"),
         ("/neighbors?k=0", vertical_line(), "1 to 1000"),
         ("/neighbors?k=many", vertical_line(), "1 to 1000"),

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
+from dmlviz.data.image_ops import READABLE
 from dmlviz.data.table_limits import MAX_VECTORS
 from dmlviz.errors import UserError
 from dmlviz_app.people.people import MAX_UPLOAD_MB, MB
@@ -21,7 +22,7 @@ SIDES = {None: "Original, max 32"} | {side: str(side) for side in (28, 32, 48, 6
 COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
 PICTURES = (
-    f"**Images**: a zip with one folder per class; PNG, JPEG, WebP, BMP or GIF of any size, up to "
+    f"**Images**: a zip with one folder per class; {READABLE} of any size, up to "
     f"{MAX_IMAGES:,} images in {MAX_CLASSES:,} classes."
 )
 VECTORS = (
@@ -127,13 +128,21 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
     mount("import_preview", key="import_preview", data=data)
     if pictures:
         order = services.intake.request(services.person.id)
+        levels = preview.get("levels", [])
+        level = order["folder_level"]
+        if len(levels) > 1:
+            numbers = range(1, len(levels) + 1)
+            number = st.selectbox(
+                "Folder level of the classes", numbers, preview["level"] - 1, lambda n: f"{n}: {levels[n - 1]}"
+            )
+            level = number if number != preview["level"] else level
         name_column, middle, right = st.columns([2, 1, 1])
         with middle:
             side = st.selectbox("Image size", list(SIDES), list(SIDES).index(order["side"]), SIDES.__getitem__)
         with right:
             color = st.selectbox("Color", list(COLORS), list(COLORS).index(order["color"]), COLORS.__getitem__)
-        if (side, color) != (order["side"], order["color"]):
-            services.intake.reparse(services.person.id, side, color)
+        if (side, color, level) != (order["side"], order["color"], order["folder_level"]):
+            services.intake.reparse(services.person.id, side, color, level)
             st.rerun()
     else:
         name_column = st.container()

@@ -89,22 +89,28 @@ class UploadManager:
                     file.write(files[name])
                 paths[role] = str(path)
         request = ImportRequest(
-            file=paths["file"], labels=paths.get("labels"), title=_title(main), side=None, color="auto"
+            file=paths["file"],
+            labels=paths.get("labels"),
+            title=_title(main),
+            side=None,
+            color="auto",
+            folder_level=None,
         )
         write_json(folder / "request.json", request)
 
-    def reparse(self, owner: str, side: int | None, color: Color) -> None:
-        """Read the same files again, with another side or color."""
+    def reparse(self, owner: str, side: int | None, color: Color, folder_level: int | None = None) -> None:
+        """Read the same files again, with another side, color or level of the class folders."""
         folder = self._end(owner)
         if folder is not None:
-            write_json(folder / "request.json", read_json(folder / "request.json") | {"side": side, "color": color})
+            choices = {"side": side, "color": color, "folder_level": folder_level}
+            write_json(folder / "request.json", read_json(folder / "request.json") | choices)
             for name in ("preview.json", "progress.json"):
                 (folder / name).unlink(missing_ok=True)
             shutil.rmtree(folder / custom_datasets.FOLDER, ignore_errors=True)
             self._read(owner, folder)
 
     def request(self, owner: str) -> ImportRequest:
-        """Return the options for reading the files: side, color."""
+        """Return the options for reading the files: side, color, level of the class folders."""
         with self._lock:
             folder, _ = self._uploads[owner]
         request: ImportRequest = read_json(folder / "request.json")

@@ -1,0 +1,124 @@
+"""Classes and splits are found in folders as people lay them out, and what may be meant otherwise is said."""
+
+from itertools import product
+
+import pytest
+
+from dmlviz.data.class_folders import read_class_folders
+from dmlviz.errors import UserError
+
+CLASSES = ("cat", "dog", "owl")
+SPLITS = [
+    ("train", "test"),
+    ("Train", "Test"),
+    ("TRAINING", "VALIDATION"),
+    ("training_set", "test_set"),
+    ("trainingSet", "testSet"),
+    ("seg_train", "seg_test"),
+    ("train2017", "val2017"),
+    ("train", "test1"),
+    ("train", "valid"),
+    ("images_train", "images_test"),
+    ("asl-alphabet-train", "asl-alphabet-test"),
+    ("Training Data", "Testing Data"),
+    ("traindata", "testdata"),
+]
+PLACES = {
+    "above the classes": lambda split, name: (split, name),
+    "inside each class": lambda split, name: (name, split),
+    "twice above, as Kaggle packs it": lambda split, name: (split, split, name),
+    "above a folder of images": lambda split, name: (split, "images", name),
+    "below a folder of images": lambda split, name: ("images", split, name),
+    "above a folder of its own": lambda split, name: (split, f"{split}_images", name),
+}
+TOPS = [(), ("archive",), ("a", "b", "data set")]
+
+
+def laid_out(place, splits, top=(), classes=CLASSES):
+    """The folders of 4 pictures in each part and class, with what is right for each."""
+    roles = ("train", *("test" for _ in splits[1:]))
+    return [
+        ((*top, *place(split, name)), name, role)
+        for split, role in zip(splits, roles, strict=True)
+        for name in classes
+        for _ in range(4)
+    ]
+
+
+def check(rows, level=None):
+    found = read_class_folders([folder for folder, _, _ in rows], level)
+    assert list(zip(found.names, found.splits, strict=True)) == [(name, role) for _, name, role in rows]
+    return found
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("splits", SPLITS, ids="/".join)
+def test_a_split_is_found_under_every_name_and_at_every_depth(place, splits):
+    for top in TOPS:
+        found = check(laid_out(PLACES[place], splits, top))
+        assert f"cat, dog, owl; {splits[0]} to train on, {splits[1]} to test on" in found.notes[0]
+        assert found.warnings == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("top", TOPS, ids="/".join)
+def test_other_folders_beside_a_split_are_left_out_and_named(place, top):
+    rows = laid_out(PLACES[place], ("train", "test", "val"), top)
+    rows += [((*top, beside, *more), "", "train") for beside, more in product(("pred", "extra"), ((), ("deep",)))]
+    found = check(rows)
+    assert "train to train on, test, val to test on" in found.notes[0]
+    assert any("4 pictures in no class folder" in warning and "pred" in warning for warning in found.warnings)
+
+
+def test_a_part_without_class_folders_is_no_class():
+    """The training pictures of a competition have classes, those to be predicted have none."""
+    rows = [(("train", name), name, "") for name in CLASSES for _ in range(4)] + [(("test",), "", "")] * 5
+    assert "5 pictures in no class folder: test." in check(rows).warnings[0]
+
+
+@pytest.mark.parametrize("top", TOPS, ids="/".join)
+@pytest.mark.parametrize(
+    "names", [("car", "train", "bus"), ("train station", "test tube"), ("freight train", "crash test", "val")]
+)
+def test_classes_that_sound_like_a_split_are_classes(top, names):
+    rows = [((*top, name), name, "") for name in names for _ in range(4)]
+    found = check(rows)
+    assert not any(found.splits)
+    vehicles = [
+        ((*top, split, name), name, role) for split, role in (("train", "train"), ("test", "test")) for name in names
+    ]
+    check([row for row in vehicles for _ in range(4)])
+
+
+def test_classes_called_train_and_test_are_asked_about():
+    rows = [((name,), name, "") for name in ("train", "test") for _ in range(4)]
+    assert "Classes are called train, test, as parts of a split are" in check(rows).warnings[0]
+
+
+def test_folders_deeper_than_the_classes_are_said_and_can_be_chosen():
+    places = {("mammals", "cat"), ("mammals", "dog"), ("birds", "owl"), ("birds", "cat")}
+    rows = [(folder, folder[0], "") for folder in sorted(places) for _ in range(3)]
+    found = check(rows)
+    assert found.levels == ["birds, mammals", "cat, owl, dog"]
+    assert found.level == 1
+    assert "cat, owl, dog" in found.warnings[0]
+    chosen = check([(folder, folder[1], "") for folder, _, _ in rows], level=2)
+    assert chosen.level == 2
+    assert "Folders of one name are one class: cat." in chosen.notes
+    with pytest.raises(UserError, match="2 levels of folders; got level 3"):
+        check(rows, level=3)
+
+
+def test_a_chosen_level_of_the_split_makes_it_the_classes():
+    rows = [(folder, folder[0], "") for folder, _, _ in laid_out(PLACES["above the classes"], ("train", "test"))]
+    assert "as parts of a split are" in " ".join(check(rows, level=1).warnings)
+
+
+def test_a_few_pictures_beside_the_classes_do_not_become_the_classes():
+    rows = [(("pets", name), name, "") for name in CLASSES for _ in range(4)] + [(("docs",), "", ""), ((), "", "")]
+    check(rows)
+
+
+@pytest.mark.parametrize("folders", [[], [()], [("cat",)]])
+def test_hardly_any_folders_are_read(folders):
+    read_class_folders(folders)
