@@ -10,10 +10,10 @@ import style from "./board.css";
 
 /** Draw the guesses; `answer` (from 1) is marked where it is given. */
 function histogram(guesses: string[], counts: number[], answer: number | null): HTMLElement {
-  const most = Math.max(1, ...counts);
+  const all = counts.reduce((sum, count) => sum + count, 0) || 1;
   const rows = guesses.map((text, i) => {
     const right = answer === i + 1;
-    const fill = h("span", { class: "fill", style: `width: ${(100 * counts[i]) / most}%` });
+    const fill = h("span", { class: "fill", style: `width: ${(100 * counts[i]) / all}%` });
     return h(
       "li",
       { class: right ? "right" : "", "data-count": counts[i] },

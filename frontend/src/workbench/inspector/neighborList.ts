@@ -1,16 +1,20 @@
 // The nearest neighbors of an image, a button each: picture, class, distance, and whether it is near on the map too.
+import { maxOf, minOf } from "../../lib/extent.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import { ITEM, classOf, mapRankCaption, type Inspected, type InspectedNeighbor, type WithSubject } from "./captions.ts";
 
 const TILE_PX = 32;
+const BEFORE = 0.2; // of the range of the distances: the bar of the nearest
 
 /** The list for `data`; a click on a neighbor calls `pin`; `source` sends the hovered one to the map. */
 export function neighborList(data: WithSubject, pin: (item: number) => void, source: object): HTMLElement {
   const { subject, neighbors, vote } = data;
   const label = subject.label ?? vote?.label;
-  const farthest = Math.max(...neighbors.map((neighbor) => neighbor.distance), 1e-9);
+  const distances = neighbors.map((neighbor) => neighbor.distance);
+  const [nearest, farthest] = [minOf(distances), maxOf(distances)];
+  const begin = Math.max(0, nearest - BEFORE * (farthest - nearest)); // bars begin where the distances differ
   const wrong = subject.label === undefined ? " other" : " wrong";
   return h(
     "ol",
@@ -24,7 +28,8 @@ export function neighborList(data: WithSubject, pin: (item: number) => void, sou
     const plain = !sprites?.urls.length;
     if (sprites && !plain) Object.assign(tile.style, tileStyle(sprites, item, TILE_PX));
     const bar = h("span", "bar");
-    bar.style.setProperty("--share", String(distance / farthest));
+    bar.style.setProperty("--share", String(farthest > begin ? (distance - begin) / (farthest - begin) : 1));
+    bar.title = `The bars begin at ${begin.toFixed(3)}`;
     const text = values?.[String(item)];
     const name = h(
       "span",
