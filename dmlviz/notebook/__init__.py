@@ -25,8 +25,8 @@ def show(
     Args:
         thing: Embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
             the background and kept as a run.
-        labels: Class of each embedding (n): whole numbers or texts; None for a map without classes. Only with
-            embeddings.
+        labels: Class of each embedding (n), of any type; missing ones (None, NaN, NA) are gray. None for a map
+            without classes. Only with embeddings.
         images: The images (n), as `dmlviz.record` takes them. Only with embeddings.
         classes: Class names, by label. Only with embeddings.
         height: Height of the map in pixels.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.data import load
+from dmlviz.data.class_names import UNLABELED, class_ids
 from dmlviz.data.sprite_sheet import encode_sheet, sheet_count, tile_side
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport, SpriteSheets
@@ -21,6 +22,7 @@ from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.runs.training_run import train_and_record
+from dmlviz.storage.text import one_line
 from dmlviz.training.iterator import Training
 
 START_S = 30.0  # seconds in which a training here should begin
@@ -85,8 +87,9 @@ def _show_embeddings(
     if len(shape) != 2:
         got = f"an array of shape {shape}" if shape else type(embeddings).__name__
         raise UserError(f"dmlviz.show takes embeddings as n × d numbers, a run, or a training; got {got}: pass one.")
-    ids, names = read_labels(labels, classes, len(embeddings))
-    points = read_embeddings(embeddings, 0, len(ids), None)
+    _check_finite(to_numpy(embeddings))
+    points = read_embeddings(embeddings, 0, shape[0], None)
+    ids, names = _read_classes(labels, classes, shape[0])
     pictures = None if images is None else to_pictures(images, len(ids))
     spec = recorded_dataset("Embeddings", pictures, ids, names)
     with tempfile.TemporaryDirectory(prefix="dmlviz-show-") as folder:
@@ -98,6 +101,53 @@ def _show_embeddings(
         contents = page_contents(export)
         contents["plain"] = True
     return MapWidget(contents, None, height)
+
+
+def _check_finite(embeddings: np.ndarray) -> None:
+    if embeddings.dtype.kind != "f":
+        return
+    bad = np.flatnonzero(~np.isfinite(embeddings).all(axis=1))
+    if len(bad):
+        raise UserError(
+            f"Embeddings are finite; got NaN or infinity in {len(bad):,} of {len(embeddings):,} rows, first at index "
+            f"{bad[0]:,}: leave these rows out."
+        )
+
+
+def _read_classes(labels: Any, classes: Sequence[Any] | None, n: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return class IDs (n) and names of labels of any kind, as `dmlviz.add_data` reads them: missing ones are gray."""
+    if labels is None:
+        return read_labels(None, classes, n)
+    array = to_numpy(labels)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.shape != (n,):
+        raise UserError(
+            f"There is one label for each of the {n:,} embeddings; got an array of shape {array.shape}: pass n labels, "
+            "None for those that are missing."
+        )
+    if array.dtype.kind in "mM":
+        array = np.where(np.isnat(array), "", array.astype(str))
+    array = np.array([None if _is_missing(label) else label for label in array.tolist()], object)
+    if classes is None:
+        return class_ids(array, "labels")
+    given = array != None  # noqa: E711 -- item by item
+    names = tuple(str(name) for name in classes)
+    if not {*array[given]} <= {*range(len(names))}:
+        other = next(label for label in array[given] if label not in range(len(names)))
+        raise UserError(
+            f"With classes, labels are numbers from 0 to {len(names) - 1}; got {one_line(repr(other), 40)}: leave "
+            "classes out, or name every class."
+        )
+    ids = np.where(given, array, len(names)).astype(np.int64)
+    return ids, names if given.all() else (*names, UNLABELED)
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)  # NaN, NaT
+    except TypeError:  # pandas' NA is neither
+        return True
 
 
 def _content_id(points: np.ndarray) -> str:

@@ -7,6 +7,7 @@ import re
 from unittest.mock import ANY
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("anywidget")
@@ -66,6 +67,39 @@ def test_labels_are_optional():
     contents = dmlviz.show(vectors()).contents
     assert (contents["n"], contents["classes"], contents["noun"]) == (40, ["no label"], "point")
     assert contents["near"]["k"] == dmlviz.show(vectors(), LABELS).contents["near"]["k"]
+
+
+LABEL_KINDS = {  # labels of two points each, and the classes that they are
+    "objects": (pd.Series([1, 2, 1], dtype=object), ["1", "2"]),
+    "whole floats": (np.array([2.0, 1.0, 2.0]), ["1", "2"]),
+    "missing among floats": (np.array([10.0, np.nan, 9.0]), ["9", "10", "no label"]),
+    "missing among texts": (pd.Series(["a", np.nan, "b"]), ["a", "b", "no label"]),
+    "None in a list": (["a", None, "b"], ["a", "b", "no label"]),
+    "nullable": (pd.array([1, None, 2], dtype="Int64"), ["1", "2", "no label"]),
+    "nullable texts": (pd.Series(["x", None, "y"], dtype="string"), ["x", "y", "no label"]),
+    "a category": (pd.Categorical(["b", None, "a"]), ["a", "b", "no label"]),
+    "mixed": ([1, "one", None], ["1", "one", "no label"]),
+    "one class": (["a", "a", "a"], ["a"]),
+    "all missing": ([None, None, None], ["no label"]),
+    "n x 1": (np.array([["a"], ["b"], ["a"]]), ["a", "b"]),
+    "bool": ([True, False, True], ["False", "True"]),
+    "any index": (pd.Series(["a", "b", "a"], index=[7, 7, 1]), ["a", "b"]),
+    "times": (np.array(["2026-01-02", "NaT", "2026-01-01"], "M8[D]"), ["2026-01-01", "2026-01-02", "no label"]),
+}
+
+
+@pytest.mark.parametrize(("labels", "classes"), LABEL_KINDS.values(), ids=LABEL_KINDS.keys())
+def test_labels_of_any_kind_are_shown(labels, classes):
+    contents = dmlviz.show(vectors()[:3], labels).contents
+    assert contents["classes"] == classes
+    ids = np.frombuffer(base64.b64decode(contents["labels"]), "<u2").tolist()
+    assert sorted({*ids}) == [*range(len(classes))]
+
+
+def test_named_classes_may_be_missing_for_some():
+    contents = dmlviz.show(vectors()[:4], [0.0, None, 1.0, np.nan], classes=["cat", "dog"]).contents
+    assert contents["classes"] == ["cat", "dog", "no label"]
+    assert np.frombuffer(base64.b64decode(contents["labels"]), "<u2").tolist() == [0, 2, 1, 2]
 
 
 def test_pinned_and_selected_can_be_read_set_and_observed():
@@ -176,7 +210,11 @@ def test_what_cannot_be_shown_is_told(tmp_path):
         dmlviz.show(vectors()[0])
     with pytest.raises(UserError, match="got 2 names and no labels"):
         dmlviz.show(vectors(), classes=["a", "b"])
-    with pytest.raises(UserError, match=r"got shape \(30, 6\)"):
+    with pytest.raises(UserError, match=r"each of the 30 embeddings; got an array of shape \(40,\)"):
         dmlviz.show(vectors()[:30], LABELS)
+    with pytest.raises(UserError, match=r"NaN or infinity in 2 of 40 rows, first at index 3"):
+        dmlviz.show(np.where(np.isin(np.arange(40), [3, 9])[:, None], np.nan, vectors()))
+    with pytest.raises(UserError, match=r"from 0 to 1; got 2: leave"):
+        dmlviz.show(vectors(), LABELS, classes=["a", "b"])
     with pytest.raises(UserError, match="has no embeddings yet"):
         Runs(tmp_path).create(CONFIG).show()
