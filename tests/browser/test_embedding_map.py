@@ -3,6 +3,7 @@
 import functools
 import gzip
 import http.server
+import json
 import os
 import re
 import socket
@@ -45,8 +46,12 @@ def bare_page():
 
 
 @pytest.fixture
-def streamlit_app(tmp_path, until):
-    """The address of the example in Streamlit, with the package as pip installs it."""
+def streamlit_app(tmp_path, until, request):
+    """The address of the example in Streamlit, or of a script, with the package as pip installs it."""
+    script = PACKAGE / "examples" / "digits.py"
+    if hasattr(request, "param"):
+        script = tmp_path / "script.py"
+        script.write_text(request.param, encoding="utf-8")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
     subprocess.run(build, cwd=PACKAGE, check=True, capture_output=True)
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
@@ -55,7 +60,7 @@ def streamlit_app(tmp_path, until):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     listen = ["--server.headless", "true", "--server.address", "127.0.0.1", "--server.port", str(port)]
-    command = [sys.executable, "-m", "streamlit", "run", str(PACKAGE / "examples" / "digits.py"), *listen]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), *listen]
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -104,13 +109,52 @@ def test_ten_lines_of_streamlit_show_it_and_hear_what_is_chosen(page, streamlit_
     expect(page.get_by_text(re.compile(r"^[1-9]\d* selected"))).to_be_visible()  # the selection stays
 
 
-def _lasso(page):
-    """Draw a lasso around the middle of the map."""
-    page.get_by_role("button", name="Lasso").click()
-    box = page.locator("canvas").first.bounding_box()
+SHRINKING = """
+import numpy as np, streamlit as st
+from streamlit_embedding_map import embedding_map
+rows = np.arange(199, 99, -1) if st.checkbox("fewer") else np.arange(200)
+xy = np.random.default_rng(0).normal(size=(200, 2))[rows]
+by_id = embedding_map(xy, ids=rows, key="ids", height=250)
+by_row = embedding_map(xy, key="rows", height=250)
+for name, chosen in (("ids", rows[by_id.selected]), ("rows", np.array(by_row.selected, int))):
+    st.write(f"{name}: {len(chosen)} selected, {sorted(chosen.tolist())}")
+embedding_map(xy[:0], key="none", height=250)
+n = 130_000
+near = (np.tile([0.1, 0.2], (n, 1)), np.stack([(np.arange(n) + i) % n for i in (1, 2)], 1))
+embedding_map(np.random.default_rng(0).normal(size=(n, 2)), neighbors=near, key="many", height=250)
+"""
+
+
+@pytest.mark.parametrize("streamlit_app", [SHRINKING], indirect=True)
+def test_a_selection_follows_its_points_and_python_is_told(page, streamlit_app):
+    page.goto(streamlit_app)
+    maps = page.locator(".map")
+    page.locator('.map[data-ready="true"]').nth(2).wait_for(timeout=SLOW)  # with many neighbors, too
+    expect(maps.nth(2)).to_contain_text("No points")
+    expect(page.get_by_text("Click a point to see its nearest neighbors")).to_have_count(1)  # where there are some
+    said = [page.get_by_text(re.compile(rf"^{name}: [1-9]\d* selected")) for name in ("ids", "rows")]
+    before = []
+    for number in (0, 1):
+        _lasso(maps.nth(number), page)
+        before.append(json.loads(said[number].inner_text().partition("selected, ")[2]))
+    page.get_by_text("fewer", exact=True).click()
+    left = [[row for row in before[0] if row >= 100], [row for row in before[1] if row < 100]]
+    assert all(map(len, left))
+    for number, rows in enumerate(left):
+        expect(said[number]).to_have_text(re.compile(re.escape(f"{len(rows)} selected, {rows}") + "$"))
+        label = re.compile(f", {len(rows)} selected")  # the map shows what Python was told
+        expect(maps.nth(number).locator('[role="application"]')).to_have_attribute("aria-label", label)
+
+
+def _lasso(area, page=None):
+    """Draw a lasso around the middle of the map in `area`."""
+    page = page or area
+    area.get_by_role("button", name="Lasso").click()
+    box = area.locator("canvas").first.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x - 150, y - 120)
+    width, height = (150, 120) if page is area else (40, 30)
+    page.mouse.move(x - width, y - height)
     page.mouse.down()
-    for dx, dy in ((150, -120), (150, 120), (-150, 120), (-150, -120)):
-        page.mouse.move(x + dx, y + dy, steps=4)
+    for dx, dy in ((1, -1), (1, 1), (-1, 1), (-1, -1)):
+        page.mouse.move(x + dx * width, y + dy * height, steps=4)
     page.mouse.up()

@@ -4,21 +4,27 @@ import { bytesOf } from "../lib/base64.ts";
 import { h } from "../lib/dom.ts";
 import { stream } from "../lib/eventStream.ts";
 import { whenGone, type ComponentArguments } from "../lib/mount.ts";
+import { maxOf } from "../lib/extent.ts";
 import { luminance, readTheme } from "../lib/theme.ts";
 import { boundsOf, quantize } from "../map/data/frames.ts";
 import style from "../notebook/notebook.css";
+import type { ViewStore } from "../workbench/store.ts";
 import { RunPage, type RunContents } from "./runPage.ts";
 
 export interface MapData {
   /** Positions: n pairs, a flat Float32Array, or its bytes in base64. */
   coordinates: [number, number][] | Float32Array | string;
-  /** Class of each point: its number in `classes`. */
+  /** What each point is, different for all: by these, a selection follows its points where others come or go. */
+  ids?: string[];
+  /** Class of each point: its number in `classes`; "no label" is gray. */
   labels?: number[];
   classes?: string[];
   /** Sheets of square pictures, 100 in a row and at most 10,000 on a sheet: their addresses, or PNG files in base64. */
   images?: { urls?: string[]; pngs?: string[]; tile: number };
   /** The nearest of each point, nearest first, with their distances: both n × k. */
   neighbors?: { indices: number[][]; distances: number[][] };
+  /** What is selected and pinned at first. */
+  view?: MapView;
   /** Height of the map in pixels. */
   height?: number;
 }
@@ -29,10 +35,18 @@ export interface MapView {
 }
 
 const MAX_DISTANCE = 65535;
+const NOTHING: MapView = { pinned: null, selected: [] };
 let maps = 0;
 
-/** Show a map in `element`. `update` with as many points moves them; `onChange` hears what a person selects and pins. */
-export function embeddingMap(element: HTMLElement, data: MapData, onChange: (view: MapView) => void = () => {}) {
+/**
+ * Show a map in `element`. `update` with the same points moves them; of other points, what was selected and pinned stays
+ * by `ids`, or by its number as far as it goes. `onChange` hears what is selected and pinned then.
+ */
+export function embeddingMap(
+  element: HTMLElement,
+  data: MapData,
+  onChange: (view: MapView, ids?: string[]) => void = () => {},
+) {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const main = h("main");
   // Where the page has a theme, as in Streamlit, the map takes it; else it has one of its own.
@@ -42,17 +56,22 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
   let page: RunPage | null = null;
   let frames = 0;
   let kindNow = "";
+  let idsNow: string[] | undefined;
+  let told = "";
+
+  function tell({ store }: RunPage) {
+    const view = viewOf(store);
+    if (told === (told = JSON.stringify(view))) return;
+    onChange(view, idsNow);
+  }
 
   function begin(contents: RunContents): RunPage {
     page?.destroy();
     run = contents.run = (maps++).toString(16).padStart(16, "0");
     frames = 0;
     const next = (page = new RunPage(main, contents, { height: data.height }));
-    const { store } = next;
-    store.subscribe((change) => {
-      if (!change.has("pinned") && !change.has("selected")) return;
-      const { pinned, selected } = store.state;
-      onChange({ pinned, selected: selected ? [...selected.keys()].filter((item) => selected[item]) : [] });
+    next.store.subscribe((change) => {
+      if (change.has("pinned") || change.has("selected")) tell(next);
     });
     return next;
   }
@@ -62,12 +81,17 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
     const n = xy.length / 2;
     const contents = contentsOf(run, n, data);
     element.classList.toggle("dark", luminance(readTheme(element).background) < 0.3);
-    const kind = JSON.stringify([n, contents.classes]);
-    const current = page && kind === kindNow ? page : begin(contents);
-    if (kind === kindNow) current.take(contents);
-    kindNow = kind;
+    const kind = JSON.stringify([n, contents.classes, data.ids]);
+    if (page && kind === kindNow) page.take(contents);
+    else {
+      const kept = page ? follow(viewOf(page.store), idsNow, data.ids, n) : data.view;
+      [kindNow, idsNow] = [kind, data.ids];
+      const next = begin(contents);
+      if (kept) next.store.set({ pinned: kept.pinned, selected: maskOf(kept.selected, n) });
+      tell(next);
+    }
     place(xy, n);
-    current.show();
+    page!.show();
   }
 
   function place(xy: Float32Array, n: number) {
@@ -88,6 +112,7 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
     frames++;
   }
 
+  told = JSON.stringify(data.view ?? NOTHING);
   update(data);
   return {
     update,
@@ -96,6 +121,29 @@ export function embeddingMap(element: HTMLElement, data: MapData, onChange: (vie
       root.replaceChildren();
     },
   };
+}
+
+function viewOf({ state: { pinned, selected } }: ViewStore): MapView {
+  return { pinned, selected: selected ? [...selected.keys()].filter((item) => selected[item]) : [] };
+}
+
+/** The same view of other points. */
+export function follow(
+  { selected, pinned }: MapView,
+  before?: string[],
+  ids?: string[],
+  n = ids?.length ?? 0,
+): MapView {
+  const rows = before && ids && new Map(ids.map((id, row) => [id, row]));
+  const rowOf = (item: number) => (rows ? rows.get(before[item]) : item < n ? item : undefined);
+  const kept = selected.map(rowOf).filter((row) => row !== undefined);
+  return { selected: kept.sort((a, b) => a - b), pinned: pinned === null ? null : (rowOf(pinned) ?? null) };
+}
+
+function maskOf(items: number[], n: number): Uint8Array | null {
+  const mask = new Uint8Array(n);
+  for (const item of items) mask[item] = 1;
+  return items.length ? mask : null;
 }
 
 function positions(values: MapData["coordinates"]): Float32Array {
@@ -107,7 +155,8 @@ function contentsOf(run: string, n: number, data: MapData): RunContents {
   const { labels = Array<number>(n).fill(0), classes = [""], images = { tile: 1 }, neighbors } = data;
   const k = neighbors?.indices[0]?.length ?? 0;
   const [items, distances] = [new Int32Array(n * k), new Uint16Array(n * k)];
-  const unit = Math.max(1e-12, ...(neighbors?.distances ?? []).map((row) => row[k - 1])) / MAX_DISTANCE;
+  const farthest = (neighbors?.distances ?? []).map((row) => row[k - 1]);
+  const unit = maxOf(farthest, 1e-12) / MAX_DISTANCE;
   for (let i = 0; i < n; i++) {
     for (let rank = 0; rank < k; rank++) {
       items[rank * n + i] = neighbors!.indices[i][rank];
@@ -135,14 +184,17 @@ function contentsOf(run: string, n: number, data: MapData): RunContents {
 
 const mounted = new WeakMap<object, ReturnType<typeof embeddingMap>>();
 
-/** Show, or bring up to date, the map of a Streamlit script. */
+/** Show, or bring up to date, the map of a Streamlit script, which hears of points by their ids, where they have some. */
 export default function component(host: ComponentArguments<MapData>): () => void {
   const { data, parentElement, setStateValue } = host;
   const map = mounted.get(parentElement);
   if (map) map.update(data);
   else {
     const place = parentElement.appendChild(h("div"));
-    const tell = (view: MapView) => setStateValue("view", view);
+    const tell = ({ selected, pinned }: MapView, ids?: string[]) => {
+      const named = (item: number) => ids?.[item] ?? item;
+      setStateValue("view", { selected: selected.map(named), pinned: pinned === null ? null : named(pinned) });
+    };
     mounted.set(parentElement, embeddingMap(place, data, tell));
   }
   return whenGone(parentElement, () => {

@@ -137,13 +137,18 @@ export class RunPage {
         : [map],
       headings: (beside?.titles ?? []).map((title) => ({ title, text: "", missing: "" })),
       inspectors: [
-        this.inspectorOf(answer, trouble),
+        // without neighbors and pictures there is nothing to say of a point
+        ...(this.hasNeighbors || sprites.urls.length ? [this.inspectorOf(answer, trouble)] : []),
         ...(other ? [{ ...this.inspectorOf(null, ""), run: other.run }] : []),
       ],
       ...(contents.plain ? {} : { scores: { ...source, view: "live" } }),
       has_loss: true,
       pad: options.pad,
     });
+  }
+
+  private get hasNeighbors(): boolean {
+    return this.options.source !== undefined || this.near?.k !== 0;
   }
 
   /** The drawing with its neighbors; words where there is none. */
@@ -158,7 +163,9 @@ export class RunPage {
       among: n,
       given: plain || this.options.source !== undefined,
     };
-    if (!answer) return { ...props, placeholder: trouble || HINT, example: !trouble && !this.options.source };
+    const has = this.options.source !== undefined || this.near?.k !== 0;
+    if (!answer)
+      return { ...props, placeholder: trouble || (has ? HINT : ""), example: !trouble && !this.options.source };
     const votes = new Map<number, number>();
     for (const [item] of answer.near) votes.set(labels[item], (votes.get(labels[item]) ?? 0) + 1);
     const [label, agreeing] = [...votes].reduce((best, other) => (other[1] > best[1] ? other : best));

@@ -1,6 +1,6 @@
 // The map in words, for screen readers.
 import { h } from "../../lib/dom.ts";
-import { grouped } from "../../lib/format.ts";
+import { counted, grouped } from "../../lib/format.ts";
 import type { Model } from "../data/model.ts";
 import type { Entry, Timeline } from "../data/timeline.ts";
 
@@ -24,7 +24,7 @@ export function summary({
   timeline: Pick<Timeline, "noun" | "total">;
   entry: Entry | null;
 }): string {
-  const parts = [`Map of ${grouped(present)} ${model.noun}s in ${model.usedClasses} classes`];
+  const parts = [`Map of ${counted(present, model.noun)} in ${model.usedClasses} classes`];
   // A method without iterations has one frame.
   if (entry && (timeline.noun === "step" || timeline.total)) parts.push(`${timeline.noun} ${grouped(entry.step)}`);
   if (model.hidden.size) parts.push(`${model.hidden.size} classes hidden`);

@@ -1,5 +1,5 @@
 // The two lines of text on the stage: what is shown, and why nothing is.
-import { grouped } from "../../lib/format.ts";
+import { counted, grouped } from "../../lib/format.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { MapState } from "../data/state.ts";
 import type { Timeline } from "../data/timeline.ts";
@@ -19,11 +19,11 @@ export function statusOf(
   visible: number,
   unplaced: string,
 ): [string, string] {
-  if (!frame) return ["", trouble ?? waiting(timeline)];
+  if (!frame) return ["", trouble ?? (model.n ? waiting(timeline) : "No points")];
   const parts: string[] = [];
   const { count } = frame;
-  const of = count < model.n ? ` of ${grouped(model.n)}` : "";
-  parts.push(`${grouped(visible)}${visible < count ? ` of ${grouped(count)} shown` : `${of} ${model.noun}s`}`);
+  const all = count < model.n ? `${grouped(visible)} of ${counted(model.n, model.noun)}` : counted(visible, model.noun);
+  parts.push(visible < count ? `${grouped(visible)} of ${grouped(count)} shown` : all);
   if (data.subset) parts.push("projected alone");
   if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";
@@ -32,7 +32,8 @@ export function statusOf(
   if (contours in CONTOURS) parts.push(CONTOURS[contours]);
   if (frame.xyz) parts.push("drag to rotate");
   const missing = model.neighbors.filter(({ item }) => !frame.present[item]).length;
-  if (model.pinned !== null && !frame.present[model.pinned]) parts.push(`image ${model.pinned} is not in this frame`);
+  if (model.pinned !== null && !frame.present[model.pinned])
+    parts.push(`${model.noun} ${model.pinned} is not in this frame`);
   else if (missing) parts.push(`${missing} of ${model.neighbors.length} neighbors are not in this frame`);
   if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
   if (timeline.connection === "retrying") parts.push("connection lost, reconnecting …");
