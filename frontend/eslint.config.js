@@ -28,6 +28,15 @@ export default tseslint.config(
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
       "@typescript-eslint/non-nullable-type-assertion-style": "off",
       "@typescript-eslint/prefer-nullish-coalescing": ["error", { ignorePrimitives: true }],
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "CallExpression[callee.property.name=/^(max|min|hypot|push|unshift|splice|concat|apply|of|fromCharCode|fromCodePoint)$/] > SpreadElement",
+          message:
+            "Each number becomes an argument, and some 125,000 overflow the stack: use lib/extent.ts, or a loop.",
+        },
+      ],
       eqeqeq: "error",
       "no-var": "error",
       "prefer-const": "error",

@@ -1,4 +1,5 @@
 // Draws a batch: its margins, comparisons, forces, images and class vectors, each onto the same canvas.
+import { maxOf } from "../lib/extent.ts";
 import { circle, line } from "../lib/canvas.ts";
 import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
 import type { BatchStage } from "./batchStage.ts";
@@ -135,7 +136,7 @@ export function drawMargin(context: Context, stage: BatchStage, index: number, {
 export function drawForces(context: Context, stage: BatchStage, { theme, of }: CanvasLook): void {
   const { b } = stage;
   const lengths = b.labels.map((_, i) => Math.hypot(b.push[2 * i], b.push[2 * i + 1]));
-  const strongest = Math.max(1e-30, ...lengths);
+  const strongest = maxOf(lengths, 1e-30);
   context.lineWidth = 1.3;
   for (let i = 0; i < b.n; i++) {
     const length = lengths[i] / strongest;

@@ -1,5 +1,6 @@
 // The class tree of a hierarchical loss: a line for each class, which begins at its spread; where two lines meet, the
 // classes are merged, and the margin between them follows from that threshold.
+import { maxOf } from "../lib/extent.ts";
 import { svg } from "../charts/svg.ts";
 import { digits } from "../lib/format.ts";
 import { css, type Rgb } from "../lib/theme.ts";
@@ -21,7 +22,7 @@ export function drawTree(tree: TreeNode[], names: string[], colors: Rgb[], label
   const leaves = leavesOf(tree);
   const order = leaves.at(-1) ?? [];
   if (order.length < 2 || order.length > MAX_CLASSES) return null;
-  const end = Math.max(...tree.map(({ height }) => height)) * 1.08;
+  const end = maxOf(tree.map(({ height }) => height)) * 1.08;
   const x = (height: number) => LEFT + (height / end) * (WIDTH - LEFT - 4);
   const meeting =
     new Set(labels).size > 1 ? leaves.findIndex((own) => labels.every((label) => own.includes(label))) : -1;
@@ -42,11 +43,8 @@ export function drawTree(tree: TreeNode[], names: string[], colors: Rgb[], label
     parts.unshift(svg("path", { class: kind, d: `${across}M${x(height)} ${rows[0]}V${rows[rows.length - 1]}` }));
   });
   const ticks = [...new Set(tree.filter(({ children }) => children.length).map(({ height }) => height)), 0];
-  parts.push(
-    ...ticks.map((height) =>
-      svg("text", { class: "tick", x: x(height), y: 11, "text-anchor": "middle" }, digits(height)),
-    ),
-  );
+  for (const height of ticks)
+    parts.push(svg("text", { class: "tick", x: x(height), y: 11, "text-anchor": "middle" }, digits(height)));
   const label = `Class tree: ${tree.flatMap(({ height, children }, index) => (children.length ? [`${leaves[index].map((leaf) => names[leaf]).join(", ")} at ${digits(height)}`] : [])).join("; ")}`;
   return svg(
     "svg",

@@ -1,4 +1,5 @@
 // Distances of test images of one class and of two classes, with the loss's margin and a threshold to drag.
+import { maxOf } from "../lib/extent.ts";
 import type { DistancesAnswer } from "../protocol.ts";
 import { ROUTES } from "../lib/server.ts";
 import { digits as short, grouped, percent } from "../lib/format.ts";
@@ -164,7 +165,7 @@ export class DistanceHistogram {
     const width = Math.max(200, this.chart.clientWidth);
     const x = scale(0, shown.high, PADDING.left, width - PADDING.right);
     const [same, different] = [shown.same, shown.different].map((counts) => rebin(counts, BINS));
-    const top = Math.max(...same, ...different) || 1;
+    const top = maxOf([...same, ...different]) || 1;
     const y = scale(0, top, HEIGHT - PADDING.bottom, PADDING.top);
     setAttributes(this.chart, { viewBox: `0 0 ${width} ${HEIGHT}` });
     const area = (shares: number[]) => {

@@ -1,4 +1,5 @@
 // Slow motion: what happens to a batch in one step, in six moments, each with its sentence. Pure: no DOM.
+import { maxOf } from "../lib/extent.ts";
 import { digits, grouped as whole, percent as share } from "../lib/format.ts";
 import type { LoadedBatch } from "./batch.ts";
 
@@ -53,7 +54,7 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
       return `The loss is ${digits(b.loss)}${of ? `, the ${how} ${of}` : ""}. ${rest}`;
     }
     case 4: {
-      const most = Math.max(...b.force);
+      const most = maxOf(b.force);
       const still = b.force.filter((force) => force < 1e-3 * most || force === 0).length;
       const note = still
         ? `${whole(still)} of ${whole(b.n)} images have a near-zero gradient`

@@ -1,5 +1,6 @@
 // The loss over the steps, thinned to what a line of a few hundred pixels can show. Pure: no DOM.
 
+import { maxOf, minOf } from "../lib/extent.ts";
 import { counted } from "../lib/format.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 
@@ -111,8 +112,8 @@ export function rangeOf(points: LossPoint[], validation: LossPoint[] = []): [num
   if (!points.length) return [0, 1];
   const sorted = points.map(({ loss }) => loss).sort((a, b) => a - b);
   const mean = [...movingAverage(points), ...validation].map(({ loss }) => loss);
-  const low = Math.min(sorted[Math.floor(0.01 * (sorted.length - 1))], ...mean);
-  const high = Math.max(sorted[Math.ceil(0.98 * (sorted.length - 1))], ...mean);
+  const low = minOf(mean, sorted[Math.floor(0.01 * (sorted.length - 1))]);
+  const high = maxOf(mean, sorted[Math.ceil(0.98 * (sorted.length - 1))]);
   return high > low ? [low, high] : [low - Math.abs(low || 1) * 0.1, high + Math.abs(high || 1) * 0.1];
 }
 
@@ -128,7 +129,9 @@ export function downsample(points: LossPoint[], count = 400): LossPoint[] {
       if (point.loss < low.loss) low = point;
       if (point.loss > high.loss) high = point;
     }
-    result.push(...(low === high ? [low] : [low, high].sort((a, b) => a.step - b.step)));
+    if (low.step > high.step) [low, high] = [high, low];
+    result.push(low);
+    if (low !== high) result.push(high);
   }
   return result;
 }

@@ -1,4 +1,5 @@
 // Balanced batches of all classes, as dmlviz/training/sampling.py draws them. Pure: no DOM.
+import { maxOf } from "../lib/extent.ts";
 
 /** A generator of random numbers in [0, 1) by a seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
@@ -32,7 +33,7 @@ export function* balanced(
 ): Generator<number[]> {
   const members = Array.from({ length: classes }, (): number[] => []);
   for (let i = 0; i < labels.length; i++) members[labels[i]].push(i);
-  const batches = Math.max(...members.map((own) => Math.ceil(own.length / images)));
+  const batches = maxOf(members.map((own) => Math.ceil(own.length / images)));
   for (;;) {
     const orders = members.map((own) => shuffled(own, random));
     for (let batch = 0; batch < batches; batch++)

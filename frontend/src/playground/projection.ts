@@ -1,5 +1,6 @@
 // Where embeddings lie on the map: the class fan of dmlviz/ops/linear_projection.py, and frames as dmlviz/runs/frames.py
 // has them. Pure: no DOM.
+import { maxOf } from "../lib/extent.ts";
 import type { FrameMeta } from "../protocol.ts";
 
 /** (x − mean) · componentsᵀ, to two dimensions; `explained` is each axis's share of the variance. */
@@ -109,7 +110,7 @@ export class SteadyBox {
   around(positions: Float32Array): Box {
     const now = boxAround([positions], 1);
     const { box } = this;
-    const offset = box ? Math.max(...box.center.map((x, i) => Math.abs(x - now.center[i]))) : 0;
+    const offset = box ? maxOf(box.center.map((x, i) => Math.abs(x - now.center[i]))) : 0;
     const fits = box && offset + now.scale <= box.scale && now.scale >= 0.6 * box.scale;
     return (this.box = fits ? box : boxAround([positions], 1.15));
   }

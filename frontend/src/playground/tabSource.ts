@@ -124,7 +124,7 @@ export class TabSource implements RunSource {
         }
         for (const [id, bytes] of Object.entries(frames)) this.frames.set(id, bytes);
         const from = this.events.length;
-        this.events.push(...events);
+        for (const event of events) this.events.push(event);
         stream.feed({ run: this.run, events, frames, from });
         if (ended) stream.feed({ run: this.run, events: [{ event: "end" }], frames: {}, from: from + events.length });
         this.listener.news(events, ended);

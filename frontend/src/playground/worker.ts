@@ -55,7 +55,7 @@ turn.port1.onmessage = () =>
     if (!session || session.ended || !training) return;
     const news = session.step();
     if (news.embeddings || session.ended) send(news);
-    else unsent.push(...news.events); // the page has less to do where several come at once
+    else for (const event of news.events) unsent.push(event); // the page has less to do where several come at once
     turn.port2.postMessage(null);
   });
 

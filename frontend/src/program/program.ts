@@ -1,4 +1,5 @@
 // A program that Python wrote (dmlviz/export/program/writer.py): its memory, and how it is run. Pure: no DOM.
+import { maxOf } from "../lib/extent.ts";
 import {
   DAMAGED,
   KINDS,
@@ -29,7 +30,10 @@ export class Memory implements Room {
 
   /** Memory for these programs; `plain` is for tests. */
   constructor(programs: PackedProgram[], plain = false) {
-    const scratch = Math.max(...programs.flatMap(({ program }) => program.instructions.map(scratchNumbers)), 0);
+    const scratch = maxOf(
+      programs.flatMap(({ program }) => program.instructions.map(scratchNumbers)),
+      0,
+    );
     const pages = Math.ceil((programs.reduce((sum, each) => sum + bytesOf(each), 0) + 4 * scratch + ALIGNMENT) / PAGE);
     try {
       if (plain || typeof WebAssembly === "undefined") this.buffer = new ArrayBuffer(pages * PAGE);

@@ -1,4 +1,5 @@
 // A drawing made into the image that a net expects, as dmlviz/data/query_image.py does it. Pure: no DOM.
+import { maxOf } from "../lib/extent.ts";
 import { cut, dilate, gray, resize, shear, type Gray } from "./resample.ts";
 
 /** Framing of the data set's images; see `Framing` in dmlviz/catalog/dataset_spec.py. */
@@ -70,7 +71,7 @@ function place(ink: Gray, { size, box, by_mass, photographs }: Framing): Gray {
   const image = resize(ink, sideOf(ink.width), sideOf(ink.height), factor < 1 ? "box" : "bicubic");
   image.data = image.data.map((value) => Math.min(1, Math.max(0, value)));
   if (!photographs) {
-    const most = Math.max(1e-6, ...image.data);
+    const most = maxOf(image.data, 1e-6);
     image.data = image.data.map((value) => value / most);
   }
   const { width, height } = image;
@@ -98,7 +99,7 @@ function deskew(image: Gray): Gray {
   const band = Math.max(1, roundHalfEven(height / HEIGHT));
   const profile = (from: number) =>
     Float32Array.from({ length: width }, (_, column) =>
-      Math.max(...Array.from({ length: band }, (_, row) => ink.data[(from + row) * width + column])),
+      maxOf(Array.from({ length: band }, (_, row) => ink.data[(from + row) * width + column])),
     );
   const [above, below] = [edges(profile(0)), edges(profile(height - band))];
   const [left, right] = [0, 1].map((end) => (below[end] - above[end]) / height);
@@ -111,7 +112,7 @@ function deskew(image: Gray): Gray {
 
 /** Begin and end of the ink along a line of pixels; gray pixels count in part. */
 function edges(profile: Float32Array): [number, number] {
-  const most = Math.max(...profile);
+  const most = maxOf(profile);
   const coverage = Array.from(profile, (value) => value / most);
   const first = coverage.findIndex((value) => value >= FULL);
   const last = coverage.findLastIndex((value) => value >= FULL);

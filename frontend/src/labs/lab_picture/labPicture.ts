@@ -1,4 +1,5 @@
 // A picture of a lab: click a place, and see which places are alike: in the same picture, or in a second view of it.
+import { maxOf, minOf } from "../../lib/extent.ts";
 import { circle, loadImage } from "../../lib/canvas.ts";
 import { context2d, h, pointerPlace, setData } from "../../lib/dom.ts";
 import { decodeBase64 } from "../../lib/base64.ts";
@@ -238,8 +239,8 @@ class LabPictureView {
   private paintSecondView(picture: LabPicture, values: ArrayLike<number>, best: number): void {
     const context = context2d(this.right);
     context.drawImage(this.images[1], 0, 0);
-    const high = Math.max(...Array.from(values));
-    const low = Math.min(...Array.from(values));
+    const high = maxOf(Array.from(values));
+    const low = minOf(Array.from(values));
     for (let place = 0; place < values.length; place++) {
       const share = (values[place] - low) / Math.max(1e-9, high - low);
       const [x, y] = middleOf(picture, place);

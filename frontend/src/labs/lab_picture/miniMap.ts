@@ -1,4 +1,5 @@
 // A picture's tiles in the embedding: its first two principal axes. Click a point to choose its tile.
+import { maxOf } from "../../lib/extent.ts";
 import { circle } from "../../lib/canvas.ts";
 import { context2d, h, pointerPlace } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
@@ -45,7 +46,7 @@ function topAxis(spread: Float64Array, dimensions: number, first: Float64Array |
       const along = next.reduce((sum, value, i) => sum + value * first[i], 0);
       next.forEach((_, i) => (next[i] -= along * first[i]));
     }
-    const length = Math.hypot(...next);
+    const length = Math.sqrt(next.reduce((sum, value) => sum + value ** 2, 0));
     if (!length) break;
     axis = next.map((value) => value / length);
   }
@@ -80,7 +81,7 @@ export class MiniMap {
       this.places = place(points, fitOf(points, false));
     }
     const theme = readTheme(this.node);
-    const colors = classColors(kinds ? Math.max(...kinds) + 1 : 1, theme.dark);
+    const colors = classColors(kinds ? maxOf(kinds) + 1 : 1, theme.dark);
     const context = context2d(this.node);
     const side = this.node.width;
     context.clearRect(0, 0, side, side);

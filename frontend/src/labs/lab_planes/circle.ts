@@ -1,4 +1,5 @@
 // Drawing under the directions of a plane: wedges of the templates, the circle, the templates, a histogram outside.
+import { maxOf } from "../../lib/extent.ts";
 import { circle, line } from "../../lib/canvas.ts";
 import { css, type Rgb, type Theme } from "../../lib/theme.ts";
 import { histogram, wedges } from "./planeGeometry.ts";
@@ -51,7 +52,7 @@ export function drawTemplates(
 function drawHistogram(context: CanvasRenderingContext2D, { angles, labels, colors, centers, shows }: Directions) {
   const counts = histogram(angles, labels, centers.length, BINS, shows);
   const totals = counts[0].map((_, bin) => counts.reduce((sum, one) => sum + one[bin], 0));
-  const highest = Math.sqrt(Math.max(1, ...totals));
+  const highest = Math.sqrt(maxOf(totals, 1));
   const width = (2 * Math.PI) / BINS;
   for (let bin = 0; bin < BINS; bin++) {
     let below = 0;

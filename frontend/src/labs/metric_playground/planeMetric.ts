@@ -1,4 +1,5 @@
 // A metric in the plane, d² = (x − y)ᵀA(x − y): of two groups of points, and learned from them. Pure: no DOM.
+import { minOf } from "../../lib/extent.ts";
 
 export type Point = [number, number];
 /** A symmetric matrix [[a, b], [b, c]]. */
@@ -113,7 +114,7 @@ function nca(n: number, labels: number[], d2: Distance, add: Add): number {
   let loss = 0;
   for (let i = 0; i < n; i++) {
     const others = Array.from({ length: n }, (_, j) => j).filter((j) => j !== i);
-    const nearest = Math.min(...others.map((j) => d2(i, j)));
+    const nearest = minOf(others.map((j) => d2(i, j)));
     const raw = others.map((j) => Math.exp(nearest - d2(i, j)));
     const total = raw.reduce((sum, value) => sum + value, 0);
     const shares = raw.map((value) => value / total);
@@ -149,7 +150,7 @@ function lmnn(n: number, labels: number[], d2: Distance, add: Add): number {
 
 /** W after a step of gradient descent, no longer than `most`. */
 export function descend(w: Weights, gradient: Weights, rate: number, most = 0.05): Weights {
-  const length = Math.hypot(...gradient) * rate;
+  const length = Math.hypot(gradient[0], gradient[1], gradient[2], gradient[3]) * rate;
   const by = length > most ? (rate * most) / length : rate;
   return w.map((value, i) => value - by * gradient[i]) as Weights;
 }

@@ -1,4 +1,5 @@
 // A threshold on the distance: its line on the histograms, its point on the ROC and the verdicts of pairs move together.
+import { maxOf } from "../../lib/extent.ts";
 import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { pathOf, scale, svg } from "../../charts/svg.ts";
 import { h, pointerPlace, setData } from "../../lib/dom.ts";
@@ -121,7 +122,7 @@ class Threshold {
   private paintHistogram(): void {
     const { edges, same, different } = this.net;
     const x = scale(0, this.end, LEFT, RIGHT);
-    const y = scale(0, Math.max(...same, ...different), BOTTOM, TOP);
+    const y = scale(0, maxOf([...same, ...different]), BOTTOM, TOP);
     const area = (shares: number[], name: string) => {
       const top = shares.flatMap((share, i): [number, number][] => [
         [x(edges[i]), y(share)],

@@ -1,5 +1,6 @@
 // The points on the plane, and the result of the forces that the library returns. Pure: no DOM.
 
+import { maxOf } from "../../lib/extent.ts";
 import type { LossForces } from "../../protocol.ts";
 
 export const EXTENT = 1.35; // the plane goes from −EXTENT to EXTENT
@@ -140,7 +141,7 @@ export const questionOf = (
 export function pulls(arrangement: Arrangement, { loss, active, forces, on_weights: onWeights }: LossForces): Pulls {
   const all = [...forces, ...onWeights].map(([x, y]): Place => [x, y]);
   const along = arrangement.circle ? all.map((force, i) => tangential(force, places(arrangement)[i])) : all;
-  return { loss, active, forces: along, longest: Math.max(...along.map(([x, y]) => Math.hypot(x, y))) };
+  return { loss, active, forces: along, longest: maxOf(along.map(([x, y]) => Math.hypot(x, y))) };
 }
 
 /** On the circle a point can only move along it. */

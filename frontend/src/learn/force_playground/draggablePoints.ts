@@ -64,7 +64,7 @@ export class DraggablePoints {
     const tips = pulls && arrowTips(now, pulls);
     places(now).forEach(([x, y], i) => {
       const label = i < now.points.length ? now.labels[i] : i - now.points.length;
-      const force = pulls ? Math.hypot(...pulls.forces[i]) : 0;
+      const force = pulls ? Math.hypot(pulls.forces[i][0], pulls.forces[i][1]) : 0;
       setAttributes(this.dots[i], {
         transform: `translate(${x} ${-y})`,
         style: `color: ${colors[label]}`,

@@ -1,4 +1,5 @@
 // The loss as the ground of the plane (or around the circle), for each place that the chosen point could have.
+import { maxOf, minOf } from "../../lib/extent.ts";
 import { context2d, h } from "../../lib/dom.ts";
 import { css, type Rgb } from "../../lib/theme.ts";
 import type { LossGround } from "../../protocol.ts";
@@ -85,7 +86,7 @@ function paintRing(context: CanvasRenderingContext2D, values: Values, size: numb
 /** The shade of a value: one of a few bands, from the least value to the greatest. */
 function shades(values: Values, color: Rgb): (value: number | null) => string {
   const finite = values.filter((value) => value !== null);
-  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  const [low, high] = [minOf(finite), maxOf(finite)];
   return (value) => {
     const band = value !== null && high > low ? Math.floor(((value - low) / (high - low)) * BANDS) / BANDS : 0;
     return css(color, 0.3 * band);

@@ -1,4 +1,5 @@
 // A sampled curve of a loss as a drawing: the loss above, its slope below, over one axis.
+import { maxOf, minOf } from "../../lib/extent.ts";
 import { ticks } from "../../charts/lossSeries.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import type { CurveAxis, CurveSide, LossCurve } from "../../protocol.ts";
@@ -99,7 +100,7 @@ function panel(
 ): SVGElement[] {
   const [near, far] = [pointsOf(curve, curve.near[key]), pointsOf(curve, curve.far[key])];
   const values = [...near, ...far].map(([, value]) => value);
-  const whole = { low: Math.min(0, ...values), high: Math.max(1e-6, ...values), cut: false };
+  const whole = { low: minOf(values, 0), high: maxOf(values, 1e-6), cut: false };
   const { low, high, cut } = key === "slope" ? slopeRange(values) : whole;
   const y = scale(low, Math.max(1e-6, high), base, top);
   const clip = `${key}-clip`;

@@ -1,4 +1,5 @@
 // The results of one query as tiles: a click turns one over, dragging (or Shift and an arrow key) moves it.
+import { minOf } from "../../lib/extent.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { limit, MOST_RELEVANT, reorder, TILES, toggle } from "./presets.ts";
 import { countRight, type Ranking } from "./scores.ts";
@@ -95,7 +96,7 @@ export class RankingRow {
       const { left, width } = tile.getBoundingClientRect();
       return Math.abs(left + width / 2 - x);
     });
-    return middles.indexOf(Math.min(...middles));
+    return middles.indexOf(minOf(middles));
   }
 
   private onKey(event: KeyboardEvent, index: number): void {

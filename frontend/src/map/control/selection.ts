@@ -34,7 +34,10 @@ export class Selection {
       return;
     }
     const world: number[] = [];
-    for (let p = 0; p < path.length; p += 2) world.push(...scene.toWorld(path[p], path[p + 1]));
+    for (let p = 0; p < path.length; p += 2) {
+      const [x, y] = scene.toWorld(path[p], path[p + 1]);
+      world.push(x, y);
+    }
     const places = scene.places();
     const mask = box
       ? insideBox(places, scene.usable, [world[0], world[1], world[4], world[5]])

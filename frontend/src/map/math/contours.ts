@@ -1,5 +1,6 @@
 // Where the points of a group are dense: a Gaussian kernel density on a grid, and the outlines within which it is highest
 // that hold given shares of the group (highest density regions; Hyndman 1996).
+import { maxOf } from "../../lib/extent.ts";
 import { contours as isolines } from "d3-contour";
 import type { Point } from "./camera.ts";
 
@@ -70,7 +71,7 @@ export function outlinesOf(
     const shares = groupIds ? (SHARES.find(([least]) => items.length >= least)?.[1] ?? []) : SHARES_OF_ALL;
     return outlinesOfGroup(group, items, places, grid, extent, shares);
   });
-  const densest = Math.max(...outlines.map(({ density }) => density));
+  const densest = maxOf(outlines.map(({ density }) => density));
   return outlines.map((outline) => ({ ...outline, density: outline.density / densest }));
 }
 

@@ -1,4 +1,5 @@
 // Everything that lies over the points, composed for one moment.
+import { maxOf, minOf } from "../../lib/extent.ts";
 import type { Rgb } from "../../lib/theme.ts";
 import type { NeighborLink } from "../data/model.ts";
 import type { ContourState, MapState } from "../data/state.ts";
@@ -37,7 +38,7 @@ export function isAstray({ camera, tween, t, settled, usable, port }: Scene): bo
 const NAMES_APART = 36; // pixels that the classes must span to be named
 const STAR_ANIMATION_S = 0.32;
 
-const spanOf = (values: number[]) => Math.max(...values) - Math.min(...values);
+const spanOf = (values: number[]) => maxOf(values) - minOf(values);
 
 /** The target of the pointer. */
 export interface Pointed {
@@ -166,7 +167,7 @@ export class OverlayRenderer {
     // If all classes are one spot, a name would only hide it.
     const places = centers.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
     const apart = [spanOf(places.map(([x]) => x)), spanOf(places.map(([, y]) => y))];
-    if (places.length > 2 && Math.max(...apart) < NAMES_APART) return;
+    if (places.length > 2 && maxOf(apart) < NAMES_APART) return;
     overlay.drawNames(context, centers, model.groups, colors, theme, scene.toScreen);
   }
 

@@ -1,4 +1,5 @@
 // Class by class: which class is taken for which, and the scores of each. A click selects the images meant.
+import { minOf } from "../../lib/extent.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
@@ -31,7 +32,7 @@ export async function classScoresView({ run, begun, step, classes }: DetailSourc
 
 function table(scores: PerImage, classes: string[], select: Select): HTMLElement {
   const all = classScores(scores, classes.length);
-  const lowest = Object.fromEntries(COLUMNS.map(([key]) => [key, Math.min(...all.map((row) => row[key]))]));
+  const lowest = Object.fromEntries(COLUMNS.map(([key]) => [key, minOf(all.map((row) => row[key]))]));
   const worstFirst = () => [...all].sort((a, b) => a.map_at_r - b.map_at_r || a.label - b.label);
   const rows = all.length > MOST_ROWS ? worstFirst().slice(0, MOST_ROWS) : all;
   const head = h(

@@ -1,4 +1,5 @@
 // Which class is taken for which: a grid of all classes, or for many classes a list of what happens most often.
+import { maxOf } from "../../lib/extent.ts";
 import { h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { confusionsOf, predictedAs, type Confusion, type PerImage } from "../../lib/perImage.ts";
@@ -28,7 +29,10 @@ function grid(
   show: (confusion: Confusion) => void,
 ): HTMLElement {
   const counts = new Map(confusions.map(({ own, taken, count }) => [`${own}-${taken}`, count]));
-  const worst = Math.max(1, ...confusions.map(({ own, taken, count }) => (own === taken ? 0 : count)));
+  const worst = maxOf(
+    confusions.map(({ own, taken, count }) => (own === taken ? 0 : count)),
+    1,
+  );
   const cells = h("div", "grid", h("span"), ...used.map((c) => headerOf(classes[c], "name column")));
   cells.style.setProperty("--classes", String(used.length));
   for (const own of used) cells.append(headerOf(classes[own]), ...used.map((taken) => cell(own, taken)));

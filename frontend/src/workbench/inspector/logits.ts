@@ -1,4 +1,5 @@
 // The scores that a loss with class weights gives the pinned image, before and after its margin, as bars.
+import { maxOf, minOf } from "../../lib/extent.ts";
 import type { Logits } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
 import { explain } from "../../lib/glossary.ts";
@@ -11,7 +12,7 @@ const SAME = 1e-4; // relative: two scores are equal
 
 /** The share of the softmax that a class has. */
 export function probability(scores: number[], row: number): number {
-  const most = Math.max(...scores);
+  const most = maxOf(scores);
   const shares = scores.map((score) => Math.exp(score - most));
   return shares[row] / shares.reduce((sum, share) => sum + share, 0);
 }
@@ -71,7 +72,7 @@ export class LogitsView {
   private draw(logits: Logits, names: string[]): void {
     const rows = shownRows(logits);
     const values = rows.flatMap((row) => [logits.before[row], logits.after[row]]);
-    const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+    const [low, high] = [minOf(values, 0), maxOf(values, 0)];
     const share = (value: number) => (100 * (value - low)) / (high - low || 1);
     const bar = (value: number, kind: string) => {
       const node = h("span", `bar ${kind}`);

@@ -1,4 +1,5 @@
 // One score: its value, how it changed, its course, and two marks to measure it by.
+import { maxOf, minOf } from "../../lib/extent.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import { h } from "../../lib/dom.ts";
 import { signed } from "../../lib/format.ts";
@@ -76,7 +77,7 @@ export class ScoreTile {
     }
     const values = [...course.map(({ value }) => value), ...[untrained, pixels].filter(isKnown)];
     const x = scale(first.step, last.step, 1, WIDTH - 1);
-    const y = scale(Math.min(...values), Math.max(...values), HEIGHT - 2, 2);
+    const y = scale(minOf(values), maxOf(values), HEIGHT - 2, 2);
     const current = x(Math.min(Math.max(step ?? last.step, first.step), last.step));
     setAttributes(this.line, { d: pathOf(course.map(({ step: at, value }) => [x(at), y(value)])), visibility: null });
     setAttributes(this.mark, { x1: current, x2: current, visibility: null });
