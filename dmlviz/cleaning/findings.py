@@ -60,7 +60,7 @@ class Finding:
     """A training image that a person should look at.
 
     Attributes:
-        kind: The reason.
+        kind: The reason; "decided" where there is none but a person's decision.
         image: Index of the training image.
         label: Its class ID.
         score: The share of neighbors that agree on another label; the difference of pixels; how many times as far as
@@ -71,7 +71,7 @@ class Finding:
         other_label: That image's class ID.
     """
 
-    kind: Kind
+    kind: Kind | Literal["decided"]
     image: int
     label: int
     score: float

@@ -1,6 +1,7 @@
 """`dmlviz clean`: find possible faults in the training data of a run, and correct them in an overlay."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.decisions import correct
 from dmlviz.cleaning.findings import Finding, Findings
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
-from dmlviz.data import data_root
+from dmlviz.data import data_root, load
 from dmlviz.data.corrections import Correction, Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
@@ -27,6 +28,7 @@ KINDS = {
     "duplicate": "near duplicates",
     "leak": "leaks between training and test images",
     "outlier": "outliers",
+    "decided": "decided about, in none of these lists",
 }
 
 
@@ -96,7 +98,7 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
         bar = progress.add_task("", total=1)
         findings = find(run, root, lambda words, share: progress.update(bar, description=words, completed=share))
     corrections = load_corrections(root, run.config.dataset)
-    view = findings if everything else findings.undecided(corrections)
+    view = _with_all_decided(findings, corrections, root) if everything else findings.undecided(corrections)
     nets = f"{len(findings.steps)} nets, of steps {', '.join(map(str, findings.steps))}"
     console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}", markup=False)
     if findings.recall < 1:
@@ -113,9 +115,18 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
         return
     for kind, title in KINDS.items():
         rows = [row for row in view.rows if row.kind == kind]
-        console.print(f"\n{title}: {len(rows)}")
+        if rows or kind != "decided":
+            console.print(f"\n{title}: {len(rows)}")
         if rows:
             console.print(_sheet(view, rows[:top], corrections))
+
+
+def _with_all_decided(findings: Findings, corrections: Corrections, root: Path) -> Findings:
+    """Return the findings, and a row for each image that a person decided about without finding it in them."""
+    images = sorted(set(corrections.images) - {row.image for row in findings.rows})
+    labels = load(findings.dataset, root).train.labels if images else ()
+    rows = (Finding("decided", image, int(labels[image]), float("nan"), "") for image in images)
+    return replace(findings, rows=(*findings.rows, *rows))
 
 
 def _sheet(findings: Findings, rows: Sequence[Finding], corrections: Corrections) -> Table:

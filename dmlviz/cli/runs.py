@@ -115,11 +115,13 @@ def _print_list(store: Runs) -> None:
     for run in readable:
         config = run.config
         scores = [run.score(key) for key in SCORES]
+        made = (config.net, counted(config.steps, "step")) if config.steps else ("imported",)
+        facts = ", ".join([*made[:1], f"{config.embedding_dim}-d", *made[1:]])
         warning = damage_summary(run, run_damage(run, store.damage_cache))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,
-            f"{escape(run.title)}\n[dim]{config.net}, {config.embedding_dim}-d, {counted(config.steps, 'step')}"
+            f"{escape(run.title)}\n[dim]{facts}"
             f"{escape(marks)}[/dim]" + (f"\n[yellow]{escape(warning)}[/yellow]" if warning else ""),
             *("" if score is None else f"{score:.4f}" for score in scores),
             run.state,

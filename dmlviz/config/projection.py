@@ -28,7 +28,9 @@ class ProjectionConfig(Config):
     seed: int = Field(0, ge=0, lt=2**31, description="random seed")
     step: int | None = Field(None, ge=0, le=1_000_000, description="training step to project (default: the last)")
     all_epochs: bool = Field(False, description="project every snapshot as an animation")
-    subset: str | None = Field(None, description="test images to project, as `pack_items` writes them (default: all)")
+    subset: str | None = Field(
+        None, description="test images to project: the word after select=DATASET. in the page's address (default: all)"
+    )
 
     @model_serializer(mode="wrap")
     def _omit_default_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

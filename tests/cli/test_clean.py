@@ -19,22 +19,27 @@ def test_clean_lists_decides_and_leaves_out_what_was_decided(trained, run_cli, t
     assert code == 0
     assert f"{len(rows):,} rows written to" in output
     first, second, third = list(dict.fromkeys(row["image"] for row in rows if row["kind"] == "suspect"))[:3]
+    unlisted = next(str(image) for image in range(1000) if str(image) not in {row["image"] for row in rows})
     decisions = ("--relabel", f"{first}=4", "--exclude", second, "--tag", f"{third}=odd [one]")
+    run_cli("clean", run, *where, "--confirm", unlisted)
     code, output, _ = run_cli("clean", run, *where, *decisions)
     assert (code, output) == (
         0,
-        "digits: 1 relabeled, 1 excluded, 0 confirmed, 1 tagged. Train with them by --corrections latest.\n",
+        "digits: 1 relabeled, 1 excluded, 1 confirmed, 1 tagged. Train with them by --corrections latest.\n",
     )
     code, output, _ = run_cli("clean", run, *where)
     listed = {line.split()[0] for line in output.splitlines() if line[:1].isdigit()}
     assert "Rows left out, already decided: " in output
     assert third in listed
-    assert not {first, second} & listed
+    assert not {first, second, unlisted} & listed
     assert "“odd [one]”" in output
     _, output, _ = run_cli("clean", run, *where, "--all")
-    assert {first, second, third} <= {line.split()[0] for line in output.splitlines() if line[:1].isdigit()}
+    assert {first, second, third, unlisted} <= {line.split()[0] for line in output.splitlines() if line[:1].isdigit()}
     assert "is 4" in output
     assert "excluded" in output
+    run_cli("clean", run, *where, "--all", "--csv", tmp_path / "all.csv")
+    with (tmp_path / "all.csv").open(newline="") as file:
+        assert [row["image"] for row in csv.DictReader(file) if row["kind"] == "decided"] == [unlisted]
 
 
 def test_a_decision_that_cannot_be_is_a_sentence(trained, run_cli, tmp_path):

@@ -123,7 +123,7 @@ class Settings(BaseSettings):
         metavar="NAME",
     )
     log_format: LogFormat = _setting("text", "form of the log: key=value, or one JSON object a line", metavar="FORMAT")
-    log_level: LogLevel = _setting("info", "what is logged, and what is more important", metavar="LEVEL")
+    log_level: LogLevel = _setting("info", "least important messages that are logged", metavar="LEVEL")
     metrics_token: str | None = _setting(
         None,
         "token that a program must send to read the metrics (default: only this machine may read them)",
