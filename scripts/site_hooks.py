@@ -2,14 +2,18 @@
 
 import io
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
 
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file from its path
+from reference_tables import generated
+
 ROOT = Path(__file__).resolve().parents[1]
-OUTSIDE = re.compile(r"\]\(\.\./((?!tutorials|reference)[\w./-]+)\)")  # a link from a page of docs/
+OUTSIDE = re.compile(r"\]\(\.\./((?!tutorials|reference|assets)[\w./-]+)\)")  # a link from a page of docs/
 PLAYED = "digits"  # data set of the runs in the gallery: it comes with the program
 
 
@@ -27,12 +31,12 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Let links to files outside docs/ lead to their copies; list the runs of the gallery."""
     if "/" not in page.file.src_uri:
-        markdown = OUTSIDE.sub(r"](files/\1.txt)", markdown)
+        markdown = OUTSIDE.sub(r"](files/\1.txt)", markdown).replace("](../assets/", "](assets/")
     listed = (
         f"- [{run.title}](gallery/{run.id}.html): {run.config.steps} steps, P@1 {run.metrics['precision_at_1']:.2f}"
         for run in _played()
     )
-    return markdown.replace("<!-- gallery -->", "\n".join(listed))
+    return generated(markdown.replace("<!-- gallery -->", "\n".join(listed)))
 
 
 def _played() -> list[Any]:

@@ -1,7 +1,5 @@
 """The server's settings: what counts, and that command, environment and document have the same ones."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -83,13 +81,6 @@ def test_the_link_holds_path_and_token():
     assert settings.link(80) == "http://[::1]:80/x/y/?token=0123456789abcdef"
     assert settings.link(80, "10.0.0.7") == "http://10.0.0.7:80/x/y/?token=0123456789abcdef"
     assert Settings(host="0.0.0.0").link(8501) == "http://localhost:8501"
-
-
-@pytest.mark.slow
-def test_the_document_has_every_setting_as_it_is_declared():
-    command = [sys.executable, ROOT / "scripts" / "generate_settings_table.py", "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, f"run scripts/generate_settings_table.py and commit what it wrote\n{done.stderr}"
 
 
 def test_serve_passes_on_the_options_that_were_given(monkeypatch):

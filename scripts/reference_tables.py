@@ -1,0 +1,86 @@
+"""Tables of the reference, made of what the program declares: commands, settings, scores, projections."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from dmlviz.catalog.metrics import METRICS
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.cli.main import COMMANDS, command_named
+from dmlviz.cli.options import option_help
+from dmlviz.cli.train import CATALOGS
+from dmlviz.config import ProjectionConfig, TrainConfig
+
+MARK = re.compile(r"<!-- generated: (\w+) -->")
+
+
+def generated(markdown: str) -> str:
+    """Return the page with each table in the place of its mark, `<!-- generated: NAME -->`."""
+    return MARK.sub(lambda found: "\n".join(TABLES[found[1]]()), markdown)
+
+
+def _commands() -> Iterator[str]:
+    for name in COMMANDS:
+        command = command_named(name)
+        yield from _command(f"dmlviz {name}", command)
+        for word, subcommand in getattr(command, "commands", {}).items():
+            yield from _command(f"dmlviz {name} {word}", subcommand)
+
+
+def _command(name: str, command: Any) -> Iterator[str]:
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    options = [each for each in command.params if each.param_type_name == "option"]
+    yield f"## {name}\n"
+    yield f"`{' '.join([name, *(each.metavar or each.name.upper() for each in arguments)])}`\n"
+    yield (command.help or "").replace("\b", "")
+    words = (f"{', '.join([*each.opts, *each.secondary_opts])} {each.metavar or ''}".strip() for each in options)
+    rows = [(f"`{word}`", each.help or "") for word, each in zip(words, options, strict=True)]
+    yield from _table(("option", "what it does"), rows) if rows else ()
+
+
+def _fields(config: Any) -> Callable[[], Iterator[str]]:
+    def table() -> Iterator[str]:
+        rows = (
+            (f"`{name}`", f"`{_type(field.annotation)}`", option_help(field, CATALOGS.get(name)))
+            for name, field in config.model_fields.items()
+        )
+        yield from _table(("field", "type", "what it is (default)"), rows)
+
+    return table
+
+
+def _type(annotation: Any) -> str:
+    return re.sub(r"\b(?:\w+\.)+", "", annotation.__name__ if isinstance(annotation, type) else str(annotation))
+
+
+def _scores() -> Iterator[str]:
+    for spec in METRICS.values():
+        yield f"## `{spec.name}`: {spec.title}\n"
+        yield f"{spec.summary} {spec.when_to_use} *{spec.range}.*\n"
+        yield from ([f"```tex\n{spec.formula}\n```\n"] if spec.formula else [])
+        yield f"{spec.reference}\n"
+
+
+def _projections() -> Iterator[str]:
+    for spec in PROJECTIONS.values():
+        yield f"### `{spec.name}`: {spec.title}\n"
+        yield f"{spec.summary} {spec.reference}\n"
+        rows = ((f"`{each.name}`", f"`{each.default}`", each.help) for each in spec.parameters)
+        yield from _table(("parameter", "default", "what it is"), rows) if spec.parameters else ()
+
+
+def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    heads = [*heads]
+    yield from ("", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads))
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in row)} |"
+    yield ""
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "commands": _commands,
+    "training": _fields(TrainConfig),
+    "projection": _fields(ProjectionConfig),
+    "projections": _projections,
+    "scores": _scores,
+}
