@@ -104,6 +104,9 @@ def add_data(
         return _save_embeddings(result, title or path.stem, Runs(runs_folder(runs)), data_root(data))
     _print_report(result, console)
     name = result.save(data_root(data))
+    DATASETS.add_search_path(data_root(data))
+    if (known := DATASETS[name].title) != result.declared.title:
+        console.print(f"These images are there already, as {known}: that stays its title.", markup=False)
     print(name)
     return name
 

@@ -11,6 +11,7 @@ from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, RunExport, save, write
+from dmlviz.export.weights import loading
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -41,6 +42,8 @@ def export(
         write(format, contents, sys.stdout.buffer)
     else:
         print(save(format, contents, out))
+        if format == "weights":
+            print(f"\nTo load them:\n\n{loading(contents)}", file=sys.stderr)
 
 
 def _projection(run: Run, view: str | None) -> ProjectionRun | None:

@@ -406,6 +406,16 @@ def test_few_classes_reduce_the_default_batch(tmp_path, root):
         TrainConfig(dataset=name, classes_per_batch=5)
 
 
+def test_a_data_set_of_ones_own_is_found_by_its_title(tmp_path, root):
+    first = import_image_folder(folder(tmp_path / "birds", classes(cat=9, dog=8))).save(root)
+    assert DATASETS.find("birds") == DATASETS.find(first) == first
+    assert DATASETS.find("mnist") == "mnist"
+    assert DATASETS.find("fish") == "fish"
+    second = import_image_folder(folder(tmp_path / "more" / "birds", classes(cat=7, cow=5))).save(root)
+    with pytest.raises(UserError, match=rf"2 data sets are called 'birds': give the name of one: .*{second}"):
+        DATASETS.find("birds")
+
+
 def test_a_missing_custom_data_set_is_one_sentence():
     with pytest.raises(UserError, match="not on this machine"):
         TrainConfig(dataset="custom-00000000deadbeef")
