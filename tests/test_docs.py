@@ -1,16 +1,24 @@
 """Documents: names are those of the catalog, the README's code and commands work, examples in docstrings run."""
 
+import ast
 import doctest
 import importlib
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tomllib
 from difflib import get_close_matches
 from pathlib import Path
 
+import numpy
+import pandas
 import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
 
 import dmlviz
 from dmlviz.catalog.backbones import BACKBONES
@@ -20,7 +28,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.cli.main import COMMANDS, main
+from dmlviz.cli.main import _split_plugins, command_named
 from dmlviz.config import ProjectionConfig, TrainConfig
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +40,37 @@ KNOWN = NAMES | OPTIONS
 LONG = [name for name in KNOWN if "_" in name]
 CODE = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")  # of two words or more: one word may be anything
 NEAR = 0.8  # of `difflib`, from which a word looks like a name
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("**/*.md")),
+    *sorted(path for folder in ("packages", "deploy") for path in (ROOT / folder).glob("*/README.md")),
+]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+OTHERS = {".", "./test", "cd", "cp", "curl", "docker", "export", "git", "jupyter", "printf", "python", "srun"}
+OTHERS |= {"DMLVIZ_HOST=dmlviz.school.example"}
+FIRST = "dmlviz train --dataset digits --loss nt_xent --steps 30 --num-snapshots 3"  # each page's `latest`
+NOT_HERE = re.compile(
+    r"dmlviz *(#|$|-|serve|show|worker|fleet)"  # stays open
+    r"|dmlviz data features"  # loads weights
+    r"|dmlviz train(?!.*digits --loss nt_xent)|dmlviz lab [a-z]"  # takes minutes
+    r"|.*(--engine reference|--playground|--lesson|doctor --json)"
+)
+SHELL = """
+import json, os, shlex, shutil, sys
+from dmlviz.cli.main import main
+for page, line in json.load(sys.stdin):
+    runs = os.path.join("runs", page)
+    if not os.path.exists(runs) and page != "README.md":
+        shutil.copytree("first", runs)
+    os.environ["DMLVIZ_RUNS"] = "first" if not os.path.exists("first") else runs
+    print("$", line, flush=True)
+    try:
+        main(shlex.split(line)[1:])
+    except SystemExit as end:
+        if end.code:
+            print(page, line, "ends with", end.code, file=sys.stderr)
+            sys.exit(1)
+"""
 README = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/COMMANDS.md", "docs/PYTHON.md"))
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 PACKAGE = Path(dmlviz.__file__).parent
@@ -91,20 +130,97 @@ def test_the_readmes_python_runs(tmp_path):
     assert not rest
 
 
-def test_the_readmes_commands_exist():
-    shown = set(re.findall(r"^dmlviz ([a-z]+)", README, re.MULTILINE))
-    assert shown
-    assert shown <= set(COMMANDS)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_every_page_is_understood(page, monkeypatch):
+    """Commands: their options and values. Python: its syntax, and that what it imports is there."""
+    monkeypatch.syspath_prepend(ROOT / "packages" / "streamlit-embedding-map")
+    for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            words = shlex.split(line.replace("<this repository>", "REPOSITORY"), comments=True)
+            match words[:1]:
+                case ["dmlviz" | "./start"]:
+                    understand([word for word in words[1:] if word != "&"])
+                case ["pip"]:
+                    extras = re.findall(r"(?:dmlviz|\.)\[([\w,-]+)\]", line)
+                    assert {name for names in extras for name in names.split(",")} <= set(EXTRAS), line
+                case [word]:
+                    assert word in OTHERS, line
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        for statement in ast.parse(block).body:
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                exec(ast.unparse(statement), {})
 
 
-def test_the_readmes_options_exist(capsys):
-    for command in COMMANDS:
-        for line in re.findall(rf"^dmlviz {command} (.*)$", README, re.MULTILINE):
-            words = line.split("  #")[0].split()
-            with pytest.raises(SystemExit):
-                main([command, *(word for word in words[:1] if word.islower() and word.isalpha()), "--help"])
-            shown = capsys.readouterr().out
-            assert all(f"{word.partition('=')[0]} " in shown for word in words if word.startswith("--")), line
+def understand(words: list[str]) -> None:
+    """Read a command as `dmlviz` does, without doing anything."""
+    words = _split_plugins(words)[0]
+    if not words or words[0].startswith("-"):
+        words = ["serve", *words]
+    command = command_named(words[0])
+    subcommands = getattr(command, "commands", {})
+    if subcommands and words[1:] and not words[1].startswith("-"):
+        command, words = subcommands[words[1]], words[1:]
+    command.make_context(words[0], words[1:])
+
+
+def test_a_command_or_an_option_that_is_not_there_is_found():
+    for words in (["trian"], ["train", "--los", "triplet"], ["train", "--steps", "many"], ["runs", "remove"]):
+        with pytest.raises(Exception, match=r"trian|--los|integer|remove"):
+            understand(words)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_pages_work_in_one_shell(tmp_path):
+    """All that neither stay open nor load weights nor take minutes, in a folder with what the pages speak of."""
+    bring(tmp_path)
+    lines = []
+    for page in PAGES:
+        blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        here = [line for block in blocks for line in block.splitlines() if re.match("dmlviz ", line)]
+        lines += [(page.name, line.split("  #")[0].strip()) for line in here if not NOT_HERE.match(line)]
+    assert len(lines) > 30
+    environment = {"DMLVIZ_DATA": str(tmp_path / "data"), "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", SHELL],
+        input=json.dumps([["README.md", FIRST], *lines]),
+        cwd=tmp_path,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+
+
+def bring(folder: Path) -> None:
+    """Put the files there that the pages take for granted."""
+    digits, labels = load_digits(return_X_y=True)
+    for start, name in enumerate(("pets", "photographs", "my_pets")):
+        for item in range(start, start + 24):
+            place = folder / name / f"class {labels[item] % 2}" / f"{item}.png"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray((digits[item].reshape(8, 8) * 15).astype("uint8")).resize((32, 32)).save(place)
+    shutil.make_archive(str(folder / "my_pets"), "zip", folder / "my_pets")
+    vectors = pandas.DataFrame(digits[:200, :8]).add_prefix("d").assign(kind=labels[:200].astype(str))
+    for name in ("items", "vectors"):
+        vectors.to_parquet(folder / f"{name}.parquet")
+    pictures = [str(path.relative_to(folder)) for path in (folder / "pets").rglob("*.png")]
+    brands = [name.split("/")[1] for name in pictures]
+    pandas.DataFrame({"photo": pictures, "brand": brands}).to_csv(folder / "items.csv", index=False)
+    for name in ("q", "g"):
+        numpy.savez(folder / f"{name}.npz", embeddings=digits[:60], labels=labels[:60], cam=numpy.arange(60) % 3)
+
+
+@pytest.mark.slow
+def test_a_newcomers_shell_has_the_command_and_the_package_once_it_is_activated():
+    activate = re.search(r"^\. \.venv/bin/activate$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    script = f"{activate[0]} && dmlviz --version && python -c 'import dmlviz' && pip --version"
+    if not (ROOT / ".venv").is_dir():
+        pytest.skip("dmlviz is not installed in .venv here")
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=ROOT, env={"PATH": "/usr/bin:/bin", "HOME": "/tmp"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert str(ROOT / ".venv") in done.stdout
 
 
 def test_the_files_that_readme_and_contributing_name_are_there():
