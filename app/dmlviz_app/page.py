@@ -23,20 +23,26 @@ url_state.begin_rerun()
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
 st.set_page_config(f"{page.title} · dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
-st.html(APP_DIR / "page.css")
-# Streamlit gives the color scheme to its own element, and dialogs and menus are beside that.
-st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'normal'}; }}</style>")
+with error_boundary("The style of the page"):
+    st.html(APP_DIR / "page.css")
+    # Streamlit gives the color scheme to its own element, and dialogs and menus are beside that.
+    st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'normal'}; }}</style>")
 services = session_services()
 account.check_access(services)
-navigation.top_bar(pages, page, services.person)
-with error_boundary(), track_interrupted_rerun():
-    account.open_link(services)
-    classroom_bar.classroom_bar(services)
-    if page is pages[navigation.HOME]:
+with error_boundary("The top of the page"):
+    navigation.top_bar(pages, page, services.person)
+with track_interrupted_rerun():
+    with error_boundary("The link"):
+        account.open_link(services)
+    with error_boundary("The line of the class"):
+        classroom_bar.classroom_bar(services)
+    is_home = page is pages[navigation.HOME]
+    if is_home:
         sidebar.explore_sidebar()
+    with error_boundary(f"The page {page.title}"):
         page.run()
-    else:
-        page.run()  # what is seen comes before what is only kept
+    if not is_home:  # what is seen comes before what is only kept
         sidebar.other_page_sidebar()
-mount("glossary", key="glossary", data=GlossaryProps())  # explains the words of any page
+with error_boundary("The glossary"):
+    mount("glossary", key="glossary", data=GlossaryProps())  # explains the words of any page
 RERUN.observe(time.perf_counter() - start)  # not reached where a newer run takes over

@@ -313,7 +313,7 @@ def test_an_internal_error_shows_a_message_without_a_traceback(here, run, monkey
     test = AppTest.from_file(str(pages.MAIN), default_timeout=30).run()
     assert not test.exception
     said = " ".join(caption.value for caption in test.caption)
-    assert "Something went wrong" in said
+    assert "The workbench failed" in said
     assert "secret" not in said
     assert "secret" in caplog.text
 

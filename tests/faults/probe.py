@@ -85,7 +85,7 @@ class Probe:
             return True
 
     def answers(self, run: str) -> dict[str, str]:
-        """Every GET of a run that fails with a Something went wrong, by its address."""
+        """Every GET of a run that fails, by its address."""
         found = {}
         for path in self.addresses(run):
             fault = _fault(lambda path=path: self._get(path))

@@ -21,6 +21,12 @@ REFRESH_S = 3.0  # seconds
 
 def classroom_board(services: Services, room: Classroom) -> None:
     """Render the board."""
+    with error_boundary("The board"):
+        _board(services, room)
+    _queue(services, room)
+
+
+def _board(services: Services, room: Classroom) -> None:
     link = f"{public_address(st.context.url or '', services.settings.host)}?code={room.code}"
     path, size = _qr_path(link)
     mount(
@@ -41,7 +47,6 @@ def classroom_board(services: Services, room: Classroom) -> None:
             ],
         ),
     )
-    _queue(services, room)
 
 
 def _queue(services: Services, room: Classroom) -> None:
@@ -49,7 +54,7 @@ def _queue(services: Services, room: Classroom) -> None:
 
     @st.fragment(run_every=REFRESH_S)
     def lines() -> None:
-        with error_boundary():
+        with error_boundary("The queue"):
             jobs = class_jobs(services, room)
             waiting = sum(phase.startswith("waiting") for _, phase in jobs)
             with st.expander(f"Queue: {len(jobs) - waiting} under way, {waiting} waiting (opening it shows names)"):

@@ -27,6 +27,7 @@ from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
 SHEET = "review"
@@ -46,7 +47,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
         return
     corrections = load_corrections(services.data, run.config.dataset)
     sheet, side = st.columns([7, 3], gap="large")
-    with sheet:
+    with sheet, error_boundary("The review sheet"):
         mount(
             "review_sheet",
             key=SHEET,
@@ -64,7 +65,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
             on_search_change=lambda: ui.search(st.session_state[SHEET].get("search"), run, services),
             on_actions_change=lambda: ui.decide(st.session_state[SHEET].get("actions") or [], run, services),
         )
-    with side:
+    with side, error_boundary("Train again"):
         changed = corrected_config(run.config, corrections)
         training = changed is not None and services.jobs.status(changed.id).phase in LIVE_PHASES
         st.fragment(_again, run_every=REFRESH_S if training else None)(ui, services, run, corrections, training)
@@ -135,6 +136,7 @@ def _why(run: Run, runs: list[Run]) -> str:
     )
 
 
+@error_boundary("Train again")
 def _again(ui: CleanState, services: Services, run: Run, corrections: Corrections, training: bool) -> None:
     """Render what was decided, the training with it, and the scores before and after; `training` while it is on."""
     actions = [one.action for one in corrections.images.values()]
@@ -186,6 +188,7 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
+@error_boundary("Train")
 def _train(ui: CleanState, services: Services, run: Run) -> None:
     """Train with the corrections of now: the button may have been drawn before the last decision."""
     ui.note = ""

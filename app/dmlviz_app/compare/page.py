@@ -22,22 +22,28 @@ else:
     app_services.audience.mark_viewing(
         "compare", [run_view.run.id for run_view in (pair.a, pair.b) if run_view is not None]
     )
-    with navigation.top_bar_slot(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with (
+        navigation.top_bar_slot(),
+        error_boundary("Change one setting"),
+        st.container(horizontal=True, vertical_alignment="center", gap="small"),
+    ):
         variant.menus(ui, app_services, pair.a.run)
     for note in ui.notes:
         st.caption(f":orange[{escape_markdown(note)}]")
-    compare_view.run_pickers(ui, app_services, pair)
-    compare_view.progress(ui, app_services, pair)
+    with error_boundary("The choice of runs"):
+        compare_view.run_pickers(ui, app_services, pair)
+    with error_boundary("The progress"):
+        compare_view.progress(ui, app_services, pair)
     url_state.write_url(ui)  # before the maps: the browser adds what is looked at to the address of these runs
 
     page_pair = pair
-    with error_boundary():
+    with error_boundary("The workbench"):
         compare_view.map_pair(ui, pair)
 
     @st.fragment
     def curves() -> None:
         """Render the curves of both runs."""
-        with error_boundary():
+        with error_boundary("Curves"):
             url_state.write_url(ui)  # first: a click may not come with an address from before
             compare_curves.compare_curves(ui, page_pair)
             url_state.write_url(ui)

@@ -19,6 +19,7 @@ from dmlviz_app.compare.state import CompareState
 from dmlviz_app.run_views.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.labels import unique_labels
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
@@ -221,6 +222,7 @@ def _value_key(config: TrainConfig, name: str) -> str:
     return f"change.{config.id}.{name}"
 
 
+@error_boundary("Train")
 def _train(ui: CompareState, services: Services, run: Run) -> None:
     """Train with the setting of now: the button may have been drawn before the last choice."""
     name = st.session_state[_FIELD_KEY]
@@ -228,6 +230,7 @@ def _train(ui: CompareState, services: Services, run: Run) -> None:
     _start_training(ui, services, lambda: (run.id, services.jobs.train(with_setting(run.config, name, value))))
 
 
+@error_boundary("Train")
 def _train_both(ui: CompareState, services: Services, first: TrainConfig, second: TrainConfig) -> None:
     _start_training(
         ui,

@@ -72,6 +72,7 @@ def _close() -> None:
 def _line(services: Services, status: FeaturesStatus) -> None:
     """Render the progress, while the dialog is closed."""
 
+    @error_boundary("Pretrained backbone")
     def line() -> None:
         now = services.features.status(services.person)
         if now is None or now.under_way != status.under_way:
@@ -83,7 +84,7 @@ def _line(services: Services, status: FeaturesStatus) -> None:
 
 @st.dialog("Pretrained backbone", width="medium", on_dismiss=_close)
 def _dialog(ui: UIState, services: Services, dataset: str) -> None:
-    with error_boundary():
+    with error_boundary("Pretrained backbone"):
         status = services.features.status(services.person)
         if status is None or status.phase == "unknown" or (status.phase == "failed" and not status.done):
             _form(services, dataset, status)
@@ -224,6 +225,7 @@ def _weights(
     return "", "", file
 
 
+@error_boundary("Pretrained backbone")
 def _progress(services: Services) -> None:
     status = services.features.status(services.person)
     if status is None or not status.under_way:

@@ -1,46 +1,68 @@
 """Explore page: set up, train, watch, query."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from dmlviz.runs.damage import damage_summary
 from dmlviz.runs.damage_cache import run_damage
 from dmlviz_app.batch_explorer import panel as batch_explorer
 from dmlviz_app.explore import maps, sidebar, table, task, templates, toolbar
+from dmlviz_app.explore.task_progress import TaskProgress
 from dmlviz_app.run_views import curves_panel as curves
 from dmlviz_app.run_views import view_state as explore
+from dmlviz_app.run_views.current_view import PageContext, RunView
 from dmlviz_app.run_views.progress_panel import progress_panel
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
-context, progress = sidebar.last_explored()
-explore.publish(context.ui)  # before the map: the browser adds what is looked at to the address of this run
 
-if progress is not None:
-    task.panel(context, progress)
+def page(context: PageContext, progress: TaskProgress | None) -> None:
+    """Render the task of a lesson, and the run, unless its map would give the answer away."""
+    if progress is not None:
+        with error_boundary("The task"):
+            task.panel(context, progress)
+    if progress is not None and not progress.shows_map:
+        return
+    if context.run_view is None:
+        st.caption("No runs yet. Press Train to start one.")
+        return
+    _run(context, context.run_view, progress)
 
-if progress is not None and not progress.shows_map:
-    pass  # the map would give the answer away
-elif context.run_view is None:
-    st.caption("No runs yet. Press Train to start one.")
-else:
-    if progress is None or progress.is_revealed:
-        toolbar.recording_notice(context.ui, context.services, context.run_view)
-        toolbar.toolbar(context.ui, context.services, context.run_view)
-    run = context.run_view.run
-    damage = () if context.run_view.live else run_damage(run, context.services.runs.damage_cache)
-    if damage:
-        st.caption(f":orange[{escape_markdown(damage_summary(run, damage))}]")
-    with navigation.top_bar_slot():
-        progress_panel(context.ui, context.services, context.run_view)
-    shows_scores = progress is None or progress.is_revealed or not progress.task.view_before_guess
-    with error_boundary():
-        follows = context.ui.curves is not None or table.lists_selection(run.id)
-        maps.maps(context.ui, context.services, context.run_view, shows_scores=shows_scores, follows=follows)
+
+def _run(context: PageContext, run_view: RunView, progress: TaskProgress | None) -> None:
+    ui, services = context.ui, context.services
+    is_revealed = progress is None or progress.is_revealed
+    shows_scores = is_revealed or (progress is not None and not progress.task.view_before_guess)
+    if is_revealed:
+        with error_boundary("The notice of a recording"):
+            toolbar.recording_notice(ui, services, run_view)
+        with error_boundary("The toolbar"):
+            toolbar.toolbar(ui, services, run_view)
+    with error_boundary("The check of the run's files"):
+        damage = () if run_view.live else run_damage(run_view.run, services.runs.damage_cache)
+        if damage:
+            st.caption(f":orange[{escape_markdown(damage_summary(run_view.run, damage))}]")
+    with navigation.top_bar_slot(), error_boundary("The progress"):
+        progress_panel(ui, services, run_view)
+    with error_boundary("The workbench"):
+        follows = ui.curves is not None or table.lists_selection(run_view.run.id)
+        maps.maps(ui, services, run_view, shows_scores=shows_scores, follows=follows)
     if shows_scores:
-        table.table_panel(context)
-        batch_explorer.batch_explorer(context.run_view)
-        curves.curves(context)
-        templates.templates_panel(context.run_view)
+        below: dict[str, Callable[[], None]] = {
+            "The table": lambda: table.table_panel(context),
+            "What the loss sees": lambda: batch_explorer.batch_explorer(run_view),
+            "Curves": lambda: curves.curves(context),
+            "Templates": lambda: templates.templates_panel(run_view),
+        }
+        for name, part in below.items():
+            with error_boundary(name):
+                part()
 
-explore.publish(context.ui)
+
+explored = sidebar.last_explored()
+if explored is not None:
+    explore.publish(explored[0].ui)  # before the map: the browser adds what is looked at to the address of this run
+    page(*explored)
+    explore.publish(explored[0].ui)

@@ -20,6 +20,7 @@ from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.public_address import public_address
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.shared_links import SHARE
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
 LABELS: dict[Visibility, str] = {"private": "Only you", "link": "Everyone with the link", "shelf": "Everyone"}
@@ -32,48 +33,59 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
     """
     default = TrainConfig.model_fields["dataset"].default
     config = ui.config(services.datasets.default())
-    if only is None and backbone_dialog.take_finished(ui, services, config.dataset):
-        config = ui.config(services.datasets.default())
+    with error_boundary("The new data set"):
+        if only is None and backbone_dialog.take_finished(ui, services, config.dataset):
+            config = ui.config(services.datasets.default())
     if not services.datasets.may_train_on(config.dataset):
         ui.settings.pop("dataset", None)
         ui.messages.append("You cannot train on this data set; choose another in Data.")
         config = ui.config(services.datasets.default())
+    with error_boundary("Train and Stop"):
+        if only is None:
+            with st.container(key="next-training"):
+                st.markdown("**Next training**")
+        _buttons(ui, services, run_view)
+    with error_boundary("The notes"):
+        for note in ui.messages:
+            st.caption(f":orange[{escape_markdown(note)}]")
+        if config.dataset != default and "dataset" not in ui.settings and only is None:
+            default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
+            st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
     if only is None:
-        with st.container(key="next-training"):
-            st.markdown("**Next training**")
+        with error_boundary("The starting point"):
+            starting_point.starting_point(ui, services, run_view, config)
+        with error_boundary("The choice of data"):
+            datasets = services.datasets
+            training_form.data_field(ui, config, datasets.trainable(), datasets.note(config.dataset))
+        _below_data(ui, services, config.dataset)
+        training_form.training_form(ui, config)
+    else:
+        training_form.selected_fields(ui, config, services.datasets.trainable(), only)
+
+
+def _buttons(ui: UIState, services: Services, run_view: RunView | None) -> None:
     train, stop = st.columns(2)
     with train:
         st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
     with stop:
         live = run_view is not None and run_view.live
         st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, run_view))
-    for note in ui.messages:
-        st.caption(f":orange[{escape_markdown(note)}]")
-    if config.dataset != default and "dataset" not in ui.settings and only is None:
-        default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
-        st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
-    if only is None:
-        starting_point.starting_point(ui, services, run_view, config)
-        training_form.training_form(
-            ui,
-            config,
-            services.datasets.trainable(),
-            services.datasets.note(config.dataset),
-            lambda: _below_data(ui, services, config.dataset),
-        )
-    else:
-        training_form.selected_fields(ui, config, services.datasets.trainable(), only)
 
 
 def _below_data(ui: UIState, services: Services, dataset: str) -> None:
-    with st.container(horizontal=True, gap=None, key="more-data"):
+    with error_boundary("Upload"), st.container(horizontal=True, gap=None, key="more-data"):
         upload_dialog.upload_button()
-        backbone_dialog.backbone_button(services, dataset)
-    upload_dialog.upload_panel(ui, services)
-    backbone_dialog.backbone_panel(ui, services, dataset)
-    data_sharing(services, dataset)
+        with error_boundary("Pretrained backbone"):
+            backbone_dialog.backbone_button(services, dataset)
+    with error_boundary("Upload"):
+        upload_dialog.upload_panel(ui, services)
+    with error_boundary("Pretrained backbone"):
+        backbone_dialog.backbone_panel(ui, services, dataset)
+    with error_boundary("Who may train on it"):
+        data_sharing(services, dataset)
 
 
+@error_boundary("Train")
 def _train(ui: UIState, services: Services) -> None:
     """Train with the settings of now: the button may have been drawn before the last choice."""
     ui.messages.clear()
@@ -85,6 +97,7 @@ def _train(ui: UIState, services: Services) -> None:
         ui.messages.append(str(error))
 
 
+@error_boundary("Stop")
 def _stop(ui: UIState, services: Services, run_view: RunView) -> None:
     ui.messages.clear()
     if run_view.run.recorded:

@@ -16,39 +16,53 @@ from dmlviz_app.run_views import view_state as explore
 from dmlviz_app.run_views.current_view import PageContext, RunView, page_context
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import session_services
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
 _CONTEXT_KEY = "explored"
 _FORM = "card.form"  # the run beside which the settings are wanted all the same
 
 
-def last_explored() -> tuple[PageContext, TaskProgress | None]:
-    """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun."""
-    context_and_progress: tuple[PageContext, TaskProgress | None] = st.session_state[_CONTEXT_KEY]
+def last_explored() -> tuple[PageContext, TaskProgress | None] | None:
+    """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun.
+
+    None where that failed, which the page says.
+    """
+    context_and_progress: tuple[PageContext, TaskProgress | None] | None = st.session_state[_CONTEXT_KEY]
     return context_and_progress
 
 
 def explore_sidebar() -> None:
     """Render the sidebar of Explore."""
-    context = page_context()
-    progress = task.active_lesson(context)
-    st.session_state[_CONTEXT_KEY] = context, progress
+    st.session_state[_CONTEXT_KEY] = None
+    with error_boundary("The shown run"):
+        context = page_context()
+        st.session_state[_CONTEXT_KEY] = context, task.active_lesson(context)
+    explored = last_explored()
     with st.sidebar:
-        if progress is None:
-            if context.run_view is not None and has_card(context.run_view):
-                run_card(context.ui, context.run_view)
+        with error_boundary("The sidebar"):
+            if explored is None:
+                settings.settings(explore.saved_state(), session_services(), None)
             else:
-                settings.settings(context.ui, context.services, context.run_view)
-        else:
-            task.lesson_outline(context, progress)
-        account.account(context.services)
+                _content(*explored)
+        with error_boundary("The account"):
+            account.account(session_services())
+
+
+def _content(context: PageContext, progress: TaskProgress | None) -> None:
+    if progress is not None:
+        task.lesson_outline(context, progress)
+    elif context.run_view is not None and has_card(context.run_view):
+        run_card(context.ui, context.run_view)
+    else:
+        settings.settings(context.ui, context.services, context.run_view)
 
 
 def other_page_sidebar() -> None:
     """Render the settings in the state in which Explore was left; hidden on other pages."""
-    ui = explore.saved_state()
-    if ui.lesson is None:
-        with st.sidebar:
+    with st.sidebar, error_boundary("The sidebar"):
+        ui = explore.saved_state()
+        if ui.lesson is None:
             settings.settings(ui, session_services(), None)
 
 

@@ -16,6 +16,7 @@ from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.run_views.training_settings import SETTING_NAMES
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
 DEFAULT = next(iter(RECIPES))
@@ -58,6 +59,7 @@ def can_use(run: Run) -> bool:
     return DATASETS[run.config.dataset].trainable
 
 
+@error_boundary("The change of settings")
 def use(ui: UIState, services: Services, base: str) -> None:
     """Fill the form from a recipe, for the data set that is chosen, or from a run."""
     try:

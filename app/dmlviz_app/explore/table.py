@@ -40,7 +40,7 @@ def table_panel(page: PageContext) -> None:
 
     @st.fragment
     def drawer() -> None:
-        with error_boundary():
+        with error_boundary("The table"):
             context = contexts.pop() if contexts else page_context(explore.saved_state())
             if context.run_view is None or context_key(context)[:2] != key[:2] or st.session_state.pop(PICKED, False):
                 url_state.rerun()

@@ -13,6 +13,7 @@ from dmlviz_app.run_views.current_view import PageContext
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
 _GUESS_KEY = "lesson.guess"
@@ -97,6 +98,7 @@ def _question(context: PageContext, progress: TaskProgress) -> None:
         )
 
 
+@error_boundary("Commit")
 def _submit_guess(ui: UIState, services: Services, progress: TaskProgress) -> None:
     guess = st.session_state.get(_GUESS_KEY)
     if guess is None:
@@ -107,6 +109,7 @@ def _submit_guess(ui: UIState, services: Services, progress: TaskProgress) -> No
         services.classrooms.guess(services.person.id, progress.lesson.name, progress.number, guess)
 
 
+@error_boundary("Train")
 def _train(ui: UIState, services: Services) -> None:
     """Show the run that gives the answer, after training it if needed; on failure note the message.
 

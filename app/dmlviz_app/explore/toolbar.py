@@ -11,6 +11,7 @@ from dmlviz_app.run_views import projection_picker
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
 
@@ -21,19 +22,27 @@ POPOVER = 320  # pixels
 def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render projection picker, export menu and recent runs."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        projection_picker.projection_picker(ui, services, run_view)
+        with error_boundary("The choice of a map"):
+            projection_picker.projection_picker(ui, services, run_view)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-            _runs(ui, services, run_view)
-            if starting_point.can_use(run_view.run):
-                st.button(
-                    "Use these settings",
-                    key="use-settings",
-                    type="tertiary",
-                    help="Fills the form with the settings of the shown run.",
-                    on_click=starting_point.use,
-                    args=(ui, services, run_view.run.id),
-                )
-            export.export_menu(run_view)
+            with error_boundary("The list of runs"):
+                _runs(ui, services, run_view)
+            with error_boundary("Use these settings"):
+                _use_settings(ui, services, run_view)
+            with error_boundary("Export"):
+                export.export_menu(run_view)
+
+
+def _use_settings(ui: UIState, services: Services, run_view: RunView) -> None:
+    if starting_point.can_use(run_view.run):
+        st.button(
+            "Use these settings",
+            key="use-settings",
+            type="tertiary",
+            help="Fills the form with the settings of the shown run.",
+            on_click=starting_point.use,
+            args=(ui, services, run_view.run.id),
+        )
 
 
 def recorded_run(services: Services) -> Run | None:

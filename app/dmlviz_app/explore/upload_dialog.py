@@ -57,7 +57,7 @@ def _close() -> None:
 
 @st.dialog("Upload data", width="large", on_dismiss=_close)
 def _dialog(ui: UIState, services: Services) -> None:
-    with error_boundary():
+    with error_boundary("Upload"):
         status = services.intake.status(services.person.id)
         if status is None:
             _choose_files(services)
@@ -101,6 +101,7 @@ def max_megabytes(services: Services) -> int:
     return min(MAX_UPLOAD_MB, max(1, services.person.limits.upload // MB))
 
 
+@error_boundary("Upload")
 def _show_progress(services: Services) -> None:
     status = services.intake.status(services.person.id)
     if status is None or status.phase != "reading":

@@ -39,7 +39,7 @@ def few_shot_episodes(services: Services, view: LabView) -> None:
 
     @st.fragment
     def episodes() -> None:
-        with error_boundary():
+        with error_boundary("The episodes"):
             _episodes({net: folders[net] for net in NETS if net in folders}, names)
 
     episodes()

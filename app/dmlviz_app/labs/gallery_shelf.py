@@ -80,7 +80,7 @@ def gallery_shelf(services: Services, view: LabView) -> None:
 
     @st.fragment(run_every=REFRESH_S if waits else None)
     def shelf() -> None:
-        with error_boundary():
+        with error_boundary("The gallery"):
             now = session_services()
             run = _find(now, config)
             if run is None:
@@ -111,6 +111,7 @@ def _train(services: Services, config: TrainConfig) -> None:
     st.button("Train it (about 10 s)", key=f"{KEY}.train", on_click=_submit, args=(services, config))
 
 
+@error_boundary("Train")
 def _submit(services: Services, config: TrainConfig) -> None:
     try:
         services.jobs.train(config)
@@ -152,6 +153,7 @@ def _new_shelf(services: Services, run: Run) -> Shelf:
     return shelf
 
 
+@error_boundary("The test images")
 def _add_test_images(services: Services, run: Run, shelf: Shelf, label: int, count: int, start: int) -> None:
     from dmlviz.data import load
 
@@ -192,6 +194,7 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
         )
 
 
+@error_boundary("The drawing")
 def _add_drawing(shelf: Shelf, embedding: np.ndarray, image: np.ndarray, counts: Mapping[str, int]) -> None:
     """Add a drawing by the name of now: the button may have been drawn before the last letter.
 

@@ -24,7 +24,7 @@ def gallery_size(services: Services, view: LabView) -> None:
 
     @st.fragment
     def slider() -> None:
-        with error_boundary():
+        with error_boundary("The gallery"):
             _scores(results)
 
     slider()

@@ -153,7 +153,7 @@ def pair_game(services: Services, view: LabView) -> None:
 
     @st.fragment
     def game() -> None:
-        with error_boundary():
+        with error_boundary("The game"):
             _game(view)
 
     game()

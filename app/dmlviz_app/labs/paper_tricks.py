@@ -28,7 +28,7 @@ def paper_tricks(services: Services, view: LabView) -> None:
 
     @st.fragment
     def switches() -> None:
-        with error_boundary():
+        with error_boundary("The comparison"):
             _switches(results, favorites, options)
 
     switches()

@@ -11,6 +11,7 @@ from dmlviz.studies.study import Study
 from dmlviz_app.labs.state import OWN, READY_MADE, SIZES, LabsState, LabView, view_lab
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.error_boundary import error_boundary
 
 SIZE_TITLES = {"quick": "Quick", "full": "Full size"}
 SOURCE_TITLES = {READY_MADE: "Ready-made", OWN: "Your own"}
@@ -91,6 +92,7 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
     st.button("Go on", key="lab.resume", type="primary", on_click=_start, args=(ui, services), width="stretch")
 
 
+@error_boundary("Run")
 def _start(ui: LabsState, services: Services) -> None:
     """Run the study of now, one that has ended from its beginning: its button may be older than the last choice."""
     ui.note, ui.source, ui.point = "", OWN, None
@@ -109,6 +111,7 @@ def _progress(ui: LabsState, services: Services, study: Study) -> None:
         st.button("Stop", key="lab.stop", on_click=_stop, args=(ui, services, study), width="stretch")
 
 
+@error_boundary("Stop")
 def _stop(ui: LabsState, services: Services, study: Study) -> None:
     try:
         services.studies.stop(study)

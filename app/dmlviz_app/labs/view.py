@@ -33,7 +33,7 @@ def lab_view(ui: LabsState, services: Services) -> None:
     @st.fragment(run_every=(FIRST_REFRESH_S if waiting else REFRESH_S) if running else None)
     def experiment() -> None:
         """Render the part that changes while the study runs, and when a point is clicked."""
-        with error_boundary():
+        with error_boundary("The experiment"):
             now = view_lab(ui, session_services())
             is_running = now.own is not None and now.own.state == "running"
             if (is_running, bool(ui.guess)) != (running, has_guess):
@@ -44,11 +44,14 @@ def lab_view(ui: LabsState, services: Services) -> None:
                 url_state.rerun()  # the first point is drawn: from here on less often
 
     experiment()
-    _activity(services, view, has_guess)
-    if has_guess and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
-        st.markdown("#### What the literature found")
-        lab_figure.literature(view.lab)
-    _keep(ui, view)
+    with error_boundary("The activity"):
+        _activity(services, view, has_guess)
+    with error_boundary("The literature"):
+        if has_guess and (view.lab.literature or view.lab.literature_note):  # it would give the answer away
+            st.markdown("#### What the literature found")
+            lab_figure.literature(view.lab)
+    with error_boundary("Keep"):
+        _keep(ui, view)
     if view.lab.reference:
         st.caption(f"Reference: {view.lab.reference}")
 
@@ -56,9 +59,11 @@ def lab_view(ui: LabsState, services: Services) -> None:
 def _experiment(ui: LabsState, services: Services, view: LabView) -> None:
     side, middle = st.columns([3, 8], gap="medium")
     with side:
-        _guess(ui, view)
-        lab_run.run_panel(ui, services, view)
-    with middle:
+        with error_boundary("The guess"):
+            _guess(ui, view)
+        with error_boundary("Run"):
+            lab_run.run_panel(ui, services, view)
+    with middle, error_boundary("The figure"):
         lab_figure.results(ui, view)
 
 

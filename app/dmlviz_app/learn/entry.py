@@ -24,6 +24,7 @@ from dmlviz_app.protocol.losses import ForcePlaygroundProps, LossPlotProps, Rank
 from dmlviz_app.run_views import view_state as explore
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.error_boundary import error_boundary
 
 NO_PLOT = (
     "A weighted sum has no curve of its own: it adds the curves of its two parts, each times its weight. "
@@ -107,6 +108,7 @@ def _facts(kind: Kind, spec: Spec) -> None:
 _REQUEST_KEY = "learn.asked"
 
 
+@error_boundary("Train")
 def _request_training(kind: Kind, spec: Spec) -> None:
     """Set up Explore's settings; the page switches to Explore later, which a callback cannot do."""
     ui = explore.saved_state()

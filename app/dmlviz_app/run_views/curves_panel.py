@@ -60,7 +60,7 @@ def curves(page: PageContext) -> None:
 
     @st.fragment
     def drawer() -> None:
-        with error_boundary():
+        with error_boundary("Curves"):
             context = contexts.pop() if contexts else page_context()
             has_toggled = (context.ui.curves is None) != was_closed  # an open drawer follows the map
             if context.run_view is None or context_key(context)[:2] != key[:2] or has_toggled:
@@ -102,7 +102,7 @@ def _drawer(now: PageContext) -> None:
 
 
 def _figure(was_live: bool) -> None:
-    with error_boundary():
+    with error_boundary("The figure"):
         # A rerun by the clock brings the address of a moment ago: a choice made since would be taken back.
         context = page_context(explore.saved_state())
         ui, run_view = context.ui, context.run_view

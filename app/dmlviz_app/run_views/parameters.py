@@ -11,6 +11,7 @@ from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.labels import unique_labels
 from dmlviz_app.widgets.url_state import note_event
 
@@ -48,7 +49,8 @@ def bound_widget(
         note_event()
         new_value = st.session_state[key]
         if new_value is not None:  # a number that was cleared
-            store(new_value)
+            with error_boundary(f"The change of {label}"):
+                store(new_value)
 
     return widget(label, key=key, on_change=on_change, **kwargs)
 

@@ -18,6 +18,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.config.notes import cost_note
 from dmlviz_app.run_views.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.url_state import note_event
 
 DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
@@ -31,20 +32,23 @@ NO_MINER = "None (whole batch)"
 MAX_STEP_COUNT = 20_000  # what the page offers; the command line goes on
 
 
-def training_form(
-    ui: UIState,
-    config: TrainConfig,
-    datasets: Sequence[str],
-    dataset_note: str,
-    below_data: Callable[[], object],
-) -> None:
-    """Render every setting of the next training: `config` as it is now, data sets `datasets`, a note on the chosen."""
-    form = _Form(ui, config)
-    form.data(datasets, dataset_note)
-    below_data()
-    form.loss()
-    form.miner()
+def data_field(ui: UIState, config: TrainConfig, datasets: Sequence[str], note: str) -> None:
+    """Render the choice of a data set; `note` is what to know of the chosen one."""
+    _Form(ui, config).data(datasets, note)
 
+
+def training_form(ui: UIState, config: TrainConfig) -> None:
+    """Render every setting of the next training but its data; `config` is what they are now."""
+    form = _Form(ui, config)
+    with error_boundary("The choice of a loss"):
+        form.loss()
+    with error_boundary("The choice of a miner"):
+        form.miner()
+    with error_boundary("More settings"):
+        _more(ui, form)
+
+
+def _more(ui: UIState, form: "_Form") -> None:
     if st.session_state.get(MORE_KEY) != ui.more:
         st.session_state[MORE_KEY] = ui.more
 
@@ -53,18 +57,22 @@ def training_form(
         ui.more = st.session_state[MORE_KEY]
 
     expander = st.expander("More", expanded=ui.more, key=MORE_KEY, on_change=on_more)
-    if not ui.more:
-        st.caption(_further(config))
-    else:  # every widget costs each rerun of the page a millisecond, seen or not
-        with expander:
-            form.net()
-            form.batches()
-            form.views()
-            form.unseen()
-            form.label_noise()
-            form.number("validation_fraction", "Validation share", min_value=0.0, max_value=0.5, step=0.05, format="%g")
-            form._optimizer()
-            form.batch_norm()
+    if not ui.more:  # every widget costs each rerun of the page a millisecond, seen or not
+        st.caption(_further(form.config))
+        return
+    parts = {
+        "The choice of a net": form.net,
+        "The choice of batches": form.batches,
+        "The views": form.views,
+        "The choice of held-out classes": form.unseen,
+        "Wrong labels": form.label_noise,
+        "The validation share": form.validation,
+        "The optimizer": form.optimizer,
+        "Batch norm": form.batch_norm,
+    }
+    for name, part in parts.items():
+        with expander, error_boundary(name):
+            part()
 
 
 def selected_fields(ui: UIState, config: TrainConfig, datasets: Sequence[str], names: Sequence[str]) -> None:
@@ -82,7 +90,8 @@ def selected_fields(ui: UIState, config: TrainConfig, datasets: Sequence[str], n
         "steps": lambda: form.number("steps", "Steps", min_value=1, max_value=MAX_STEP_COUNT, step=100),
     }
     for name in names:
-        renderers[name]()
+        with error_boundary(f"The setting {name}"):
+            renderers[name]()
 
 
 _LABELS_HELP = (
@@ -272,11 +281,15 @@ class _Form:
         """Render the share of wrong training labels."""
         self.number("label_noise", "Wrong labels", min_value=0.0, max_value=0.9, step=0.05, format="%g")
 
+    def validation(self) -> None:
+        """Render the share of training images kept for validation."""
+        self.number("validation_fraction", "Validation share", min_value=0.0, max_value=0.5, step=0.05, format="%g")
+
     def learning_rate(self) -> None:
         """Render the initial learning rate."""
         self.number("learning_rate", "Learning rate", min_value=1e-6, max_value=10.0, step=1e-4, format="%g")
 
-    def _optimizer(self) -> None:
+    def optimizer(self) -> None:
         """Render optimizer, schedule, number of steps and seed."""
         left, right = st.columns(2)
         with left:

@@ -8,12 +8,16 @@ from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.error_boundary import error_boundary
 
 app_services = session_services()
 ui = url_state.get_or_create(run_list.RunListState, run_list.KEY)
-enforce_quota(app_services)
-panels.queue(app_services)
-panels.limits(app_services)
+with error_boundary("The limit of the disk"):
+    enforce_quota(app_services)
+with error_boundary("The queue"):
+    panels.queue(app_services)
+with error_boundary("The form of limits"):
+    panels.limits(app_services)
 
 
 def on_sort_change() -> None:

@@ -88,7 +88,7 @@ def queue(services: Services) -> None:
 
     @st.fragment(run_every=REFRESH_S)
     def table() -> None:
-        with error_boundary():
+        with error_boundary("The queue"):
             lines = queue_lines(services)
             busy = f"{len(lines)} under way and waiting" if lines else "nothing under way"
             st.caption(f"Queue: {busy}.")

@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz_app.widgets import url_state
+from dmlviz_app.widgets.error_boundary import error_boundary
 
 
 def mount(
@@ -46,7 +47,8 @@ def mount(
 def _noting(callback: Callable[[], None]) -> Callable[[], None]:
     def call() -> None:
         url_state.note_event()
-        callback()
+        with error_boundary("The last click"):
+            callback()
 
     return call
 

@@ -1,4 +1,4 @@
-"""Error boundary: a page shows a message, never a traceback."""
+"""Error boundary: where a part of a page fails, it says so there, without a traceback; the other parts stand."""
 
 import logging
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from dmlviz.storage.disk_space import disk_full, is_disk_full
 from dmlviz_app.server.services import services
 from dmlviz_app.widgets.markdown import escape_markdown
 
-INTERNAL_ERROR_MESSAGE = "Something went wrong (details in the log). Reload to continue."
+FAILED = "failed (details in the log); reload the page to try again."
 
 
 @contextmanager
-def error_boundary() -> Iterator[None]:
-    """Render the message of a UserError; log any other exception and render a generic message."""
+def error_boundary(part: str) -> Iterator[None]:
+    """Render the message of a UserError; log any other exception and say that `part`, as "The map", failed."""
     try:
         yield
     except UserError as error:
@@ -25,5 +25,5 @@ def error_boundary() -> Iterator[None]:
         if is_disk_full(error):
             st.caption(f":orange[{escape_markdown(disk_full(services().settings.runs))}]")
             return
-        logging.getLogger("dmlviz").exception("a page failed")
-        st.caption(f":orange[{INTERNAL_ERROR_MESSAGE}]")
+        logging.getLogger("dmlviz").exception("%s failed", part)
+        st.caption(f":orange[{part} {FAILED}]")

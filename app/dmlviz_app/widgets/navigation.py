@@ -1,5 +1,6 @@
 """Pages and the top bar; each link carries the state in which its page was left."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import streamlit as st
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.policy import Action
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.error_boundary import error_boundary
 
 APP_DIR = Path(__file__).resolve().parents[1]
 # name of the page's package and its address -> title; the page keeps its state in the session as page.NAME
@@ -35,16 +37,19 @@ def pages() -> dict[str, Any]:
 
 def top_bar(pages_by_name: dict[str, Any], current: Any, person: Person) -> None:
     """Render the brand, Help, a link to each page, and a slot for the current page: see `top_bar_slot`."""
+    st.session_state[_SLOT_KEY] = nullcontext()  # in the page itself, where the bar fails
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
         brand = "brand" if current is pages_by_name[HOME] else "brand without-sidebar"
         st.html(f'<span class="{brand}">dmlviz</span>', width="content")
-        mount("help", key="help", data={}, width="content")  # the keyboard comes to it before the pages
+        with error_boundary("Help"):
+            mount("help", key="help", data={}, width="content")  # the keyboard comes to it before the pages
         with st.container(key="page-links", horizontal=True, gap="small", width="content"):
             for name, page in pages_by_name.items():
                 if name in SHARED_ONLY and not person.may(Action.MEET):
                     continue
-                # A page links to its present address, which may have changed since this bar was drawn.
-                st.page_link(page, query_params=None if page is current else query(name))
+                with error_boundary(f"The link to {page.title}"):
+                    # A page links to its present address, which may have changed since this bar was drawn.
+                    st.page_link(page, query_params=None if page is current else query(name))
         st.session_state[_SLOT_KEY] = st.container(key="beside-pages")
 
 

@@ -1,0 +1,116 @@
+"""Every part of a page fails in turn: it says so where it stands, without a traceback, and all others stand."""
+
+from functools import wraps
+
+import pytest
+import streamlit as st
+from dmlviz_app.run_views import current_view
+from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.widgets import components
+from streamlit.testing.v1 import AppTest
+
+from tests.app import pages
+
+# Of these elements no two belong to one part.
+PARTS = "train start set.dataset custom-data set.loss set.miner set.net set.sampler set.views set.held_out_classes"
+PARTS += " set.seed view runs use-settings export progress workbench curves batch_explorer help glossary"
+PARTS += " cards compare.a compare.workbench review lab-keep"
+DRAWN = "button caption code html link_button markdown multiselect number_input page_link popover segmented_control"
+DRAWN += " selectbox table text_input"
+
+
+class Faults:
+    """Counts what a page draws, and lets one call of these fail."""
+
+    def __init__(self) -> None:
+        self.next(-1)
+
+    def next(self, number: int) -> None:
+        """Begin a run of the page, in which the call of this number fails."""
+        self.count, self.failing, self.train = 0, number, 0
+
+    def at(self, draw):
+        """Return the function that draws, or fails if it is its turn."""
+
+        @wraps(draw)
+        def call(*args, **kwargs):
+            self.train = self.count if kwargs.get("key") == "train" else self.train
+            self.count += 1
+            if self.count - 1 == self.failing:
+                raise RuntimeError("a secret")
+            return draw(*args, **kwargs)
+
+        return call
+
+
+@pytest.fixture
+def faults(monkeypatch):
+    made = Faults()
+    for name in DRAWN.split():
+        monkeypatch.setattr(st, name, made.at(getattr(st, name)))
+    renderer = components._renderer
+    monkeypatch.setattr(components, "_renderer", lambda name: made.at(renderer(name)))
+    return made
+
+
+def parts(page: AppTest) -> set[str]:
+    """Return which of the parts a page has."""
+    drawn = [*page.button, *page.selectbox, *page.number_input, *page.multiselect]
+    drawn += [
+        element for kind in ("bidi_component", "button_group", "popover", "expander") for element in page.get(kind)
+    ]
+    return {str(getattr(element, "key", "")) for element in drawn} & {*PARTS.split()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["explore", "compare", "runs", "clean", "labs"])
+def test_whatever_fails_the_rest_of_the_page_stands(here, run, faults, name):
+    is_home = name == "explore"
+    page = pages.open_page(run=run.id, more=1) if is_home else pages.open_page(name)
+    faults.next(-1)
+    page.run()
+    whole, count = parts(page), faults.count if is_home else faults.train  # the sidebar is the same on all pages
+    assert {"train", "set.loss", "help"} < whole
+    faulty = []
+    for number in range(count):
+        faults.next(number)
+        page.run()
+        said = [caption.value for caption in page.caption if "(details in the log)" in caption.value]
+        lost = whole - parts(page)
+        if page.exception or len(said) != 1 or "secret" in said[0] or len(lost) > 1:
+            faulty.append((number, [one.value for one in page.exception], said, lost))
+    assert not faulty, "\n".join(map(str, faulty))
+
+
+def broken(*_, **__):
+    raise RuntimeError("a secret")
+
+
+def said_to_fail(page: AppTest) -> str:
+    """Return what a page says to have failed, without a traceback and with its form."""
+    assert not page.exception
+    assert {"train", "set.loss", "help"} <= parts(page)
+    return " ".join(caption.value for caption in page.caption if "(details in the log)" in caption.value)
+
+
+def test_where_the_run_cannot_be_resolved_the_settings_stand(here, run, monkeypatch):
+    page = pages.open_page(run=run.id)
+    monkeypatch.setattr(current_view, "resolve_view", broken)
+    assert "The shown run failed" in said_to_fail(page.run())
+    assert "workbench" not in parts(page)
+    monkeypatch.undo()
+    assert "workbench" in parts(pages.run(page))
+
+
+def test_a_click_that_fails_leaves_the_whole_page(here, run, monkeypatch):
+    page = pages.open_page(run=run.id)
+    with monkeypatch.context() as patch:
+        patch.setattr(here.scheduler, "submit", broken)
+        assert "Train failed" in said_to_fail(page.button(key="train").click().run())
+    with monkeypatch.context() as patch:
+        patch.setattr(UIState, "set", broken)
+        assert "The change of Loss failed" in said_to_fail(
+            page.selectbox(key="set.loss").set_value("contrastive").run()
+        )
+    assert "workbench" in parts(page)
+    pages.run(page)
