@@ -1,6 +1,9 @@
 """Files for GitHub and its services are what their schemas ask for; the locked versions fit what is asked for."""
 
+import ast
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,23 @@ def test_files_are_what_their_schema_asks_for(schema, files):
     assert files
     done = CliRunner().invoke(check_jsonschema.main, ["--builtin-schema", f"vendor.{schema}", *map(str, files)])
     assert done.exit_code == 0, done.output
+
+
+def test_what_is_imported_is_asked_for_by_name():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [line for name, lines in project["optional-dependencies"].items() if name != "test" for line in lines]
+    asked = {_plain(Requirement(line).name) for line in [*project["dependencies"], *extras]}
+    distributions = packages_distributions()
+    for path in [*(ROOT / "dmlviz").rglob("*.py"), *(ROOT / "app").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            for name in {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names, "dmlviz", "dmlviz_app"}:
+                assert {name, *map(_plain, distributions.get(name, ()))} & asked, (path, name)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 def test_every_requirement_has_a_lower_bound_and_a_locked_version_within_it():
