@@ -39,6 +39,13 @@ class DiskFullError(OSError, UserError):
         self.needed = needed
         self.errno, self.strerror = errno.ENOSPC, f"the disk is full: {room}"
 
+    @classmethod
+    def said_by(cls, worker: str) -> "DiskFullError":
+        """Return the error that a worker found: its sentence names the disk."""
+        error = cls("", 0)
+        error.args = (worker,)
+        return error
+
     def __str__(self) -> str:
         return str(self.args[0])
 
@@ -74,3 +81,7 @@ def _split_run_path(path: Path) -> tuple[str, str]:
         if re.fullmatch("[0-9a-f]{16}", part):
             return part, "/".join(path.parts[depth + 1 :])
     return "", path.name
+
+
+class BusyError(UserError):
+    """What is asked for has to wait: others, or the same person, have asked for much."""

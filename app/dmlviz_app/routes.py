@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.errors import BusyError, DamagedFileError, DiskFullError, UserError
 from dmlviz.storage.disk_space import disk_full, is_disk_full
 from dmlviz.storage.text import one_line
 from dmlviz.version import __version__
@@ -57,8 +57,9 @@ def routes(base_path: str = "") -> list[Mount]:
 
 
 def user_error(_request: Request, error: Exception) -> Response:
-    """Say in one sentence what is not there (404), what is damaged (410), or that a disk is full (507)."""
-    status = 410 if isinstance(error, DamagedFileError) else 507 if isinstance(error, DiskFullError) else 404
+    """Say in one sentence what is not there (404), damaged (410), has to wait (503), or that a disk is full (507)."""
+    statuses = {DamagedFileError: 410, BusyError: 503, DiskFullError: 507}
+    status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 404)
     return JSONResponse({"error": str(error)}, status, NO_STORE)
 
 

@@ -1,10 +1,5 @@
-"""Curves of raw pixels and of the untrained net, to draw beside those of a run: `python -m dmlviz.figures.baselines`.
+"""Curves of raw pixels and of the untrained net, to draw beside those of a run; only the latter needs torch."""
 
-The program runs as a process of its own, at low priority, because thousands of images of 784 pixels take seconds.
-Only the untrained net needs torch.
-"""
-
-import argparse
 from collections.abc import Callable
 from dataclasses import Field, dataclass, fields
 from pathlib import Path
@@ -12,13 +7,9 @@ from typing import Any, get_origin
 
 import numpy as np
 
-from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.figures.palette import BASELINES
 from dmlviz.metrics import curves
-from dmlviz.plugins import load_plugins
-from dmlviz.process_setup import lower_priority
 from dmlviz.runs.run import Run
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.storage.files import atomic_write
@@ -102,23 +93,3 @@ def _embed_untrained(run: Run, images: np.ndarray) -> np.ndarray:
 
     limit_to_one_thread()
     return embed_untrained(run, images)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Write the curves of a baseline to a file."""
-    parser = argparse.ArgumentParser(prog="python -m dmlviz.figures.baselines", description=__doc__)
-    parser.add_argument("run", type=Path, help="folder of the run")
-    parser.add_argument("baseline", choices=list(BASELINES))
-    parser.add_argument("file", type=Path, help="the npz file to write")
-    parser.add_argument("--tracked", action="store_true", help="the images of the snapshots only")
-    parser.add_argument("--data", type=Path, help="data folder")
-    options = parser.parse_args(arguments)
-    lower_priority()
-    load_plugins()
-    if options.data is not None:
-        DATASETS.add_search_path(options.data)
-    save(measure(options.baseline, Run(options.run), options.tracked, options.data), options.file)
-
-
-if __name__ == "__main__":
-    main()

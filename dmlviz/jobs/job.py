@@ -70,7 +70,7 @@ JobListener: TypeAlias = Callable[[JobReport], object]
 
 @dataclass(eq=False)
 class Job:
-    """An order from the request to the end; `on_end` is called after it."""
+    """An order from the request to the end; each of `on_end` is called after it."""
 
     order: Order[Any]
     record: EventLogDir
@@ -84,12 +84,18 @@ class Job:
     timers: list[threading.Timer] = field(default_factory=list)
     submitted: float = field(default_factory=time.monotonic)
     started: float | None = None  # when a worker got it, as `submitted`
-    on_end: Callable[[], object] = lambda: None
+    on_end: list[Callable[[], object]] = field(default_factory=list)
 
     @property
     def is_over(self) -> bool:
         """Return whether its log has an end that can be read."""
         return self._end is not None
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether it has taken as long as it may."""
+        limit = self.order.limit_s
+        return limit is not None and self.started is not None and time.monotonic() - self.started >= limit
 
     @property
     def _end(self) -> JobEnd | None:

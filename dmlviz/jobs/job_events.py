@@ -71,6 +71,13 @@ class TrialFinished(Logged):
     seconds: float
 
 
+class AnswerFinished(Logged):
+    """The answer is there; `name` is that of the file, where it is one to keep."""
+
+    event: Literal["finished"]
+    name: str
+
+
 class JobEnd(TypedDict):
     """The fields of the last event of any job."""
 
@@ -86,3 +93,4 @@ FEATURES_EVENT: TypeAdapter[Any] = TypeAdapter(
     Annotated[JobEvent | FeaturesProgress | FeaturesFinished, *LINE], config=STRICT
 )
 TRIAL_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[JobEvent | TrialProgress | TrialFinished, *LINE], config=STRICT)
+ANSWER_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[JobEvent | AnswerFinished, *LINE], config=STRICT)

@@ -10,8 +10,10 @@ from typing_extensions import TypedDict, TypeVar
 
 from dmlviz.errors import DamagedFileError
 from dmlviz.jobs.job_events import (
+    ANSWER_EVENT,
     FEATURES_EVENT,
     TRIAL_EVENT,
+    AnswerFinished,
     FeaturesFinished,
     FeaturesProgress,
     JobStartedEvent,
@@ -75,7 +77,19 @@ class CleanOrder(TypedDict):
     run: str
 
 
-OrderContent: TypeAlias = TrainOrder | ProjectOrder | TrialOrder | FeaturesOrder | CleanOrder
+class AnswerOrder(TypedDict):
+    """The order of an answer.
+
+    `ask` is a key of `dmlviz.workers.answers.ASKS`, which gets the arguments; `about` is the ID of a run.
+    """
+
+    kind: Literal["answer"]
+    ask: str
+    about: str
+    arguments: dict[str, Any]
+
+
+OrderContent: TypeAlias = TrainOrder | ProjectOrder | TrialOrder | FeaturesOrder | CleanOrder | AnswerOrder
 """What `order.json` holds, and a machine of a fleet gets."""
 
 
@@ -151,3 +165,14 @@ class TrialRecord(JobRecord[TrialProgress, TrialFinished, TrialOrder]):
     """The folder of a trial of a study."""
 
     kinds = TRIAL_EVENT
+
+
+class AnswerRecord(JobRecord[AnswerFinished, AnswerFinished, AnswerOrder]):
+    """The folder of an answer."""
+
+    kinds = ANSWER_EVENT
+
+    @property
+    def result(self) -> Path:
+        """The file of the answer."""
+        return self.path / "result"

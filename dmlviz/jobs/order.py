@@ -1,4 +1,4 @@
-"""Orders of jobs: a training, a projection of a run, a trial of a study, features of a data set."""
+"""Orders of jobs: a training, a projection of a run, a trial of a study, features of a data set, an answer."""
 
 import contextlib
 import time
@@ -11,6 +11,8 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_record import (
     ORDER_FILE,
+    AnswerOrder,
+    AnswerRecord,
     FeaturesOrder,
     FeaturesRecord,
     OrderContent,
@@ -24,7 +26,7 @@ from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import write_json
 
-JobKind: TypeAlias = Literal["train", "project", "trial", "features", "clean"]
+JobKind: TypeAlias = Literal["train", "project", "trial", "features", "clean", "answer"]
 R = TypeVar("R", bound=EventLogDir)
 
 SHARED = ("finished", "running")  # states of a record without a job here; running: in another process
@@ -48,6 +50,7 @@ class Order(Generic[R]):
         name: ID of the projection, "STUDY/TRIAL" of the trial, or name of the folder for features.
         stop_timeout_s: Seconds from the request to stop to the end by force.
         timeout_factor: By how much that takes longer than usual.
+        limit_s: Seconds that it may take; None for any number.
     """
 
     folder: Path
@@ -60,6 +63,12 @@ class Order(Generic[R]):
     name: str = ""
     stop_timeout_s: float = 1.5
     timeout_factor: int = 1
+    limit_s: float | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a page waits for it: answers have slots and limits of their own."""
+        return self.kind == "answer"
 
     @property
     def kind(self) -> JobKind:
@@ -192,4 +201,30 @@ def features(folder: Path, content: FeaturesOrder) -> Order[FeaturesRecord]:
         content=content,
         name=folder.name,
         stop_timeout_s=3.0,
+    )
+
+
+def answer(folder: Path, content: AnswerOrder, limit_s: float) -> Order[AnswerRecord]:
+    """Return the order of an answer that a page waits for.
+
+    Args:
+        folder: Where its result will be; equal answers have the same.
+        content: Contents of `order.json`.
+        limit_s: Seconds that it may take.
+    """
+
+    def existing() -> AnswerRecord | None:
+        record = AnswerRecord(folder)
+        return record if record.state == "finished" else None
+
+    return Order(
+        folder=folder,
+        dataset="",
+        create=lambda: AnswerRecord.create(folder),
+        existing=existing,
+        content=content,
+        run=content.get("about", ""),
+        name=content["ask"],
+        stop_timeout_s=0.2,
+        limit_s=limit_s,
     )

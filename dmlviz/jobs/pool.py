@@ -2,6 +2,7 @@
 
 import contextlib
 import queue
+import sys
 import threading
 from base64 import b64encode
 from collections.abc import Sequence
@@ -39,8 +40,7 @@ class WorkerPool:
 
     def dispatch(self, folder: Path, dataset: str) -> WorkerProcess:
         """Give the job of a folder, on that data set, to a worker."""
-        data_root = str(Path(self._data_root).resolve()) if self._data_root else None
-        request = {"folder": str(folder.resolve()), "data": data_root}
+        request = self._request(folder)
         self._likely = dataset
         worker, self.idle_worker = self.idle_worker or self._new(), None
         try:
@@ -49,6 +49,15 @@ class WorkerPool:
             worker = self._new()
             with contextlib.suppress(BrokenPipeError):  # then its end is in the queue
                 worker.send(request)
+        return worker
+
+    def answer(self, folder: Path) -> WorkerProcess:
+        """Give an answer to a worker of its own; where none can be forked, to the warm one."""
+        if sys.platform != "linux":
+            return self.dispatch(folder, self._likely or "")
+        worker = self._new()
+        with contextlib.suppress(BrokenPipeError):  # then its end is in the queue
+            worker.send(self._request(folder))
         return worker
 
     def prestart(self) -> None:
@@ -72,6 +81,10 @@ class WorkerPool:
         if self.idle_worker is not None:
             self.idle_worker.kill()
             self.idle_worker.join(5)
+
+    def _request(self, folder: Path) -> dict[str, Any]:
+        data_root = str(Path(self._data_root).resolve()) if self._data_root else None
+        return {"folder": str(folder.resolve()), "data": data_root}
 
     def _new(self) -> WorkerProcess:
         return WorkerProcess(worker_arguments("--wait", self._data_root, self._likely), self._events)

@@ -21,6 +21,7 @@ from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs
 
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
+ANSWER_SLOTS = 2  # answers that are prepared at a time, beside the jobs
 MAX_ATTEMPTS = 3  # times that a job is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 RESUME_WITHIN_S = 600.0  # seconds after its last sign of life in which a training on the fleet is taken up again
@@ -80,7 +81,7 @@ class JobScheduler:
         Args:
             order: The work of the job.
             owner: ID of the requesting person; an empty one may ask for any number.
-            on_end: Called, from another thread, when it has ended in any way.
+            on_end: Called, from another thread, when a job under way has ended in any way.
 
         Raises:
             UserError: When `owner` has enough under way and waiting.
@@ -90,14 +91,15 @@ class JobScheduler:
             job = self.turns.find(order.folder)
             if job is not None:
                 job.owners += [owner] if owner not in job.owners else []
+                job.on_end.append(on_end)
                 return cast(R, job.record)
             if self._is_closed:
                 raise UserError("The server is shutting down: try again when it is back.")
-            self.turns.check_limit(owner)
+            self.turns.check_limit(owner, order.is_answer)
             record = order.existing()
             if record is None:
                 record = order.begin()
-                self.turns.waiting.append(Job(order, record, [owner], on_end=on_end))
+                self.turns.waiting.append(Job(order, record, [owner], on_end=[on_end]))
                 self._dispatch()
             return record
 
@@ -165,13 +167,20 @@ class JobScheduler:
         with self._change:
             job = self.turns.find(record.path)
             if job is not None and job.worker is None:
-                return Status("queued", self.turns.in_order().index(job) + 1, len(self.turns.waiting), lost=job.lost)
+                queue = [one for one in self.turns.in_order() if one.order.is_answer is job.order.is_answer]
+                return Status("queued", queue.index(job) + 1, len(queue), lost=job.lost)
         return status_of(record, job)
 
-    def running_for(self, owner: str | None = None) -> list[tuple[Job, Status]]:
-        """Return the running and the waiting jobs, in that order; only those that `owner` shares, when given."""
+    def running_for(self, owner: str | None = None, answers: bool = False) -> list[tuple[Job, Status]]:
+        """Return the running and the waiting jobs, in that order.
+
+        Args:
+            owner: Only the jobs that this person shares.
+            answers: With answers too, which pages wait for.
+        """
         with self._change:
-            jobs = [*self.turns.active.values(), *self.turns.in_order()]
+            every = [*self.turns.active.values(), *self.turns.in_order()]
+        jobs = [job for job in every if answers or not job.order.is_answer]
         return [(job, self.status(job.record)) for job in jobs if owner is None or owner in job.owners]
 
     def owners_of(self, record: EventLogDir) -> tuple[str, ...]:
@@ -251,10 +260,15 @@ class JobScheduler:
             if job.attempts == 1:
                 self._report(job, "starting")
             job.schedule(PRESTART_DELAY_S, self.prestart)
+            if job.order.limit_s is not None:
+                job.schedule(job.order.limit_s, job.worker.kill)
             self._change.notify_all()
 
     def _place(self, job: Job) -> JobWorker | None:
         """Give a job to a machine of the fleet, or else to a worker of this one; None if all slots are busy."""
+        if job.order.is_answer:
+            under_way = sum(active.order.is_answer for active in self.turns.active.values())
+            return None if under_way >= ANSWER_SLOTS else self.pool.answer(job.record.path)
         slots = self.slots
         if self.fleet is not None and job.order.recreate is not None:
             if job.machine and time.monotonic() < job.patience:
@@ -262,7 +276,8 @@ class JobScheduler:
             worker = self.fleet.dispatch(job.order, job.record)
             if worker is not None or (slots == 0 and self.fleet.can_train(job.order.dataset)):
                 return worker
-        if sum(not worker.machine for worker in self.turns.active) >= max(1, slots):
+        here = [active for worker, active in self.turns.active.items() if not worker.machine]
+        if sum(not active.order.is_answer for active in here) >= max(1, slots):
             return None
         return self.pool.dispatch(job.record.path, job.order.dataset)
 
@@ -314,6 +329,10 @@ class JobScheduler:
         """Log the end of a job whose worker did not; or begin it again if its machine was lost."""
         if job.stopping:
             job.write_end("stopped", "stopped by hand")
+        elif job.is_late:
+            job.write_end(
+                "failed", f"It took more than {job.order.limit_s:g} seconds; ask again when less is to do here."
+            )
         elif not event.lost:
             job.write_end("failed", job.why_it_failed(event.why))
         elif job.attempts == MAX_ATTEMPTS:
@@ -331,7 +350,8 @@ class JobScheduler:
 
     def _report_end(self, job: Job) -> None:
         self._report(job)
-        job.on_end()
+        for call in job.on_end:
+            call()
 
 
 def _age(run: Run) -> float:

@@ -35,7 +35,6 @@ FREE_BYTES, MAX_RATIO = 60_000_000, 10
 MAX_LOG_BYTES = 4_000_000  # of a run's events.jsonl; that of 1,500 points of a curve and 60 snapshots has 0.3 million
 MAX_LOGS_BYTES = 8_000_000  # of those of the run and of its projections
 MAX_JSON_BYTES = 4_000_000  # of any other JSON file
-STAGED_REQUEST = "request.json"  # beside an archive that a process of its own unpacks
 TOO_MUCH = "Not a valid dmlviz export: checking it takes too much time or memory."
 
 _ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"

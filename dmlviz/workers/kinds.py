@@ -77,10 +77,18 @@ def clean(work: Work) -> None:
     clean_run(work.folder, data_root=work.data_root, stop=work.stop)
 
 
+def answer(work: Work) -> None:
+    """Prepare an answer that a page waits for."""
+    from dmlviz.workers.answers import prepare_answer
+
+    prepare_answer(work.folder, work.data_root)
+
+
 KINDS: dict[JobKind, Worker] = {
     "train": train,
     "project": project,
     "trial": try_out,
     "features": compute_features,
     "clean": clean,
+    "answer": answer,
 }

@@ -33,20 +33,12 @@ def _lab(question: dict[str, Any], data_root: Path | None) -> Answer:
     return playground.answer(question)
 
 
-def _training_page(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
-    from dmlviz.export.playground import write_training
-
-    write_training(Path(question["folder"]), Run(question["run"]).config, data_root)
-    return {}
-
-
 QUESTIONS: dict[str, Callable[[dict[str, Any], Path | None], Mapping[str, Any]]] = {
     "embed": _embed,
     "batch": _batch,
     "logits": lambda question, data_root: logits(Run(question["run"]), question["item"]),
     "loss": lambda question, data_root: sampling.answer(question),
     "lab": _lab,
-    "training_page": _training_page,
 }
 
 

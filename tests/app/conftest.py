@@ -28,11 +28,14 @@ from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.errors import UserError
+from dmlviz.jobs.pool import WorkerPool
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
 from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
+from dmlviz.workers import answers
+from tests.answers_here import answer_in_thread
 
 # Every AppTest looks through all that is installed for components: a quarter of a second.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -67,6 +70,15 @@ def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
         return mounted
 
     monkeypatch.setattr(components, "_renderer", checked)
+
+
+@pytest.fixture(autouse=True)
+def _answers_are_prepared_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are prepared in a thread, but in slow tests, which start a worker for each as a server does."""
+
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setattr(WorkerPool, "answer", answer_in_thread)
+        monkeypatch.setattr(answers, "limit_further_resources", lambda *_: None)
 
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=STEPS, eval_subset_size=200, seed=5)

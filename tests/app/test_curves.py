@@ -1,7 +1,6 @@
 """The drawer Curves below the map: free while closed; when open, a figure of what the map shows."""
 
 import json
-import subprocess
 from base64 import b64decode
 
 import numpy as np
@@ -21,7 +20,6 @@ from dmlviz.catalog.figures import FIGURES
 from dmlviz.catalog.metrics import metric_of, metric_title
 from dmlviz.cli.main import main
 from dmlviz.config import TrainConfig
-from dmlviz.figures import baselines
 from dmlviz.figures.baselines import Baseline
 from dmlviz.jobs.job import Status
 from dmlviz.metrics.curves import recall_at_k
@@ -148,12 +146,9 @@ def test_a_figure_is_drawn_anew_by_itself_when_a_baseline_is_measured(here, run,
     assert page.awaits is None
 
 
-def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tmp_path, monkeypatch):
-    monkeypatch.setattr(baselines, "lower_priority", lambda: None)  # a story has processes of their own
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: baselines.main(command[3:]))
-
+def test_baselines_are_measured_in_the_background_and_kept(here, run, digits):
     def state():
-        return baseline_curves(run, digits, False, here.data, tmp_path)
+        return baseline_curves(run, digits, False, here)
 
     state()
     until(lambda: not state().pending)
@@ -161,7 +156,7 @@ def test_baselines_are_measured_in_the_background_and_kept(here, run, digits, tm
     flat = digits.images.reshape(len(digits), -1).astype(np.float32) / 255
     assert measured["raw pixels"]["recall_at_k"].recall.tolist() == recall_at_k(flat, digits.labels).recall.tolist()
     assert measured["untrained net"]["roc"].area > 0.5
-    for path in digits.folder(tmp_path).glob("*.npz"):
+    for path in digits.folder(here.cache).glob("*.npz"):
         path.touch()
     assert not state().pending
 

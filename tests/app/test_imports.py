@@ -8,12 +8,13 @@ import zipfile
 
 import numpy as np
 import pytest
-from dmlviz_app.runs.routes import ImportTurns, import_archive
+from dmlviz_app.runs.routes import import_archive
+from dmlviz_app.server.answers import Turns
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS, Datasets
-from dmlviz.errors import UserError
+from dmlviz.errors import BusyError, UserError
 from dmlviz.runs import archive, archive_checks
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.run_info import _parse
@@ -166,11 +167,11 @@ def test_an_archive_unpacks_to_no_more_than_it_may_whatever_it_declares(files, t
 
 
 def test_a_person_imports_one_run_at_a_time():
-    turns = ImportTurns()
-    with turns.of_person("ada"):
-        with pytest.raises(UserError, match="one run at a time"), turns.of_person("ada"):
+    turns = Turns(1, 2)
+    with turns.of("ada", "one at a time"):
+        with pytest.raises(BusyError, match="one at a time"), turns.of("ada", "one at a time"):
             pass
-        with turns.of_person("bob"):
+        with turns.of("bob", ""), pytest.raises(BusyError, match="many"), turns.of("eve", "many"):
             pass
-    with turns.of_person("ada"):
+    with turns.of("ada", ""):
         pass

@@ -1,7 +1,6 @@
 """The routes beside the pages, over HTTP."""
 
 import io
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -195,7 +194,7 @@ def test_a_step_without_a_snapshot_is_one_sentence(client, run, step):
 
 
 @pytest.mark.slow
-def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, digits, monkeypatch):
+def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, here, run, digits, monkeypatch):
     scores = client.get(f"/dmlviz/runs/{run.id}/baseline.json").json()
     images, labels = (
         digits.images[run.tracked_indices].reshape(len(run.tracked_indices), -1),
@@ -204,8 +203,7 @@ def test_the_pixel_baseline_is_computed_once_on_the_tracked_images(client, run, 
     expected = metrics.evaluate(images.astype(float), labels, clustering=False, verification=False)
     for name in ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "knn_accuracy"):
         assert scores[name] == pytest.approx(expected[name], abs=1e-6)
-    measured = "dmlviz_app.run_views.baseline_curves.subprocess.run"
-    monkeypatch.setattr(measured, lambda *_, **__: pytest.fail("measured twice"))
+    monkeypatch.setattr(here.answers, "order", lambda *_, **__: pytest.fail("measured twice"))
     assert client.get(f"/dmlviz/runs/{run.id}/baseline.json").json() == scores
 
 
@@ -330,8 +328,7 @@ def test_api_answers_set_no_cookie(client):
 
 
 @pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if not format.needs_net])
-def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_an_export_has_a_file_name(client, here, run, name):
     answer = client.get(f"/dmlviz/runs/{run.id}/export/{name}")
     assert answer.status_code == 200
     assert answer.headers["content-disposition"] == f'attachment; filename="{RunExport(run).file_name(name)}"'
@@ -340,7 +337,9 @@ def test_an_export_has_a_file_name(client, here, run, name, tmp_path, monkeypatc
     write_kept(name, RunExport.from_run(run, data_root=here.data), file)
     assert len(answer.content) == len(file.getvalue())
     assert answer.content == file.getvalue() or name in ("projector", "figures"), "only a zip tells the time"
-    assert list(tmp_path.glob("dmlviz-export-*")) == [], "what was made for the download is left behind"
+    assert [path for path in here.answers.folder.iterdir() if path.is_dir()] == [], (
+        "what was made for the download is left behind"
+    )
 
 
 @pytest.mark.slow

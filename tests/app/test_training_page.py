@@ -7,21 +7,21 @@ from dmlviz_app.server.services import Services
 from starlette.testclient import TestClient
 
 from dmlviz.config import TrainConfig
-from dmlviz.workers import questions
+from dmlviz.workers import answers
 
 SETTINGS = {"dataset": "digits", "net": "linear", "embedding_dim": 2, "images_per_class": 4, "steps": 20}
 
 
 @pytest.fixture
-def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the worker was asked for; it answers in this process."""
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What workers were asked to write."""
     asked: list[str] = []
 
-    def call(question: dict[str, Any]) -> dict[str, Any]:
-        asked.append(question["ask"])
-        return dict(questions.answer(question, here.data))
+    def write(*arguments: Any, **more: Any) -> str:
+        asked.append("training_page")
+        return answers.training_page(*arguments, **more)
 
-    monkeypatch.setattr(here.scheduler.inference_worker, "call", call)
+    monkeypatch.setitem(answers.ASKS, "training_page", write)
     return asked
 
 

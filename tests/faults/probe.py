@@ -9,11 +9,10 @@ import shutil
 from contextlib import redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import IO
+from unittest import mock
 
 import numpy as np
 from dmlviz_app import routes
-from dmlviz_app.run_views import downloads
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.server import services
 from dmlviz_app.server.settings import Settings
@@ -24,11 +23,14 @@ from dmlviz.cli.main import main
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS
+from dmlviz.jobs.pool import WorkerPool
 from dmlviz.runs.embed import trained_net
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.quota import total_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, bundled_runs
+from dmlviz.workers import answers
+from tests.answers_here import answer_in_thread
 
 SEED = "1982b684f3268e0c"  # of the ready-made runs the smallest that has everything
 OTHER = "b923f3cc7f52c032"
@@ -57,14 +59,21 @@ class Probe:
         shutil.copytree(bundled_runs() / OTHER, self.bundled / OTHER)
         self.here = services.start_services(Settings(runs=folder, data=data), warm=False)
         self.here.runs.bundled = self.bundled
-        self._write_in_process, downloads._write_in_process = downloads._write_in_process, _write_here
+        self._patches = [
+            mock.patch.object(WorkerPool, "answer", answer_in_thread),
+            mock.patch.object(answers, "limit_further_resources"),
+            mock.patch.dict(answers.ASKS, export=_export_without_torch),
+        ]
+        for patch in self._patches:
+            patch.start()
         app = Starlette(routes=routes.routes(), exception_handlers=routes.EXCEPTION_HANDLERS)
         self.client = TestClient(app, base_url="http://localhost")
 
     def close(self) -> None:
         """Stop what was started."""
-        downloads._write_in_process = self._write_in_process
         services.stop_services()
+        for patch in self._patches:
+            patch.stop()
         shutil.rmtree(self.bundled, ignore_errors=True)
 
     def shared(self) -> dict[str, str]:
@@ -145,9 +154,13 @@ class Probe:
                     raise RuntimeError(f"dmlviz runs ended with {ended.code}") from None
 
 
-def _write_here(format: str, run: Run, file: IO[bytes]) -> None:
+def _export_without_torch(file: Path, data_root: Path | None, run: str, info: dict, format: str, view: str | None):
     """Load the net, and write none: how torch writes it takes seconds, and does not depend on the run's files."""
-    trained_net(run)
+    if not FORMATS[format].needs_torch:
+        return answers.export(file, data_root, run, info, format, view)
+    trained_net(Run(run))
+    file.touch()
+    return "net"
 
 
 def _fault(look) -> str | None:

@@ -1,5 +1,6 @@
 """A plug-in loss on the command line and in the app's worker processes."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,15 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
-from dmlviz_app.run_views.baseline_curves import pixel_baseline
 
 from dmlviz import plugins
 from dmlviz.config import TrainConfig
-from dmlviz.jobs.order import training
+from dmlviz.jobs.job_record import AnswerOrder
+from dmlviz.jobs.order import answer, training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.plugins import load_plugins
 from dmlviz.runs.store import Runs
-from dmlviz.storage.paths import data_root
 
 pytestmark = pytest.mark.slow
 
@@ -68,9 +68,13 @@ def test_the_processes_that_train_for_the_app_know_the_plug_in(tmp_path):
         while jobs.running_for() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert jobs.status(run).phase == "finished", jobs.status(run)
+        arguments = {"run": str(run.path)}  # the process that compares the pixels reads the run too
+        order = AnswerOrder(kind="answer", ask="pixels", about=run.id, arguments=arguments)
+        scores = jobs.submit(answer(tmp_path / "answer", order, 100.0))
+        while jobs.status(scores).phase != "finished" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert 0 < json.loads(scores.result.read_text())["precision_at_1"] < 1
     finally:
         jobs.close()
     trained = Runs(tmp_path).get(run.id)
     assert trained.metrics["precision_at_1"] > 0.5
-    # The process that compares the pixels reads the run too.
-    assert 0 < pixel_baseline(trained, data_root(), tmp_path / "cache")["precision_at_1"] < 1

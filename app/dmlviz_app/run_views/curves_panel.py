@@ -150,7 +150,7 @@ def _beside(context: PageContext) -> BaselineCurves:
     if run_view is None or run_view.live or run_view.pictures is None or context.ui.curves not in MEASURES:
         return BaselineCurves([], pending=False)
     tracked = step_of(run_view, context.ui.seen.step) is not None
-    return baseline_curves(run_view.run, run_view.pictures, tracked, services.data, services.cache)
+    return baseline_curves(run_view.run, run_view.pictures, tracked, services)
 
 
 def _show(

@@ -1,11 +1,8 @@
 """Nearest test image of every test image, for tooltips, for coloring errors, and for the agreement of two runs.
 
-Those of very many images are found by an index, in a process of its own, and kept in the folder of the run.
+Those of very many images are found by an index, in a worker, and kept in the folder of the run.
 """
 
-import subprocess
-import sys
-import threading
 from base64 import b64encode
 from functools import lru_cache
 from pathlib import Path
@@ -17,14 +14,13 @@ from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_table import FILE, by_index, stored_map_recall, stored_table
 from dmlviz.runs.run import Run
 from dmlviz_app.protocol.compare import Agreement
+from dmlviz_app.server.services import services
 
 if TYPE_CHECKING:
     from dmlviz.ops.neighbor_index import NeighborTable
 
 EMBEDDINGS = "embeddings.npy"
-FAILED = "The nearest neighbors could not be computed."
-_lock = threading.Lock()
-_processes: dict[tuple[Path, tuple[int, ...]], subprocess.Popen[str]] = {}  # by run, and its embeddings' stamp
+OWNER = "neighbors"  # whose turn it is: one run at a time
 # Whether the nearest image is of the same class in the first run, and in the second.
 AGREEMENT_CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
 
@@ -56,24 +52,13 @@ def table_by_index(run: Run) -> "NeighborTable | None":
     Raises:
         UserError: If they cannot be computed.
     """
-    with _lock:
-        table = _read_table(run.path, _stamp(run, FILE, EMBEDDINGS))
-        if table is not None:
-            return table
-        key = run.path, _stamp(run, EMBEDDINGS)
-        process = _processes.get(key)
-        if process is not None and process.poll() is not None:
-            del _processes[key]
-            _, errors = process.communicate()
-            table = _read_table(run.path, _stamp(run, FILE, EMBEDDINGS))
-            if table is None:
-                last_line = (errors.strip().splitlines() or [FAILED])[-1]
-                raise UserError(last_line if process.returncode == 2 else FAILED)
-            return table
-        if process is None and not any(other.poll() is None for other in _processes.values()):
-            command = [sys.executable, "-m", "dmlviz.workers.run_measure", "neighbors", str(run.path)]
-            _processes[key] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    return None
+    table = _read_table(run.path, _stamp(run, FILE, EMBEDDINGS))
+    if table is None:
+        answers, stamp = services().answers, _stamp(run, EMBEDDINGS)[0]
+        order = answers.order("neighbors", run.id, run=str(run.path.resolve()), stamp=stamp)
+        if reason := answers.begin(order, OWNER):
+            raise UserError(reason)
+    return table
 
 
 def map_recall_by_index(run: Run) -> np.ndarray | None:

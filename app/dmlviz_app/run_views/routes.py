@@ -18,11 +18,16 @@ from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.run import LIVE, Run
-from dmlviz.storage.files import is_run_id
+from dmlviz.storage.files import is_run_id, read_json
 from dmlviz_app.protocol.inspector import Logits
 from dmlviz_app.protocol.maps import TrackedItems
 from dmlviz_app.run_views import sprites, thumbnails
-from dmlviz_app.run_views.baseline_curves import baseline_progress, pixel_baseline
+from dmlviz_app.run_views.baseline_curves import (
+    baseline_progress,
+    keep_pixel_baseline,
+    pixel_baseline_order,
+    pixel_baseline_path,
+)
 from dmlviz_app.run_views.columns import column_bytes, column_infos
 from dmlviz_app.run_views.image_pair import image_pair
 from dmlviz_app.run_views.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
@@ -98,10 +103,13 @@ async def per_query(request: Request) -> Response:
 @access(Rule.RUN_READER)
 async def baseline(request: Request) -> Response:
     """Return the scores of the tracked images without a net, computed on their pixels."""
-    run = _run(request)
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
-    folder = tiles.folder(personal(request).cache)
-    scores = await asyncio.to_thread(pixel_baseline, run, personal(request).data, folder)
+    run, services = _run(request), personal(request)
+    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services.data)
+    path = pixel_baseline_path(run, tiles.folder(services.cache))
+    scores: dict[str, float | None] | None = await asyncio.to_thread(read_json, path)
+    if scores is None:
+        async with services.answers.open(request, services.person.id, pixel_baseline_order(run, services)) as record:
+            scores = await asyncio.to_thread(keep_pixel_baseline, record, path)
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
 
 
@@ -112,7 +120,7 @@ async def baselines_measured(request: Request) -> Response:
     tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services.data)
     count, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
     for _ in range(int(HELD_S / LOOK_S)):
-        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, services.data, services.cache)
+        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, services)
         if not progress["pending"] or str(progress["measured"]) != count:
             break
         await asyncio.sleep(LOOK_S)

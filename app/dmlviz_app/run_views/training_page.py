@@ -8,14 +8,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from dmlviz.errors import UserError
+from dmlviz.errors import BusyError, UserError
 from dmlviz.export.page import BUILT
 from dmlviz.export.site_page import site_page
 from dmlviz.version import __version__
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.services import TRAINING_PAGES
-from dmlviz_app.server.threads import ask_worker
 
 SCRIPTS = {"playground.js": "playground.js", "playground_worker.js": "playground_worker.js"}
 SCRIPTS["style.css"] = "standalone.css"
@@ -43,9 +42,14 @@ async def file(request: Request) -> Response:
     elif name in ("index.html", "training.bin", f"{run.config.dataset}.bin"):
         path = folder / name
         if not await asyncio.to_thread(path.is_file):
-            question = {"ask": "training_page", "run": str(run.path), "folder": str(folder)}
+            order = services.answers.order(
+                "training_page", run.id, run=str(run.path.resolve()), folder=str(folder.resolve())
+            )
             try:
-                await ask_worker(services.scheduler.inference_worker.call, question)
+                async with services.answers.open(request, services.person.id, order):
+                    pass
+            except BusyError:
+                raise
             except UserError as error:
                 page = site_page("Training in this tab", f"<main><p>{html.escape(str(error))}</p></main>", "")
                 return HTMLResponse(page, 404, headers)

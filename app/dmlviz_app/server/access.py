@@ -6,7 +6,7 @@ A forbidden resource is refused with the same words as a missing one (404), so t
 import asyncio
 import enum
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from functools import wraps
 
 from starlette.requests import Request
@@ -16,8 +16,11 @@ from dmlviz.errors import UserError
 from dmlviz_app.people.policy import Action
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import Services, services
+from dmlviz_app.server.threads import MAX_THREADS
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+MAX_OF_PERSON = MAX_THREADS // 2  # answers of one person that are computed at once; their others wait
+_waiting: dict[str, tuple[asyncio.Semaphore, int]] = {}  # by person: the places, and who holds or waits for one
 RUN_PARAMETERS = ("run", "a", "b")  # the parts of an address that name a run
 
 
@@ -40,14 +43,30 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
                 own = personal_services(request)
                 if not own.person.may(Action.SEE):
                     return JSONResponse({"error": "Log in first."}, 401, {"Cache-Control": "no-store"})
-                await asyncio.to_thread(_check, rule, request, own)
-                request.state.services = own
+                async with _places(own.person.id):
+                    await asyncio.to_thread(_check, rule, request, own)
+                    request.state.services = own
+                    return await endpoint(request)
             return await endpoint(request)
 
         check.access_rule = rule  # type: ignore[attr-defined]
         return check
 
     return declare
+
+
+@asynccontextmanager
+async def _places(person: str) -> AsyncIterator[None]:
+    """Hold one of a person's places among the threads of all, or wait for one."""
+    place, held = _waiting.get(person) or (asyncio.Semaphore(MAX_OF_PERSON), 0)
+    _waiting[person] = place, held + 1
+    try:
+        async with place:
+            yield
+    finally:
+        place, held = _waiting.pop(person)
+        if held > 1:
+            _waiting[person] = place, held - 1
 
 
 def personal(request: Request) -> Services:

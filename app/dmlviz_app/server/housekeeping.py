@@ -63,6 +63,7 @@ def clean_up(services: Services) -> None:
     services.store.remove_stale_folders()
     remove_stale_folders(services.data / custom_datasets.FOLDER)
     remove_stale_folders(services.cache / TRAINING_PAGES, "*/*")  # written anew where one is asked for
+    services.answers.expire()
     for run, entry in owners.expired(GUEST_RETENTION_S):
         if run in in_use and len(owners.entries(run)) == 1:
             continue
@@ -81,4 +82,7 @@ def clean_up(services: Services) -> None:
 
 
 def _runs_in_use(services: Services) -> set[str]:
-    return {*services.audience.viewed_runs(), *(job.order.run for job, _ in services.scheduler.running_for())}
+    return {
+        *services.audience.viewed_runs(),
+        *(job.order.run for job, _ in services.scheduler.running_for(answers=True)),
+    }

@@ -32,6 +32,7 @@ from dmlviz_app.people.personal_jobs import PersonalJobs
 from dmlviz_app.people.personal_runs import OwnRuns, PersonalRuns
 from dmlviz_app.people.personal_studies import PersonalStudies
 from dmlviz_app.people.policy import Action
+from dmlviz_app.server.answers import Answers
 from dmlviz_app.server.feature_jobs import FeatureJobs
 from dmlviz_app.server.logs import log_job
 from dmlviz_app.server.metrics import count_job
@@ -77,6 +78,7 @@ class Services:
         scheduler: The jobs of everyone.
         intake: The uploads.
         features: Features that pretrained backbones compute.
+        answers: What takes long and a page waits for.
         study_runner: The studies of labs.
         run_owners: The holders of each run.
         data_owners: The holders of each custom data set.
@@ -93,6 +95,7 @@ class Services:
     scheduler: JobScheduler
     intake: UploadManager
     features: FeatureJobs
+    answers: Answers
     study_runner: StudyRunner
     run_owners: Ownership
     data_owners: Ownership
@@ -222,6 +225,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             scheduler=scheduler,
             intake=UploadManager(folder, runs),
             features=FeatureJobs(scheduler, folder, data_owners),
+            answers=Answers(scheduler),
             study_runner=StudyRunner(scheduler, runs.folder / STUDIES, plan_trials),
             run_owners=run_owners,
             data_owners=data_owners,
@@ -263,6 +267,7 @@ def _close(old: Services) -> None:
     old.study_runner.close()  # first, so that trials cut off by the scheduler's end count as not begun
     old.scheduler.close()
     old.intake.close()
+    old.answers.close()
 
 
 def session_services() -> Services:

@@ -1,0 +1,129 @@
+"""Answers that a page waits for and that take long or are large: what each `ask` of an order does, in a worker.
+
+Each function writes the file of the answer, and returns the name under which a person keeps it; empty for none.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlviz.errors import UserError
+from dmlviz.jobs.job_events import AnswerFinished
+from dmlviz.jobs.job_record import AnswerRecord
+from dmlviz.process_setup import limit_further_resources
+from dmlviz.runs.archive import TOO_MUCH, export_run, unpack_run
+from dmlviz.runs.neighbor_table import index_table
+from dmlviz.runs.run import Run
+from dmlviz.storage.disk_space import writing
+
+SECONDS, BYTES_PER_SECOND = 2, 25_000_000  # of processor time: so many, and one more for so many bytes of an archive
+MEMORY = 100_000_000  # bytes that an archive may take, beyond what the process has
+MAX_THREADS = 4  # more would take the cores from other people's trainings
+
+
+def export(file: Path, data_root: Path | None, run: str, info: dict[str, Any], format: str, view: str | None) -> str:
+    """Write a run, or its map `view`, in a format; `info` has the title that the person sees."""
+    from dmlviz.export import RunExport, write
+
+    source = _run(run, info)
+    contents = RunExport.from_run(source, None if view is None else source.projection(view), data_root)
+    with writing(file.parent), open(file, "wb") as target:
+        write(format, contents, target)
+    return contents.file_name(format)
+
+
+def archive(file: Path, data_root: Path | None, run: str, info: dict[str, Any]) -> str:
+    """Write a whole run as one zip."""
+    source = _run(run, info)
+    with writing(file.parent), open(file, "wb") as target:
+        export_run(source, target)
+    return f"{source.title}.zip"
+
+
+def unpack(file: Path, data_root: Path | None, archive: str, folder: str, holder: str, room: int) -> str:
+    """Unpack and check an archive, with limits, into a new folder; the answer is the ID of the run."""
+    with open(archive, "rb") as source:
+        limit_further_resources(SECONDS + source.seek(0, 2) // BYTES_PER_SECOND, MEMORY)
+        try:
+            with writing(Path(folder).parent):
+                Path(folder).mkdir()
+                file.write_text(unpack_run(source, Path(folder), holder, room))
+        except MemoryError:
+            raise UserError(TOO_MUCH) from None
+    return ""
+
+
+def neighbors(file: Path, data_root: Path | None, run: str, stamp: int) -> str:
+    """Keep the nearest neighbors of all test images in the folder of the run; `stamp` is that of its embeddings."""
+    import faiss
+
+    from dmlviz.ops.squared_distances import available_cores
+
+    faiss.omp_set_num_threads(min(available_cores(), MAX_THREADS))
+    index_table(Run(run))
+    return ""
+
+
+def pixels(file: Path, data_root: Path | None, run: str) -> str:
+    """Write the retrieval scores of a run's raw pixels."""
+    file.write_text(json.dumps(pixel_scores(Run(run), data_root)))
+    return ""
+
+
+def pixel_scores(run: Run, data_root: Path | None = None) -> dict[str, float]:
+    """Return retrieval scores by Euclidean pixel distance, of the images that a run's snapshots score.
+
+    Those are validation images, or the tracked test images where the run has none.
+
+    Raises:
+        UserError: Before the run has started.
+    """
+    from dmlviz import metrics
+    from dmlviz.data import load
+
+    indices, scored_rows = run.tracked_indices, run.scored_indices
+    if indices is None:
+        raise UserError(f"{run.title} has not started.")
+    data = load(run.config.dataset, data_root)
+    split, rows = (data.test, indices) if scored_rows is None else (data.train, scored_rows)
+    values = split.images[rows].reshape(len(rows), -1).astype(np.float32) / 255
+    return metrics.evaluate(values, split.labels[rows], clustering=False, full_ranking=False, verification=False)
+
+
+def curves(file: Path, data_root: Path | None, run: str, baseline: str, tracked: bool, target: str) -> str:
+    """Write the curves of a baseline to `target`."""
+    from dmlviz.figures import baselines
+
+    baselines.save(baselines.measure(baseline, Run(run), tracked, data_root), Path(target))
+    return ""
+
+
+def training_page(file: Path, data_root: Path | None, run: str, folder: str) -> str:
+    """Write a page that trains the settings of a run in the browser, into `folder`."""
+    from dmlviz.export.playground import write_training
+
+    write_training(Path(folder), Run(run).config, data_root)
+    return ""
+
+
+ASKS: dict[str, Callable[..., str]] = {
+    function.__name__: function for function in (export, archive, unpack, neighbors, pixels, curves, training_page)
+}
+
+
+def prepare_answer(folder: Path, data_root: Path | None) -> None:
+    """Do the order of an answer; how it ends is written into its folder."""
+    record = AnswerRecord(folder)
+    with record.writing() as writer:
+        order = record.order
+        name = ASKS[order["ask"]](record.result, data_root, **order["arguments"])
+        writer.finished(AnswerFinished(event="finished", name=name))
+
+
+def _run(path: str, info: dict[str, Any]) -> Run:
+    run = Run(path)
+    run.info |= info
+    return run

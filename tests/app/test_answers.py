@@ -1,0 +1,165 @@
+"""Answers that take long: one for equal requests, so many for a person, none for a reader who is gone."""
+
+import asyncio
+import os
+import threading
+import time
+
+import pytest
+from dmlviz_app.server import answers as served
+from dmlviz_app.server.answers import AnswerFile
+
+from dmlviz.errors import UserError
+from dmlviz.workers import answers
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """An answer that ends when it is told to; each time it is begun is noted."""
+    begun, go = [], threading.Event()
+
+    def work(file, data_root, name):
+        begun.append(name)
+        go.wait(20)
+        if name == "wrong":
+            raise UserError("This cannot be.")
+        file.write_bytes(b"x" * 100_000)
+        return f"{name}.txt"
+
+    monkeypatch.setitem(answers.ASKS, "slow", work)
+    yield begun, go
+    go.set()
+
+
+class Reader:
+    """A request of a browser that may leave."""
+
+    def __init__(self):
+        self.gone = False
+
+    async def is_disconnected(self):
+        return self.gone
+
+
+async def read(here, name, person="ada", reader=None):
+    async with here.answers.open(reader or Reader(), person, here.answers.order("slow", name=name)) as record:
+        return record.result.read_bytes()
+
+
+def left(here):
+    return [path for path in here.answers.folder.iterdir() if path.is_dir()]
+
+
+def test_equal_requests_of_all_are_prepared_once_and_nothing_is_left(here, slow):
+    begun, go = slow
+
+    async def story():
+        readers = [asyncio.create_task(read(here, "same", person)) for person in ("ada", "bob", "ada", "eve")]
+        await asyncio.sleep(0.2)
+        go.set()
+        return await asyncio.gather(*readers)
+
+    assert [len(content) for content in asyncio.run(story())] == [100_000] * 4
+    assert begun == ["same"]
+    assert left(here) == []
+
+
+def test_one_person_s_flood_is_refused_and_others_are_answered(here, slow):
+    begun, go = slow
+
+    async def story():
+        flood = [asyncio.create_task(read(here, str(number))) for number in range(32)]
+        await asyncio.sleep(0.2)
+        other = asyncio.create_task(read(here, "other", "bob"))
+        await asyncio.sleep(0.2)
+        assert begun == ["0", "other"], "one of each person is prepared at a time"
+        go.set()
+        return await other, await asyncio.gather(*flood, return_exceptions=True)
+
+    other, flood = asyncio.run(story())
+    assert len(other) == 100_000
+    refused = [str(answer) for answer in flood if isinstance(answer, Exception)]
+    assert len(refused) == 32 - served.MAX_OF_PERSON
+    assert set(refused) == {"You have other answers on their way; ask again when they are here."}
+    assert left(here) == []
+
+
+def test_what_fails_says_why_and_is_tried_again(here, slow):
+    begun, go = slow
+    go.set()
+    for _ in range(2):
+        with pytest.raises(UserError, match="This cannot be"):
+            asyncio.run(read(here, "wrong"))
+    assert begun == ["wrong", "wrong"]
+    assert left(here) == []
+    order = here.answers.order("slow", name="wrong")
+    until = time.monotonic() + 10
+    while not (reason := here.answers.begin(order, "ada")) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert reason == "This cannot be."
+    assert here.answers.begin(order, "ada") == reason
+    assert begun == ["wrong"] * 3, "what nobody waits for is not tried again at once"
+
+
+def test_a_reader_who_is_gone_gives_up_the_place_in_the_queue(here, slow, monkeypatch):
+    monkeypatch.setattr(served, "LOOK_S", 0.05)
+    begun, go = slow
+
+    async def story():
+        first, second = asyncio.create_task(read(here, "first")), Reader()
+        waiting = asyncio.create_task(read(here, "second", reader=second))
+        await asyncio.sleep(0.2)
+        second.gone = True
+        with pytest.raises(UserError, match="gone"):
+            await waiting
+        go.set()
+        await first
+
+    asyncio.run(story())
+    assert begun == ["first"]
+    assert left(here) == []
+
+
+def test_a_reader_who_takes_nothing_is_gone_after_a_while(here, slow, monkeypatch):
+    monkeypatch.setattr(served, "STALL_S", 0.1)
+    _, go = slow
+    go.set()
+    sent = []
+
+    async def send(message):
+        sent.append(message["type"])
+        if message["type"] == "http.response.body":
+            await asyncio.sleep(30)
+
+    async def receive():
+        await asyncio.sleep(30)
+
+    async def story():
+        async with served.AsyncExitStack() as stack:
+            order = here.answers.order("slow", name="file")
+            record = await stack.enter_async_context(here.answers.open(Reader(), "ada", order))
+            response = AnswerFile(record, stack.pop_all(), "text/plain", {})
+        await response({"type": "http", "method": "GET", "headers": []}, receive, send)
+
+    begun = time.monotonic()
+    asyncio.run(story())
+    assert time.monotonic() - begun < 10
+    assert sent == ["http.response.start", "http.response.body"]
+    assert left(here) == []
+
+
+@pytest.mark.slow
+def test_an_answer_that_takes_too_long_is_ended(here, tmp_path, monkeypatch):
+    """Its worker is a process, which waits for a pipe that nobody writes."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(served, "LIMIT_S", 1.0)
+    order = here.answers.order("unpack", archive=str(pipe), folder="", holder="", room=1)
+
+    async def story():
+        async with here.answers.open(Reader(), "ada", order):
+            pass
+
+    with pytest.raises(UserError, match="more than 1 seconds"):
+        asyncio.run(story())
+    assert left(here) == []
