@@ -249,5 +249,5 @@ def test_a_kind_of_job_that_nobody_knows_is_one_sentence(tmp_path):
         assert ended(process) == 1
         errors.seek(0)
         said = errors.read().decode()
-    assert "A worker does train, project, trial, features, clean; got 'cook'" in said
+    assert "A worker does train, project, trial, features, clean, answer; got 'cook'" in said
     assert "Traceback" not in said
