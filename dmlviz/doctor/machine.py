@@ -113,7 +113,7 @@ def _train(jobs: JobScheduler, start: float) -> Check:
     ready = time.monotonic()  # or it has ended: then the job's own worker says why
     config = TrainConfig(dataset=DATASET, steps=1, num_snapshots=1, eval_subset_size=100)
     run = jobs.submit(training(jobs.runs, config))
-    if not _wait(lambda: jobs.status(run).phase not in ("queued", "starting", "running")):
+    if not _wait(lambda: not jobs.status(run).is_live):
         return Check(NAME, "broken", "One step on the digits did not end in time.", BUSY)
     status = jobs.status(run)
     if status.phase != "finished":

@@ -18,6 +18,7 @@ from dmlviz.runs.run import EventLogDir
 JobState = Literal[
     "queued", "starting", "running", "stopping", "finished", "stopped", "failed", "interrupted", "unknown"
 ]
+LIVE_STATES: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Status:
     reason: str = ""
     machine: str = ""
     lost: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the job waits or is in a worker."""
+        return self.phase in LIVE_STATES
 
 
 @dataclass(frozen=True, kw_only=True)

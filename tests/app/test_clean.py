@@ -4,10 +4,12 @@ import threading
 
 import dmlviz_app.clean.state as clean
 import pytest
+from dmlviz_app.clean import panel
 from dmlviz_app.clean.state import CleanState
 
 from dmlviz.data.corrections import load_corrections
 from dmlviz.runs.training_run import train_and_record
+from tests.app.pages import MAIN, open_page
 
 
 def action(number, image, kind, label=None, tag=None):
@@ -72,3 +74,11 @@ def test_a_run_without_a_net_is_not_offered(here, run):
     (run.path / "weights.safetensors").unlink()
     assert run.id not in {one.id for runs in clean.usable_runs(here).values() for one in runs}
     assert "has no net" in clean.why_not(run, here)
+
+
+def test_the_page_opens_on_the_data_set_of_explore(here, run, monkeypatch):
+    monkeypatch.setattr(panel, "usable_runs", lambda services: {"digits": [run], "numbers": [run]})
+    page = open_page(dataset="numbers")
+    page.switch_page(str(MAIN.parent / "clean" / "page.py"))
+    page.query_params.clear()
+    assert next(box.value for box in page.run().selectbox if box.label == "Data set") == "numbers"

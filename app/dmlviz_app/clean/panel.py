@@ -21,8 +21,7 @@ from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.cleaning import Decision, ReviewProps
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.run_views.view_state import UIState
-from dmlviz_app.server.event_stream import LIVE_PHASES
+from dmlviz_app.run_views.view_state import KEY, UIState
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation, url_state
@@ -67,7 +66,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
         )
     with side, error_boundary("Train again"):
         changed = corrected_config(run.config, corrections)
-        training = changed is not None and services.jobs.status(changed.id).phase in LIVE_PHASES
+        training = changed is not None and services.jobs.status(changed.id).is_live
         st.fragment(_again, run_every=REFRESH_S if training else None)(ui, services, run, corrections, training)
 
 
@@ -84,7 +83,7 @@ def _choice(ui: CleanState, services: Services) -> Run | None:
         st.caption("No finished run with a net whose images are on disk. Train one in Explore, then come back.")
         return None
     named = next((name for name, runs in by_dataset.items() if ui.run in [run.id for run in runs]), ui.dataset)
-    explored = url_state.peek(UIState, "ui")
+    explored = url_state.peek(UIState, KEY)
     if named is None and explored is not None:
         named = explored.settings.get("dataset")
     dataset = named if named in by_dataset else next(iter(by_dataset))
@@ -153,10 +152,10 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
         st.caption("Relabel or exclude an image, and train again with that.")
         return
     status = services.jobs.status(changed.id)
-    if training != (status.phase in LIVE_PHASES):
+    if training != status.is_live:
         url_state.rerun()  # the whole page, which says anew whether this part is drawn again and again
     before, after = scores_before_and_after(run, changed, services)
-    if not after and status.phase not in LIVE_PHASES:
+    if not after and not status.is_live:
         st.button(
             "Train again with these corrections",
             key="clean.train",

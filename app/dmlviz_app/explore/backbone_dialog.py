@@ -75,11 +75,11 @@ def _line(services: Services, status: FeaturesStatus) -> None:
     @error_boundary("Pretrained backbone")
     def line() -> None:
         now = services.features.status(services.person)
-        if now is None or now.under_way != status.under_way:
+        if now is None or now.is_live != status.is_live:
             st.rerun()
         st.caption(escape_markdown(f"{backbone.heading(now)}: {backbone.progress_text(now)}."))
 
-    st.fragment(line, run_every=LINE_INTERVAL_S if status.under_way else None)()
+    st.fragment(line, run_every=LINE_INTERVAL_S if status.is_live else None)()
 
 
 @st.dialog("Pretrained backbone", width="medium", on_dismiss=_close)
@@ -88,7 +88,7 @@ def _dialog(ui: UIState, services: Services, dataset: str) -> None:
         status = services.features.status(services.person)
         if status is None or status.phase == "unknown" or (status.phase == "failed" and not status.done):
             _form(services, dataset, status)
-        elif status.under_way:
+        elif status.is_live:
             st.fragment(_progress, run_every=POLL_INTERVAL_S)(services)
         elif status.result:
             _finished(ui, services, status, dataset)
@@ -228,7 +228,7 @@ def _weights(
 @error_boundary("Pretrained backbone")
 def _progress(services: Services) -> None:
     status = services.features.status(services.person)
-    if status is None or not status.under_way:
+    if status is None or not status.is_live:
         st.rerun()
     st.markdown(f"**{escape_markdown(backbone.heading(status))}**")
     st.progress(status.done / max(1, status.images), escape_markdown(backbone.progress_text(status)))

@@ -194,7 +194,7 @@ def progress_text(status: FeaturesStatus) -> str:
         return "Stopping"
     if status.result:
         return "Ready"
-    if status.under_way:
+    if status.is_live:
         left = "" if status.left is None or not status.left else f", {duration(status.left)} left"
         return f"{images}{left}" if images else "Reading images and weights"
     verb = "Failed" if status.phase == "failed" else "Stopped"

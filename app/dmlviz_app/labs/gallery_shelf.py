@@ -104,7 +104,7 @@ def _find(services: Services, config: TrainConfig) -> Run | None:
 
 def _train(services: Services, config: TrainConfig) -> None:
     status = services.jobs.status(config.id)
-    if status.phase in ("queued", "running"):
+    if status.is_live:
         st.caption("The net is being trained on the digits 0 to 6 …")
         return
     st.markdown("The gallery needs a net: one that never saw a 7, an 8 or a 9.")

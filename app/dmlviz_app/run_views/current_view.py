@@ -16,7 +16,6 @@ from dmlviz_app.run_views import sprites
 from dmlviz_app.run_views.columns import has_columns
 from dmlviz_app.run_views.view_options import projection_views
 from dmlviz_app.run_views.view_state import UIState, current
-from dmlviz_app.server.event_stream import LIVE_PHASES
 from dmlviz_app.server.services import Services, session_services
 
 
@@ -39,7 +38,7 @@ class RunView:
     @property
     def live(self) -> bool:
         """Return whether the run is queued or trains."""
-        return self.status.phase in LIVE_PHASES
+        return self.status.is_live
 
     @property
     def machine(self) -> str:
@@ -49,7 +48,7 @@ class RunView:
     @property
     def projection_live(self) -> bool:
         """Return whether the projection is queued or computed."""
-        return self.projection_status is not None and self.projection_status.phase in LIVE_PHASES
+        return self.projection_status is not None and self.projection_status.is_live
 
     @cached_property  # a page asks several times, and each answer looks at four files
     def complete(self) -> bool:

@@ -20,7 +20,6 @@ from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunListProps, SharedRun
 from dmlviz_app.run_views import thumbnails
-from dmlviz_app.server.event_stream import LIVE_PHASES
 from dmlviz_app.server.housekeeping import evicted_runs
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
@@ -149,7 +148,7 @@ def card(run: Run, services: Services) -> RunCardProps:
     is_bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
-    damage = () if status.phase in LIVE_PHASES else run_damage(run, services.runs.damage_cache)
+    damage = () if status.is_live else run_damage(run, services.runs.damage_cache)
     return RunCardProps(
         **_sharing(run, services),
         tags=run.tags,
@@ -163,7 +162,7 @@ def card(run: Run, services: Services) -> RunCardProps:
         readable=True,
         created=None if is_bundled else run.created.isoformat(),
         bytes=run_size(run.path),
-        export=f"{ROUTES}/runs/{run.id}/run.zip" if status.phase not in LIVE_PHASES else None,
+        export=f"{ROUTES}/runs/{run.id}/run.zip" if not status.is_live else None,
         thumbnail=f"{ROUTES}/runs/{run.id}/thumbnail-{{theme}}.png?{thumbnails.version(run)}",
     )
 

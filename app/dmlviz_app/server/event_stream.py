@@ -18,8 +18,6 @@ HEARTBEAT_S = 15.0  # seconds of silence after which a comment keeps proxies fro
 Ask = Callable[[], Status]
 """Answers how the job that writes the log stands."""
 
-LIVE_PHASES = ("queued", "starting", "running", "stopping")
-
 
 class LogStream:
     """Reads one log while it has listeners, and gives each line to all of them."""
@@ -72,7 +70,7 @@ class LogStream:
             self.lines += [line for _, line in new]
             queue = _queue_event(state) if state is not None else self.queue
             machine = _machine_event(state) if state is not None else self.machine
-            if state is not None and state.phase not in LIVE_PHASES:
+            if state is not None and not state.is_live:
                 self._finish(state.phase)
             elif new or begun_again or (queue, machine) != (self.queue, self.machine):
                 self.queue, self.machine = queue, machine

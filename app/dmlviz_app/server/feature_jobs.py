@@ -10,7 +10,7 @@ from pathlib import Path
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.backbone_weights import FOLDER
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.jobs.job import JobState, Status
+from dmlviz.jobs.job import Status
 from dmlviz.jobs.job_events import FeaturesFinished
 from dmlviz.jobs.job_record import ORDER_FILE, FeaturesOrder, FeaturesRecord
 from dmlviz.jobs.order import features
@@ -24,7 +24,6 @@ COMPUTATIONS = ".computations"  # in the folder of the backbones
 UPLOADED = "uploaded"  # in the folder of a computation: the uploaded file of weights
 TAKEN = "taken"  # in the folder of a computation: a page has selected the new data set
 TAKEN_FOR_S = 20.0  # seconds in which other pages select it too: the first may have been left in this moment
-UNDER_WAY: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +69,6 @@ class FeaturesStatus(Status):
     left: float | None = None
     result: str = ""
 
-    @property
-    def under_way(self) -> bool:
-        """Return whether it waits or runs."""
-        return self.phase in UNDER_WAY
-
 
 class FeatureJobs:
     """The computations of a server, at most one of each person; they outlast a page, and the server itself.
@@ -98,7 +92,7 @@ class FeatureJobs:
             UserError: While one is under way, or this person has enough under way and waiting.
         """
         status = self.status(person)
-        if status is not None and status.under_way:
+        if status is not None and status.is_live:
             raise UserError(
                 "One person lets one backbone compute at a time: stop the computation, or wait for its end."
             )

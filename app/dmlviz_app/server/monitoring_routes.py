@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 
-from dmlviz.jobs.job import JobState
+from dmlviz.jobs.job import LIVE_STATES
 from dmlviz.jobs.order import JobKind
 from dmlviz.jobs.placement import Fleet
 from dmlviz.runs.quota import parse_limit, total_size
@@ -34,7 +34,6 @@ STREAMLIT_METRICS = "/_stcore/metrics"
 LOOPBACK = ("127.0.0.1", "::1")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # headers by which a proxy says that it is one
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-JOB_STATES: tuple[JobState, ...] = ("queued", "starting", "running", "stopping")
 
 
 def routes() -> list[Route]:
@@ -96,7 +95,7 @@ class ServerCollector(Collector):
         under_way = all_services.scheduler.running_for()
         counts: Counter[tuple[JobKind, str]] = Counter((job.order.kind, status.phase) for job, status in under_way)
         for kind in get_args(JobKind):
-            for state in JOB_STATES:
+            for state in LIVE_STATES:
                 jobs.add_metric([kind, state], counts[kind, state])
         yield jobs
         memory = GaugeMetricFamily(
