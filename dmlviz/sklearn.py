@@ -219,6 +219,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         import torch
         from torch import nn
 
+        from dmlviz.projection.threads import one_thread
         from dmlviz.training.optimizers import eager
 
         X, y = validate_data(self, X, y, dtype=_FLOATS)
@@ -237,24 +238,20 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
             **(self.loss_params or {}),
         )
         mine = None if self.miner is None else miners.build(self.miner, seed=seed, **(self.miner_params or {}))
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            layers = [nn.Linear(width, self.hidden_units), nn.ReLU()] if self.hidden_units else []
-            self.net_ = nn.Sequential(*layers, nn.Linear(self.hidden_units or width, self.n_components))
-        parameters = [*self.net_.parameters(), *loss.parameters()]
-        optimizer = eager(torch.optim.Adam)(parameters, lr=self.learning_rate, fused=True)
-        rows = torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float32)
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # operations this small mostly wait for other threads
-        try:
+        with one_thread():  # operations this small mostly wait for other threads
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                layers = [nn.Linear(width, self.hidden_units), nn.ReLU()] if self.hidden_units else []
+                self.net_ = nn.Sequential(*layers, nn.Linear(self.hidden_units or width, self.n_components))
+            parameters = [*self.net_.parameters(), *loss.parameters()]
+            optimizer = eager(torch.optim.Adam)(parameters, lr=self.learning_rate, fused=True)
+            rows = torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float32)
             for batch in self._batches(labels, np.random.default_rng(seed)):
                 embeddings, ids = self._embed(rows[batch]), torch.tensor(labels[batch])
                 value = loss(embeddings, ids, None if mine is None else mine(embeddings.detach(), ids))
                 optimizer.zero_grad()
                 value.backward()
                 optimizer.step()
-        finally:
-            torch.set_num_threads(threads)
         self.n_iter_ = self.max_iter
         self.net_.double()  # so that a row's embedding does not depend on the rows beside it
         self.neighbors_ = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(self.transform(X), y)
@@ -267,7 +264,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         check_is_fitted(self)
         X = validate_data(self, X, dtype=_FLOATS, reset=False)
         with torch.inference_mode():
-            embeddings = self._embed(torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float64))
+            embeddings = self._embed(torch.from_numpy(np.asarray((X - self.mean_) / self.scale_, np.float64)))
         return embeddings.numpy().astype(X.dtype)  # type: ignore[no-any-return]
 
     def predict(self, X: Any) -> np.ndarray:

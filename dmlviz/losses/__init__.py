@@ -41,7 +41,11 @@ def build(
             raise UserError(f"{name} owns weights for each class; got no {needed}: pass {needed} to build.")
     if num_second_classes is not None:
         values["num_second_classes"] = num_second_classes
-    loss: Loss = _implementations()[name](embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, **values)
+    from dmlviz.ops.torch_state import own_state
+
+    with own_state():
+        code = _implementations()[name]
+        loss: Loss = code(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, **values)
     loss.declaration = declaration
     return loss
 

@@ -52,7 +52,7 @@ class Loss(nn.Module):
 
     def _count_terms(self) -> tuple[Tensor, Tensor]:
         """Return how many terms of the last call were active, and how many there were."""
-        active = total = torch.zeros(())
+        active = total = torch.zeros((), dtype=torch.float32, device="cpu")
         for part in self._last_parts:
             if isinstance(part, Terms):
                 alive = part.values > 0.01 if part.smooth else part.values != 0

@@ -36,10 +36,12 @@ def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
     # Imported here, so that reading the catalog does not load torch.
     from dmlviz.miners import offline, pairs, triplets  # noqa: F401
     from dmlviz.miners.base import IMPLEMENTATIONS, Miner
+    from dmlviz.ops.torch_state import own_state
 
     code = IMPLEMENTATIONS[name]
     if isinstance(code, type):
-        miner: Miner = code(seed=seed, **complete)
+        with own_state():
+            miner: Miner = code(seed=seed, **complete)
         return miner
     return Miner(name, partial(code, **complete), seed)
 

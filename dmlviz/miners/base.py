@@ -56,7 +56,7 @@ class MinerBatch:
 
     def rand(self, count: int) -> Float[Tensor, " count"]:
         """Return random numbers in [0, 1), drawn on the CPU so that they are the same for every device."""
-        return torch.rand(count, generator=self.generator, dtype=torch.float64).to(self.embeddings.device)
+        return torch.rand(count, generator=self.generator, dtype=torch.float64, device="cpu").to(self.embeddings.device)
 
     def randint_below(self, counts: Int[Tensor, " pairs"]) -> Int[Tensor, " pairs"]:
         """Return one random integer in [0, count) for each count > 0."""

@@ -9,6 +9,7 @@ from dmlviz.miners.base import Miner, MinerBatch, implements
 from dmlviz.miners.triplets import hardest_negative
 from dmlviz.miners.tuples import Triplets
 from dmlviz.ops.pairwise import clamp_range
+from dmlviz.ops.torch_state import own_state
 
 _SEARCH_ROWS = 32  # anchors searched at a time: 32 × 60,000 float32 are 8 MB
 _NO_ADDITIONS = torch.empty(0, dtype=torch.int64), -1  # row of each image's negative, size of the extended batch
@@ -46,6 +47,7 @@ class OfflineHard(Miner):
         self._hardest = torch.full((len(labels), self.negatives), -1, device=self._points.device)
         self._has_negatives = torch.zeros(len(labels), dtype=torch.bool, device=self._points.device)
 
+    @own_state()
     def extend_batch(self, batch: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
         """Append one of the hardest negatives of each image, chosen at random.
 

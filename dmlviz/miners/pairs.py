@@ -25,7 +25,7 @@ def balanced_pairs(batch: MinerBatch) -> Pairs:
     """Select every positive pair, and as many random negative pairs, without repetition."""
     a, p = _upper_triangle(batch.positive)
     b, n = _upper_triangle(batch.negative)
-    sample = torch.randperm(len(b), generator=batch.generator)[: len(a)].to(b.device)
+    sample = torch.randperm(len(b), generator=batch.generator, device="cpu")[: len(a)].to(b.device)
     return Pairs(a, p, b[sample], n[sample])
 
 

@@ -12,6 +12,7 @@ from dmlviz.catalog.registry import Registry
 from dmlviz.errors import UserError
 from dmlviz.ops.fixed_path import on_fixed_path
 from dmlviz.ops.pairwise import l2_normalize
+from dmlviz.ops.torch_state import own_state
 
 registry = Registry(NETS)
 
@@ -46,7 +47,7 @@ def build_model(
     name: str, embedding_dim: int, normalize: bool, channels: int, size: int, seed: int | None
 ) -> EmbeddingNet:
     """Create the net; arguments as `dmlviz.nets.build`, already validated."""
-    with nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
+    with own_state(), nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.default_generator.manual_seed(seed)
         return EmbeddingNet(name, registry[name](channels, size, embedding_dim), (channels, size, size), normalize)
@@ -179,7 +180,7 @@ def projection_head(embedding_dim: int, projection_dim: int, seed: int) -> nn.Mo
     Reference:
         Chen, Kornblith, Norouzi, Hinton: A simple framework for contrastive learning (SimCLR), ICML 2020, section 4.2
     """
-    with torch.random.fork_rng(devices=[]):
+    with own_state(), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         return nn.Sequential(
             nn.Linear(embedding_dim, projection_dim),

@@ -10,6 +10,7 @@ import faiss
 import torch
 
 from dmlviz.ops.squared_distances import available_cores, granted_threads
+from dmlviz.ops.torch_state import own_state
 
 Result = TypeVar("Result")
 
@@ -20,7 +21,7 @@ _saved_counts = (1, 1)  # threads of torch and of FAISS, before the first layout
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit torch and FAISS to one thread; restore the caller's numbers at the end.
+    """Limit torch and FAISS to one thread, with torch's own defaults; restore the caller's at the end.
 
     An iteration of a layout is about fifty small operations. On several threads, each operation ends with the slowest
     thread; if another process uses that thread's core, all wait: measured, ten times as long. Torch has one number for
@@ -35,7 +36,8 @@ def one_thread() -> Iterator[None]:
     try:
         torch.set_num_threads(1)
         faiss.omp_set_num_threads(1)
-        yield
+        with own_state():
+            yield
     finally:
         with _lock:
             _num_running -= 1

@@ -28,8 +28,11 @@ class Training(Iterator[Event]):
         return self
 
     def __next__(self) -> Event:
+        from dmlviz.ops.torch_state import own_state
+
         self._begun = True
-        return next(self._events)
+        with own_state():  # not around the whole: between two events the caller computes
+            return next(self._events)
 
     def close(self) -> None:
         """Stop the training."""

@@ -1,0 +1,20 @@
+"""Torch's global state, which belongs to the caller."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+@contextmanager
+def own_state() -> Iterator[None]:
+    """Make new tensors of 32 bits, on the processor, with gradients, whatever the caller's defaults; restore those."""
+    dtype = torch.get_default_dtype()
+    with torch.inference_mode(False), torch.enable_grad(), torch.device("cpu"):
+        try:
+            if dtype != torch.float32:  # one for all threads, so it is left alone where it can be
+                torch.set_default_dtype(torch.float32)
+            yield
+        finally:
+            if dtype != torch.float32:
+                torch.set_default_dtype(dtype)
