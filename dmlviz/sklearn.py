@@ -31,15 +31,17 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     embedding_: np.ndarray
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the map of X (n × d, d ≥ 2). Labels y (n) are used by a supervised UMAP alone."""
-        X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2, ensure_min_features=2)
+        """Draw the map of X (n × d). Labels y (n) are used by a supervised UMAP alone; -1, None, NaN: unknown."""
+        X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
         config = ProjectionConfig(
             method=type(self).__name__.lower(),
             params=self._params(),
-            dims=max(2, self.n_components),
+            dims=min(3, max(2, self.n_components)),
             seed=_seed(self.random_state),
         )
-        self.projection_ = project(X, config, labels=_ids(y) if config.params.get("supervised") else None)
+        if self.n_components > 3:  # more than a page shows
+            config = config.model_copy(update={"dims": self.n_components})
+        self.projection_ = project(X, config, labels=y if config.params.get("supervised") else None)
         points = self.projection_.coordinates
         self.axes_ = np.eye(points.shape[1], dtype=np.float32)
         if self.n_components == 1:
@@ -75,7 +77,7 @@ class TSNE(_Map):
 
     Args:
         n_components: Dimensions of the map, 2 or 3; with 1, the longest axis of the map of 2.
-        perplexity: How many neighbors count for each point; at most a third of the points.
+        perplexity: How many neighbors count for each point; lowered to a third of the points.
         max_iter: Steps of the layout.
         early_exaggeration: How strongly neighbors pull at the start.
         metric: "euclidean" or "cosine".
@@ -118,8 +120,8 @@ class UMAP(_Map):
     """UMAP that takes new points.
 
     Args:
-        n_neighbors: How many neighbors each point is linked to.
-        n_components: Dimensions of the map, 2 or 3; with 1, the longest axis of the map of 2.
+        n_neighbors: How many neighbors each point is linked to; lowered to the number of other points.
+        n_components: Dimensions of the map; with 1, the longest axis of the map of 2.
         min_dist: How close points may be drawn.
         n_epochs: Steps of the layout.
         metric: "euclidean" or "cosine".
@@ -297,7 +299,3 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
 
 def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _ids(y: Any) -> np.ndarray:
-    return np.unique(y, return_inverse=True)[1]

@@ -51,38 +51,18 @@ def component_limits(n: int, dimension: int) -> dict[str, int]:
     return dict.fromkeys("xyz", dimension)
 
 
-def check_perplexity(params: Params, dims: int, n: int, dimension: int) -> None:
-    """Refuse a perplexity for which there are too few points."""
-    if params["perplexity"] > n / 3:
-        fits = f"use at most {n // 3}" if n >= 6 else "use PCA for so few points"
-        raise UserError(
-            f"Perplexity is at most a third of the number of points; got {params['perplexity']:g} for {n} points: "
-            f"{fits}."
-        )
-
-
 def perplexity_limit(n: int, dimension: int) -> dict[str, int]:
     """Return a third of the number of points."""
-    return {"perplexity": n // 3}
-
-
-def check_neighbors(params: Params, dims: int, n: int, dimension: int) -> None:
-    """Refuse more neighbors than other points."""
-    if params["neighbors"] >= n:
-        fits = f"use at most {n - 1}" if n >= 3 else "use PCA for so few points"
-        raise UserError(
-            f"UMAP needs more points than neighbors; got {n} points and {params['neighbors']} neighbors: {fits}."
-        )
+    return {"perplexity": max(1, n // 3)}
 
 
 def neighbors_limit(n: int, dimension: int) -> dict[str, int]:
-    """Return the number of other points."""
-    return {"neighbors": n - 1}
+    """Return the number of other points; 2, which the point itself is one of, of two points."""
+    return {"neighbors": max(2, n - 1)}
 
 
 def check_scikit_learn(params: Params, dims: int, n: int, dimension: int) -> None:
     """Refuse what scikit-learn's t-SNE cannot draw."""
-    check_perplexity(params, dims, n, dimension)
     if params["init"] == "pca" and dimension < dims:
         raise UserError(
             f"t-SNE by scikit-learn begins with as many principal components as the map has dimensions, {dims}; got "

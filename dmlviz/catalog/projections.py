@@ -26,7 +26,8 @@ class ProjectionSpec(Spec):
     waiting: what is said until its first positions are there, for one that shows nothing before its end.
     check_params: raises UserError for parameters (by name) that do not go together in so many dimensions of the map.
     check_points: the same for parameters, dimensions of the map, number of points, dimensions of the embedding.
-    limits: from number of points and dimensions of the embedding, the largest value of parameters, by name.
+    limits: from number of points and dimensions of the embedding, the largest value of parameters, by name; a map is
+        drawn with a lower perplexity or fewer neighbors than asked for, and the rest is what `check_points` refuses.
     """
 
     linear: bool
@@ -158,7 +159,6 @@ PROJECTIONS = Catalog(
             module="dmlviz.projection.tsne",
             resumable=True,
             slow_in_3d=3000,
-            check_points=checks.check_perplexity,
             limits=checks.perplexity_limit,
             caution="Only who is next to whom means something: sizes of clusters, and distances between them, mean "
             "nothing. Clumps can come from the perplexity alone: try another before believing one.",
@@ -167,7 +167,7 @@ PROJECTIONS = Catalog(
                     name="perplexity",
                     kind=float,
                     default=30.0,
-                    minimum=2,
+                    minimum=1,
                     maximum=200,
                     step=1,
                     help="how many neighbors count for each point",
@@ -176,7 +176,7 @@ PROJECTIONS = Catalog(
                     name="iterations",
                     kind=int,
                     default=600,
-                    minimum=50,
+                    minimum=10,
                     maximum=5000,
                     step=50,
                     help="steps of the layout",
@@ -210,7 +210,6 @@ PROJECTIONS = Catalog(
             linear=False,
             module="dmlviz.projection.umap",
             resumable=True,
-            check_points=checks.check_neighbors,
             limits=checks.neighbors_limit,
             caution="Gaps look wider than they are, and distances between clusters mean little. "
             "Who is next to whom is the part to trust; with classes given, even the gaps may be made up.",

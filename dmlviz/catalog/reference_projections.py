@@ -31,7 +31,7 @@ _TSNE = ProjectionSpec(
     check_points=checks.check_scikit_learn,
     limits=checks.perplexity_limit,
     parameters=(
-        _number("perplexity", 30.0, 2, 200, 1, "how many neighbors count for each point"),
+        _number("perplexity", 30.0, 1, 200, 1, "how many neighbors count for each point"),
         _number("iterations", 1000, 250, 5000, 50, "max_iter: the most steps of the layout"),
         _number("exaggeration", 12.0, 1, 50, 1, "early_exaggeration: how strongly neighbors pull at the start"),
         Parameter(
@@ -72,7 +72,6 @@ _UMAP = ProjectionSpec(
     module="dmlviz.projection.reference",
     waiting="umap-learn is compiling, which can take a minute or two",
     check_params=checks.check_spread,
-    check_points=checks.check_neighbors,
     limits=checks.neighbors_limit,
     parameters=(
         _number("neighbors", 15, 2, 200, 1, "n_neighbors: how many neighbors each point is linked to"),

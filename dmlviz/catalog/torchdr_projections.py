@@ -22,10 +22,9 @@ _TSNE = ProjectionSpec(
     caution=PROJECTIONS["tsne"].caution,
     module="dmlviz.projection.torchdr_engine",
     waiting="TorchDR lays out the points; it shows nothing before its end",
-    check_points=checks.check_perplexity,
     limits=checks.perplexity_limit,
     parameters=(
-        _number("perplexity", 30.0, 2, 200, 1, "how many neighbors count for each point"),
+        _number("perplexity", 30.0, 1, 200, 1, "how many neighbors count for each point"),
         _number("iterations", 2000, 50, 5000, 50, "max_iter: the most steps of the layout"),
         _number("exaggeration", 12.0, 1, 50, 1, "early_exaggeration_coeff: how strongly neighbors pull at the start"),
         METRIC,
@@ -42,7 +41,6 @@ _UMAP = ProjectionSpec(
     module="dmlviz.projection.torchdr_engine",
     waiting="TorchDR lays out the points; it shows nothing before its end",
     check_params=checks.check_spread,
-    check_points=checks.check_neighbors,
     limits=checks.neighbors_limit,
     parameters=(
         _number("neighbors", 30, 2, 200, 1, "n_neighbors: how many neighbors each point is linked to"),

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import RunId, RunsFolder, single_command_app
+from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_table import NEIGHBORS
 from dmlviz.runs.run import Run
@@ -59,22 +60,25 @@ def neighbors(
     table = Table("image", "class", "distance", "", box=None, pad_edge=False)
     for neighbor in nearest:
         name = classes[neighbor.label]
-        note = "" if name == query_class else "another class"
+        note = "" if name == query_class or UNLABELED in (name, query_class) else "another class"
         table.add_row(str(neighbor.item), name, f"{neighbor.distance:.4f}", note)
     console.print(table)
 
 
 def _all_neighbors(run: Run, out: Path | None) -> None:
-    table, labels = run.all_neighbors(), run.labels
-    assert labels is not None  # there are embeddings
+    table, labels = run.all_neighbors(), run.known_labels
     n, k = table.indices.shape
-    other = float((labels[table.indices[:, 0]] != labels).mean())
+    nearest = labels[table.indices[:, 0]]
+    known = (labels >= 0) & (nearest >= 0)
     how = "exact search"
     if table.measured:
         right = f"{math.floor(1000 * table.recall) / 10:g} % of them are right"
         how = f"an index; {right}, measured on {table.measured:,} images"
     print(f"{run.title}: the {k} nearest of {n:,} test images, by {how}.")
-    print(f"Nearest neighbor of another class: {other:.1%} of the images.")
+    if known.any():
+        of = "" if known.all() else f"{known.sum():,} "
+        where = "" if known.all() else " that have a class, as their neighbors have"
+        print(f"Nearest neighbor of another class: {(nearest != labels)[known].mean():.1%} of the {of}images{where}.")
     if out is not None:
         with atomic_write(out) as file:
             np.savez(file, **table._asdict())

@@ -22,6 +22,7 @@ from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.embedding_file import read_table as read_table
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
+from dmlviz.projection import lowered
 from dmlviz.runs.projection_run import epoch_steps, projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
@@ -51,7 +52,7 @@ def project(
         return
     store = Runs(runs_folder(runs))
     run = store.find(source)
-    projected_embeddings(run, config, config.step)  # raises where there are none
+    _say_what_is_lowered(config, projected_embeddings(run, config, config.step)[0])
     projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:
         _write_run(table, run, projection)
@@ -60,6 +61,15 @@ def project(
 
 
 app.command()(add_config_options(project, ProjectionConfig, {"method": PROJECTIONS}, {}))
+
+
+def _say_what_is_lowered(config: ProjectionConfig, embeddings: np.ndarray) -> ProjectionConfig:
+    """Return the settings that so few embeddings (n × d) allow, and print what is lower than asked for."""
+    if np.ndim(embeddings) == 2:
+        config, note = lowered(config, *np.shape(embeddings))
+        if note:
+            print(note)
+    return config
 
 
 def _existing(run: Run, config: ProjectionConfig) -> ProjectionRun | None:
@@ -131,6 +141,7 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
     limit_to_one_thread()
     from dmlviz.projection import project
 
+    config = _say_what_is_lowered(config, vectors)
     title = config.declared.title
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(highlight=False)) as progress:

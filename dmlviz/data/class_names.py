@@ -39,6 +39,11 @@ def has_label(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
     return mask
 
 
+def known_labels(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    """Return the labels (n), -1 in place of those that are missing."""
+    return np.where(has_label(labels, classes), labels, -1)
+
+
 def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> list[str]:
     """Return sentences for a report: on rows without a label, and on numbers that are hardly classes."""
     notes, mask = [], has_label(ids, classes)

@@ -93,7 +93,7 @@ class LinearProjection:
 
         Args:
             embeddings: n × d; rows that are not finite are skipped.
-            labels: Class IDs (n).
+            labels: Class IDs (n); -1 for a point of unknown class, which the view is not chosen by.
             dims: 2 or 3.
 
         Raises:
@@ -105,6 +105,7 @@ class LinearProjection:
         usable = np.isfinite(embeddings).all(axis=1)
         finite, finite_labels = embeddings[usable].astype(np.float64), np.asarray(labels)[usable]
         classes = np.unique(labels)
+        classes = classes[classes >= 0]
         if len(classes) <= dims or embeddings.shape[1] <= dims:
             raise UserError(
                 f"A fan in {dims}-D needs more than {dims} classes and dimensions; "
@@ -178,9 +179,14 @@ def default_kind(embedding_dim: int, classes: int) -> ProjectionKind:
     return "fan" if dims < classes <= MAX_FAN_CLASSES else "pca"
 
 
+def num_known(labels: np.ndarray) -> int:
+    """Return the number of classes of labels, -1 for one that is unknown."""
+    return len(np.unique(labels[labels >= 0]))
+
+
 def default_projection(embeddings: np.ndarray, labels: np.ndarray | None) -> LinearProjection:
-    """Return the projection of kind `default_kind` for embeddings (n × d) with their labels (n), if known."""
-    classes = 0 if labels is None else len(np.unique(labels))
+    """Return the projection of kind `default_kind` for embeddings (n × d) with labels (n, -1: unknown), if any."""
+    classes = 0 if labels is None else num_known(labels)
     dims = display_dims(embeddings.shape[1])
     if labels is not None and default_kind(embeddings.shape[1], classes) == "fan":
         return LinearProjection.class_fan(embeddings, labels, dims)

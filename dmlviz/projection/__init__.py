@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dmlviz.projection.out_of_sample import place_on
     from dmlviz.projection.quality import ProjectionQuality, map_ranks, projection_quality
     from dmlviz.projection.sequence import num_iterations, project_sequence
-    from dmlviz.projection.validation import check, clamp_parameter
+    from dmlviz.projection.validation import check, clamp_parameter, lowered
 
 __all__ = [
     "PROJECTIONS",
@@ -23,6 +23,7 @@ __all__ = [
     "align",
     "check",
     "clamp_parameter",
+    "lowered",
     "map_ranks",
     "num_iterations",
     "place_on",
@@ -43,6 +44,7 @@ _MODULES = {
     "project": "layout",
     "project_sequence": "sequence",
     "clamp_parameter": "validation",
+    "lowered": "validation",
 }
 
 

@@ -51,6 +51,7 @@ def joint_probabilities(conditional: np.ndarray, neighbors: np.ndarray) -> csr_m
     other_way = one_way.T.tocsr()  # transposing sorts each row's indices, and sorted rows add up sooner
     both = other_way + other_way.T.tocsr()
     both.data /= both.data.sum()
+    both.eliminate_zeros()  # too small for a number, so without a logarithm
     return both
 
 

@@ -55,9 +55,11 @@ def graph(strengths: np.ndarray, neighbors: np.ndarray) -> csr_matrix:
 
 
 def intersect_labels(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
-    """Return the graph with edges between classes weakened to e⁻⁵, as umap-learn does for supervised maps."""
+    """Return the graph with edges between classes weakened to e⁻⁵, of unknown class (-1) to e⁻¹, as umap-learn."""
     pairs = edges.tocoo()
-    weight = pairs.data * np.where(labels[pairs.row] == labels[pairs.col], 1.0, np.exp(-5.0))
+    own, other = labels[pairs.row], labels[pairs.col]
+    same = np.where((own < 0) | (other < 0), np.exp(-1.0), own == other)
+    weight = pairs.data * np.where(same > 0, same, np.exp(-5.0))
     cut = csr_matrix((weight, (pairs.row, pairs.col)), shape=edges.shape)
     strongest = cut.max(axis=1).toarray().ravel()
     cut.data /= np.repeat(np.where(strongest > 0, strongest, 1), np.diff(cut.indptr))

@@ -1,5 +1,6 @@
 """`project`: embeddings to a map, by any method."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,7 @@ from dmlviz.projection.out_of_sample import alike, place_on
 from dmlviz.projection.progress import CancelledError, OnFrame, OnPhase, ProgressReporter
 from dmlviz.projection.quality import ProjectionQuality, projection_quality
 from dmlviz.projection.registry import Layout, Request
-from dmlviz.projection.validation import check, check_embeddings, check_labels
+from dmlviz.projection.validation import check, check_embeddings, check_labels, lowered
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ def project(
         config: Method and parameters; PCA by default.
         on_frame: Called as `on_frame(iteration, of, error, coordinates)` several times a second, from iteration 0 on;
             a true result stops the layout.
-        labels: Class IDs (n), for the class fan and supervised UMAP.
+        labels: Classes (n), for the class fan and supervised UMAP; -1, None, NaN and an empty text say that a point's
+            class is unknown.
         fitted_to: Epochs (each m × d) to fit a PCA to; the embeddings by default.
         start: Initial positions, n × dims: another map's, or with `begun` those of the same layout.
         begun: Iterations already done by the layout that `start` comes from.
@@ -119,7 +121,8 @@ def project(
         The map; unfinished if it was stopped.
 
     Raises:
-        UserError: For input that this method cannot project.
+        UserError: For input that this method cannot project. Perplexity and neighbors that are too many for n points
+            are lowered, with a warning.
 
     Example:
         >>> points = np.random.default_rng(0).standard_normal((50, 8))
@@ -129,6 +132,9 @@ def project(
     config = config or ProjectionConfig()
     rows = check_embeddings(embeddings)
     check(config, *rows.shape, labels=labels is not None)
+    config, note = lowered(config, *rows.shape)
+    if note:
+        warnings.warn(note, stacklevel=2)
     declared = config.declared
     uses_labels = declared.needs_labels or config.params.get("supervised")
     frames = ProgressReporter(on_frame, stop, on_phase)

@@ -224,7 +224,7 @@ def _gradient_steps(
 
 
 NUM_NEAR = 256
-GRID_CELLS = {2: 40, 3: 11}  # along each axis
+GRID_CELLS = 1600  # or fewer
 
 
 class FarFieldSummary:
@@ -234,7 +234,7 @@ class FarFieldSummary:
         self._positions = np.ascontiguousarray(positions, np.float32)
         n, dims = positions.shape
         low, high = positions.min(axis=0), positions.max(axis=0)
-        cells = GRID_CELLS[dims]
+        cells = int(GRID_CELLS ** (1 / dims))  # along each axis
         step = np.clip(((positions - low) / np.where(high > low, high - low, 1) * cells).astype(int), 0, cells - 1)
         _, self._cell = np.unique(step @ cells ** np.arange(dims), return_inverse=True)
         self._count = np.bincount(self._cell).astype(np.float64)

@@ -13,7 +13,7 @@ from dmlviz.projection.alignment import align
 from dmlviz.projection.implementation import implementation
 from dmlviz.projection.layout import Projection, project
 from dmlviz.projection.progress import OnPhase
-from dmlviz.projection.validation import check, check_embeddings
+from dmlviz.projection.validation import check, check_embeddings, lowered
 
 OnEpochFrame = Callable[[int, int, int, float | None, np.ndarray], Any]
 
@@ -54,6 +54,7 @@ def project_sequence(
     if not rows or any(epoch.shape != rows[0].shape for epoch in rows):
         raise UserError("Maps over epochs need the same points embedded in the same space at every epoch.")
     check(config, *rows[0].shape, labels=labels is not None)
+    config = lowered(config, *rows[0].shape)[0]
     together = implementation(config).fit_epochs(rows, config, chosen)
     if together is not None:
         return [Projection.from_layout(config, epoch, layout) for epoch, layout in zip(rows, together, strict=True)]

@@ -9,6 +9,7 @@ from dmlviz.catalog.parameters import Parameter
 from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.missing_labels import is_missing
 
 
 def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = True) -> None:
@@ -29,6 +30,25 @@ def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = Tr
         raise UserError(f"{declared.title} needs the class of every point; got none: use PCA, t-SNE or UMAP.")
     if config.params.get("supervised") and not labels:
         raise UserError("A supervised map needs the class of every point; got none: draw it unsupervised.")
+
+
+def lowered(config: ProjectionConfig, n: int, dimension: int) -> tuple[ProjectionConfig, str]:
+    """Return the settings with a perplexity or number of neighbors that n points allow, and a sentence if it is lower.
+
+    Args:
+        config: Method and parameters.
+        n: Number of points.
+        dimension: Dimension of the embeddings.
+    """
+    limits = config.declared.limits(n, dimension) if config.declared.limits is not None else {}
+    for name in ("perplexity", "neighbors"):
+        if limits.get(name, np.inf) < config.params.get(name, 0):
+            most, asked = limits[name], config.params[name]
+            params = config.params | {name: type(asked)(most)}
+            return config.model_copy(update={"params": params}), (
+                f"{config.declared.title} of {n} points is drawn with {name} = {most:g}: {asked:g} is for more points."
+            )
+    return config, ""
 
 
 def clamp_parameter(declared: ProjectionSpec, parameter: Parameter, n: int, dimension: int) -> Parameter:
@@ -61,8 +81,16 @@ def check_embeddings(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
 
 
 def check_labels(labels: Any, n: int) -> np.ndarray:
-    """Return labels as n class numbers from 0; raise UserError for another shape."""
+    """Return labels (n, or n × 1) as class numbers from 0, -1 where one is missing or -1; raise UserError otherwise."""
     values = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
-    if values.shape != (n,):
+    if values.shape not in ((n,), (n, 1)):
         raise UserError(f"There is one label for each of the {n} points; got shape {values.shape}.")
-    return np.unique(values, return_inverse=True)[1]
+    missing = is_missing(labels).ravel()
+    values = values.ravel()
+    if values.dtype.kind in "if":
+        missing |= values == -1
+    numbers = np.full(n, -1)
+    if not missing.all():
+        known = values[~missing]
+        numbers[~missing] = np.unique(known.astype(str) if known.dtype == object else known, return_inverse=True)[1]
+    return numbers

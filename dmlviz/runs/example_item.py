@@ -12,12 +12,13 @@ def example_item(run: Run) -> int | None:
 
     Where there is none among the first 200, the image that comes nearest to it; None before the end of the run.
     """
-    labels, indices = run.labels, run.tracked_indices
-    if labels is None or indices is None or run.embeddings is None:
+    labels, indices = run.known_labels, run.tracked_indices
+    if indices is None or run.embeddings is None:
         return None
     best: tuple[int, int] | None = None
-    for item in map(int, indices[:_SEARCHED]):
-        wrong = [neighbor.label != labels[item] for neighbor in run.neighbors(item, NEIGHBORS)]
+    for item in map(int, indices[labels[indices] >= 0][:_SEARCHED]):
+        near = (labels[neighbor.item] for neighbor in run.neighbors(item, NEIGHBORS))
+        wrong = [label not in (labels[item], -1) for label in near]
         if not wrong or wrong[0]:
             continue
         off = abs(sum(wrong) - WRONG)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import known_labels
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
@@ -48,7 +50,7 @@ def _values(run_path: str, projection_path: str | None, measure: str, stamp: obj
         run.embeddings_at(step) if projection is None else projected_embeddings(run, projection.config, step)
     )
     if measure == "center":
-        values = distances_to_centers(embeddings, labels)
+        values = distances_to_centers(embeddings, known_labels(labels, DATASETS[run.config.dataset].classes))
     else:
         values = _knn_recall(run, embeddings) if projection is None else _map_quality(projection)
     if projection is None:
@@ -66,13 +68,13 @@ def _map_quality(projection: ProjectionRun) -> np.ndarray:
 
 
 def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Distance of each embedding (n × d) to the mean of its class (n)."""
+    """Distance of each embedding (n × d) to the mean of its class (n); NaN for one of no class, -1."""
     _, index = np.unique(labels, return_inverse=True)
     sums = np.zeros((index.max() + 1, embeddings.shape[1]))
     np.add.at(sums, index, embeddings)
     centers = sums / np.bincount(index)[:, None]
     distances: np.ndarray = np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
-    return distances
+    return np.where(labels >= 0, distances, np.nan)
 
 
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import ProjectionConfig
+from dmlviz.data.class_names import known_labels
 from dmlviz.errors import UserError
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
 from dmlviz.runs.projection_record import STOPPED_STATE
@@ -60,10 +62,11 @@ def run_projection(folder: Path, *, stop: Stop = None) -> None:
 
 
 def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:
-    from dmlviz.projection import project
+    from dmlviz.projection import lowered, project
 
     began, config = time.perf_counter(), record.config
     embeddings, labels = projected_embeddings(run, config, config.step)
+    config = lowered(config, *embeddings.shape)[0]
     fitted_to = (
         [projected_embeddings(run, config, step)[0] for step in run.embedded_steps]
         if config.params.get("fitted") == "all"
@@ -75,7 +78,7 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
         embeddings,
         config,
         frame_writer.show,
-        labels=labels,
+        labels=_known(run, labels),
         fitted_to=fitted_to,
         start=start,
         begun=iteration,
@@ -135,7 +138,9 @@ def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: S
     snapshots = [projected_embeddings(run, config, step) for step in steps]
     epochs, labels = [embeddings for embeddings, _ in snapshots], snapshots[0][1]
     final = steps.index(config.step) if config.step in steps else -1
-    projections = project_sequence(epochs, config, show, labels=labels, chosen=final, stop=stop, on_phase=tell)
+    projections = project_sequence(
+        epochs, config, show, labels=_known(run, labels), chosen=final, stop=stop, on_phase=tell
+    )
     if len(projections) < len(steps):
         _write_end(writer, frame_writer.latest, end, began)
         return
@@ -154,6 +159,12 @@ def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: S
     writer.event(ReplayEvent(event="replay", view=config.method, epochs=len(run.embedded_steps), frames=frames))
     seconds, faithfulness = time.perf_counter() - began, frames[-1]["faithfulness"]
     writer.event(ProjectionEndedEvent(event="finished", iteration=end, seconds=seconds, faithfulness=faithfulness))
+
+
+def _known(run: Run, labels: np.ndarray) -> np.ndarray | None:
+    """Return the labels (n), -1 for one that is missing; None where all are."""
+    known = known_labels(labels, DATASETS[run.config.dataset].classes)
+    return known if (known >= 0).any() else None
 
 
 def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:

@@ -1,6 +1,7 @@
 """A training run on disk, readable at any time: while it is written, and after an interruption."""
 
 import contextlib
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import TrainConfig
+from dmlviz.data.class_names import UNLABELED, known_labels
 from dmlviz.data.columns import FILE, read_columns
 from dmlviz.displays import DISPLAYS
 from dmlviz.errors import MISSING, DamagedFileError
@@ -71,7 +73,7 @@ class Run(NeighborSearch):
     @property
     def default_view(self) -> str:
         """Kind of the linear projection in the run's replay."""
-        return default_kind(self.config.embedding_dim, len(DATASETS[self.config.dataset].classes))
+        return default_kind(self.config.embedding_dim, sum(name != UNLABELED for name in self._classes))
 
     @property
     def title(self) -> str:
@@ -124,6 +126,15 @@ class Run(NeighborSearch):
     def labels(self) -> np.ndarray | None:
         """Class IDs of the test images (n, data set order); None before the start."""
         return self._indices("labels.npy", len(DATASETS[self.config.dataset].classes))
+
+    @property
+    def known_labels(self) -> np.ndarray:
+        """Class IDs of the test images as `labels`, -1 for an image without one; none before the start."""
+        return known_labels(self.labels if self.labels is not None else np.empty(0, int), self._classes)
+
+    @property
+    def _classes(self) -> Sequence[str]:
+        return DATASETS[self.config.dataset].classes
 
     @property
     def tracked_indices(self) -> np.ndarray | None:

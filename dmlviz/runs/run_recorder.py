@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.ops.linear_projection import LinearProjection, default_kind, default_projection, display_dims
+from dmlviz.data.class_names import known_labels
+from dmlviz.ops.linear_projection import LinearProjection, default_kind, default_projection, display_dims, num_known
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
@@ -55,6 +56,7 @@ class RunRecorder:
         self.writer = writer
         self.run = run
         self.labels = labels
+        self.known = known_labels(labels, DATASETS[run.config.dataset].classes)
         self.view = LiveProjector()
         self.means = means or StepAverager(run.config.steps)
         self.monitor = TrainingMonitor(run.config)
@@ -100,7 +102,7 @@ class RunRecorder:
 
     def _write_start(self, event: Started) -> None:
         path, config = self.run.path, self.run.config
-        self.view = LiveProjector(self.labels[event.tracked_indices])
+        self.view = LiveProjector(self.known[event.tracked_indices])
         write_array(path / "labels.npy", self.labels.astype(np.int32))
         write_array(path / "tracked.npy", event.tracked_indices.astype(np.int32))  # indices into the labels
         if len(event.scored_indices):
@@ -119,7 +121,7 @@ class RunRecorder:
             scored_images=len(event.scored_indices) if event.validation_images else len(event.tracked_indices),
             device=event.device,
             precision=event.precision,
-            view=default_kind(config.embedding_dim, len(np.unique(self.labels))),
+            view=default_kind(config.embedding_dim, num_known(self.known)),
             dims=display_dims(config.embedding_dim),
             tracked=len(event.tracked_indices),
             unseen=[DATASETS[config.dataset].classes[label] for label in config.held_out_classes],
@@ -205,7 +207,7 @@ class RunRecorder:
 
     def _render_replay(self, event: Embedded) -> None:
         """Project every snapshot on the final basis, rotated onto the last live frame."""
-        basis = default_projection(event.embeddings, self.labels)
+        basis = default_projection(event.embeddings, self.known)
         if self.last_snapshot is not None and self.view.positions is not None:
             basis = basis.aligned_to(self.last_snapshot[1], self.view.positions)
         with atomic_write(self.run.path / "basis.npz") as file:

@@ -1,7 +1,9 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.manifold import trustworthiness
 
 from dmlviz.config import ProjectionConfig
@@ -33,6 +35,36 @@ def test_the_graph_equals_umap_learns(theirs):
 def test_the_supervised_graph_equals_umap_learns(theirs):
     edges = graph(membership_strengths(theirs["distances"][:, 1:]), theirs["order"][:, 1:])
     np.testing.assert_allclose(intersect_labels(edges, theirs["labels"]).toarray(), theirs["supervised"], atol=1e-5)
+
+
+def test_an_edge_to_a_point_of_unknown_class_weighs_as_in_umap_learn():
+    """As its `fast_intersection`, with unknown_dist 1 and far_dist 5, then `reset_local_connectivity`."""
+    edges, labels = csr_matrix([[0, 0.5, 0.8], [0.5, 0, 0.2], [0.8, 0.2, 0]]), np.array([0, -1, 1])
+    cut = edges.toarray() * np.exp([[0, -1, -5], [-1, 0, -1], [-5, -1, 0]])
+    cut /= cut.max(axis=1, keepdims=True)
+    expected = cut + cut.T - cut * cut.T
+    np.testing.assert_allclose(intersect_labels(edges, labels).toarray(), expected)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT, "", " ", -1, "masked", "categorical", "nullable"])
+def test_a_supervised_map_leaves_points_of_unknown_class_among_those_of_their_group(missing):
+    rng, n = np.random.default_rng(0), 150
+    group = np.arange(n) % 3
+    rows, known = 6 * rng.normal(size=(3, 8))[group] + rng.normal(size=(n, 8)), rng.random(n) < 0.5
+    if str(missing) == "masked":
+        labels = np.ma.masked_array(group, ~known)
+    elif str(missing) == "categorical":
+        labels = pd.Categorical.from_codes(np.where(known, group, -1), categories=["a", "b", "c"])
+    elif str(missing) == "nullable":
+        labels = pd.array(group, "Int64")
+        labels[~known] = pd.NA
+    else:
+        labels = group.astype(int if type(missing) is int else object)
+        labels[~known] = missing
+    drawn = project(rows, ProjectionConfig(method="umap", params={"iterations": 60, "supervised": True}), labels=labels)
+    _, near = EuclideanSearch(drawn.coordinates).others(10)
+    assert known[near][~known].mean() == pytest.approx(known.mean(), abs=0.15)
+    assert (group[near] == group[:, None]).mean() > 0.95
 
 
 def test_the_curve_equals_umap_learns(theirs):

@@ -102,8 +102,9 @@ def agreement_table(a: Run, b: Run) -> Agreement:
     if len(first) != len(second):
         raise UserError("The two runs do not have the same test images; choose two that were trained on the same data.")
     cells: Agreement = {}
+    known = a.known_labels >= 0
     for name, (first_correct, second_correct) in AGREEMENT_CELLS.items():
-        mask = (first == first_correct) & (second == second_correct)
+        mask = known & (first == first_correct) & (second == second_correct)
         bits = np.packbits(mask, bitorder="little").tobytes()
         cells[name] = {"count": int(mask.sum()), "bits": b64encode(bits).decode()}
     return cells

@@ -12,7 +12,7 @@ from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import clamp_parameter
+from dmlviz.projection import clamp_parameter, lowered
 from dmlviz.runs.projection_run import epoch_steps, projected_embeddings
 from dmlviz.runs.run import LIVE, Run
 from dmlviz_app.run_views.current_view import RunView, view_titles
@@ -86,6 +86,8 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         st.caption(with_terms(spec.summary))
     step = run.embedded_steps[0] if config.all_epochs else config.step
     n, dimension = projected_embeddings(run, config, step)[0].shape
+    if note := lowered(config, n, dimension)[1]:
+        st.caption(note)
 
     def send() -> None:
         ui.messages.clear()

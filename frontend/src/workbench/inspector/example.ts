@@ -4,6 +4,7 @@ import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
 import { fetchServer, ROUTES } from "../../lib/server.ts";
 import { fetchNeighbors } from "../../lib/neighbors.ts";
+import { UNLABELED } from "../../lib/palette.ts";
 import { classOf, type WithSubject } from "./captions.ts";
 
 export const EXAMPLE_HINT = "An example, until you click a point";
@@ -60,8 +61,9 @@ export class Example {
 /** Which neighbors are of another class, how far they are, and what a vote says; "" where all are of one class. */
 export function whySentence({ subject, neighbors, classes }: WithSubject): string {
   const nameOf = (label: number | null | undefined) => classOf({ classes }, label);
+  if (nameOf(subject.label) === UNLABELED) return "";
   const wrong = neighbors.flatMap(({ label, distance }, i) =>
-    label === subject.label ? [] : [`number ${i + 1} (class ${nameOf(label)}, ${distance.toFixed(3)} away)`],
+    label === subject.label || nameOf(label) === UNLABELED ? [] : [`number ${i + 1} (class ${nameOf(label)}, ${distance.toFixed(3)} away)`],
   );
   const nearest = neighbors.find(({ label }) => label === subject.label);
   if (!wrong.length || !nearest) return "";
