@@ -123,6 +123,27 @@ def test_train_submits_the_settings_and_shows_the_run(here, run, started):
     assert page.test.query_params["run"] == config.id
 
 
+def test_train_says_what_was_trained_already_and_offers_another_seed(here, write, started, monkeypatch):
+    config = TrainConfig(dataset="digits", steps=50)
+    for seed in (0, 1):
+        write(here.runs, config.replace(seed=seed))
+    monkeypatch.setattr(here.scheduler, "submit", lambda order, owner="": order.existing() or started.append(order))
+    page = Page(dataset="digits", steps=50)
+    assert "Already trained" not in page.captions
+    page.button(key="train").click()
+    page.run()
+    assert "Already trained; replayed." in page.captions
+    assert (page.data("map")["run"], page.data("map")["replays"]) == (config.id, 1)
+    page.button(key="train").click()
+    page.run()
+    assert page.data("map")["replays"] == 2
+    again = page.button(key="train.again")
+    assert again.label == "Train again with seed 2"
+    page.ui.set("steps", 60)  # then it is no longer true
+    page.run()
+    assert "Already trained" not in page.captions
+
+
 def test_mnist_is_the_default_if_on_disk_and_digits_otherwise(here, run, started):
     page = Page(run=run.id)
     assert "MNIST is not downloaded" in page.captions

@@ -12,7 +12,7 @@ from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE
 from dmlviz.training.suggestions import SUGGESTIONS, suggestions
-from dmlviz_app.explore import sidebar
+from dmlviz_app.explore import settings, sidebar
 from dmlviz_app.protocol.inspector import InspectorProps
 from dmlviz_app.protocol.maps import Link, MapProps
 from dmlviz_app.protocol.workbench import MapHeading, WorkbenchProps
@@ -89,6 +89,7 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
 def _map_props(ui: UIState, run_view: RunView) -> MapProps:
     props = component_props.map_data(run_view)
     props["projects"] = run_view.complete
+    props["replays"] = st.session_state.get(settings.REPLAYS, 0)
     if run_view.projection is not None and run_view.projection.config.subset is not None and ui.subset is not None:
         props["subset"] = {"bits": ui.subset.bits}
     return props

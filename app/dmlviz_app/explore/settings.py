@@ -1,6 +1,7 @@
 """Settings in the sidebar: Train, Stop, the training form, and who may train on a custom data set."""
 
 from collections.abc import Sequence
+from itertools import count
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -23,6 +24,8 @@ from dmlviz_app.server.shared_links import SHARE
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
+REPLAYED = "train.replayed"  # ID of the run that Train showed again
+REPLAYS = "train.replays"  # how often it did
 LABELS: dict[Visibility, str] = {"private": "Only you", "link": "Everyone with the link", "shelf": "Everyone"}
 
 
@@ -48,6 +51,8 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
     with error_boundary("The notes"):
         for note in ui.messages:
             st.caption(f":orange[{escape_markdown(note)}]")
+        if run_view is not None and run_view.run.id == config.id == st.session_state.get(REPLAYED):
+            _replayed(ui, services, config)
         if config.dataset != default and "dataset" not in ui.settings and only is None:
             default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
             st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
@@ -85,12 +90,30 @@ def _below_data(ui: UIState, services: Services, dataset: str) -> None:
         data_sharing(services, dataset)
 
 
+def _replayed(ui: UIState, services: Services, config: TrainConfig) -> None:
+    """Say that Train trained nothing, and offer what differs by chance alone."""
+    seed = next(seed for seed in count(config.seed + 1) if not services.jobs.is_trained(config.replace(seed=seed)))
+
+    def train_again() -> None:
+        ui.set("seed", seed)
+        _train(ui, services)
+
+    st.caption("Already trained; replayed.")
+    st.button(f"Train again with seed {seed}", key="train.again", width="stretch", on_click=train_again)
+
+
 @error_boundary("Train")
 def _train(ui: UIState, services: Services) -> None:
     """Train with the settings of now: the button may have been drawn before the last choice."""
     ui.messages.clear()
+    st.session_state.pop(REPLAYED, None)
     try:
-        ui.show(services.jobs.train(ui.config(services.datasets.default())))
+        config = ui.config(services.datasets.default())
+        is_trained = services.jobs.is_trained(config)
+        ui.show(services.jobs.train(config))
+        if is_trained:
+            st.session_state[REPLAYED] = config.id
+            st.session_state[REPLAYS] = st.session_state.get(REPLAYS, 0) + 1
         enforce_quota(services)
         st.session_state[TRAININGS] = st.session_state.get(TRAININGS, 0) + 1
     except UserError as error:

@@ -59,6 +59,16 @@ class PersonalJobs:
         self.runs.hold(run)
         return run
 
+    def is_trained(self, config: TrainConfig) -> bool:
+        """Return whether a run of these settings has finished, so that `train` begins none."""
+        run = training(self.scheduler.runs, config).existing()
+        return run is not None and run.state == "finished"
+
+    def blocking(self) -> list[Job]:
+        """Return the running jobs of which one must end before another begins: this person's, or else everybody's."""
+        running = [job for job, _ in self.scheduler.running_for() if job.worker is not None]
+        return [job for job in running if self.person.id in job.owners] or running
+
     def project(self, run: str, config: ProjectionConfig, *, resume: bool = False) -> None:
         """Start or queue a projection of a visible run; with `resume` one that was stopped goes on."""
         self.runs.get(run)

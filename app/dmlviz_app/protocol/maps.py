@@ -55,7 +55,7 @@ class Link(TypedDict):
 class MapProps(Source, ImageProps, Link, Nouns):
     """The map; items are numbered in the official order of the test images.
 
-    What a person looks at is in the browser's store.
+    What a person looks at is in the browser's store. With another number of `replays` it plays from its beginning.
     """
 
     kept: NotRequired[list[Kept]]
@@ -65,6 +65,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     projects: NotRequired[bool]
     running: NotRequired[bool]
     autoplay: NotRequired[bool]
+    replays: NotRequired[int]
     picture: NotRequired[PictureInfo]
     height: NotRequired[int | Literal["fill"]]
 

@@ -12,6 +12,12 @@ class Remedy(TypedDict):
     index: int
 
 
+class WaitsFor(Source):
+    """The job that must end before a waiting one begins, by its title; without a `run` where it is another person's."""
+
+    title: str
+
+
 class ProgressProps(Source):
     """The state of a run or a projection, as last known to the server, and the number of trainings of the session."""
 
@@ -27,6 +33,7 @@ class ProgressProps(Source):
     projection: bool
     pausable: bool
     waits_for_pictures: bool
+    waits_for: WaitsFor | None
 
 
 class BaselineProgress(TypedDict):

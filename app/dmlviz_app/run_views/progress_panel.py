@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dmlviz_app.protocol.progress import ProgressProps
+from dmlviz.jobs.job import Job, Status
+from dmlviz.runs.run import LIVE, ProjectionRun, Run
+from dmlviz_app.protocol.progress import ProgressProps, WaitsFor
 from dmlviz_app.run_views import component_props, projection_picker
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.view_state import UIState
@@ -47,6 +49,12 @@ def progress_panel(
         ui.messages.clear()
         (on_leave or ui.restore_view)()
 
+    blocking = services.jobs.blocking()[:1] if status.phase == "queued" else []
+
+    def stop_other() -> None:
+        for job in blocking:
+            services.jobs.stop(job.record)
+
     mount(
         "progress",
         key=key,
@@ -64,9 +72,25 @@ def progress_panel(
             projection=projection_config is not None,
             pausable=projection_config is not None and projection_config.resumable,
             waits_for_pictures=run_view.pictures is None,
+            waits_for=next((waits_for(job, services) for job in blocking), None),
         ),
         on_stop_change=stop,
         on_resume_change=resume,
         on_cancel_change=cancel,
+        on_stop_other_change=stop_other,
         on_refresh_change=lambda: None,
     )
+
+
+def waits_for(job: Job, services: Services) -> WaitsFor:
+    """Return the title of a job, and its events where this person may follow them."""
+    if services.person.id not in job.owners:
+        return WaitsFor(run="", view=LIVE, begun=None, events_url=None, title="another person's job")
+    record = job.record
+    if not isinstance(record, Run | ProjectionRun):
+        titles = {"trial": "a trial of a lab", "features": "features of a data set", "clean": "a look through images"}
+        return WaitsFor(run="", view=LIVE, begun=None, events_url=None, title=titles[job.order.kind])
+    run = services.runs.get(job.order.run)  # with the title of now
+    view = RunView(run, Status("running"), None, record if isinstance(record, ProjectionRun) else None)
+    title = run.title if view.projection is None else f"{view.projection.config.declared.title} of {run.title}"
+    return WaitsFor(**component_props.run_source(view), title=title)

@@ -18,8 +18,13 @@ function after(...events) {
 const started = { event: "started", steps: 600, time: 100 };
 const step = (step, time, loss = 0.5) => ({ event: "step", step, time, loss });
 
-test("the queue is told with one's place in it", () => {
-  assert.equal(statusText(after({ event: "queue", phase: "queued", position: 2, of: 3 })), "Queued: 2 of 3");
+test("who waits is told for what", () => {
+  const waiting = (position, waitsFor = "") =>
+    statusText({ ...after({ event: "queue", phase: "queued", position, of: 3 }), waitsFor });
+  assert.equal(waiting(1), "Waits for its turn");
+  assert.equal(waiting(2), "Waits for 1 job before it");
+  assert.equal(waiting(1, "MNIST, NT-Xent"), "Waits for MNIST, NT-Xent");
+  assert.equal(waiting(3, "MNIST, NT-Xent"), "Waits for MNIST, NT-Xent and 2 more");
 });
 
 test("time left follows the speed of the last seconds", () => {
@@ -160,7 +165,7 @@ test("a run on a machine of the fleet says where, and which machine was lost bef
   assert.equal(statusText(after(machine("gpu-1"))), "Starting … · on gpu-1");
   assert.equal(statusText(after(started, machine("gpu-1"), step(3, 101))), "Step 3 of 600, loss 0.500 · on gpu-1");
   const waiting = after(machine("", "gpu-1 was lost."), { event: "queue", phase: "queued", position: 1, of: 1 });
-  assert.equal(statusText(waiting), "Queued: 1 of 1 · gpu-1 was lost.");
+  assert.equal(statusText(waiting), "Waits for its turn · gpu-1 was lost.");
   const again = after(machine("gpu-2", "gpu-1 was lost."), started, step(3, 101));
   assert.equal(statusText(again), "Step 3 of 600, loss 0.500 · gpu-1 was lost. Begun again on gpu-2.");
   const over = after(machine("gpu-2"), started, { event: "finished", step: 600, seconds: 12 });

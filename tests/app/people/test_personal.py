@@ -4,10 +4,12 @@ import shutil
 import tempfile
 import time
 from dataclasses import replace
+from unittest.mock import create_autospec
 
 import pytest
 from dmlviz_app.people.people import DEFAULT_LIMITS, MB
 from dmlviz_app.people.policy import Role
+from dmlviz_app.run_views.progress_panel import waits_for
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.runs.panels import queue_lines
 from dmlviz_app.runs.routes import check_images, import_archive
@@ -19,6 +21,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.jobs.job_record import JobRecord
+from dmlviz.jobs.placement import JobWorker
 from dmlviz.runs.archive import export_run
 from dmlviz.runs.quota import folder_size, run_size
 from dmlviz.runs.run import RunNotFoundError
@@ -128,6 +131,17 @@ def test_a_teacher_sees_the_queue_but_no_private_titles(ada, people, shared, no_
     assert "A private run" in line
     (line,) = queue_lines(people["admin"].here)
     assert "Ada's secret" in line
+
+
+def test_who_waits_is_told_for_which_of_their_jobs_and_of_others_no_title(ada, bob, shared, no_worker):
+    run = ada.here.jobs.train(CONFIG)
+    ada.here.runs.rename(run, "Ada's secret")
+    turns = shared.scheduler.turns
+    (job,) = turns
+    job.worker = worker = create_autospec(JobWorker)
+    turns.start(job, worker)
+    told = [waits_for(one, someone.here) for someone in (ada, bob) for one in someone.here.jobs.blocking()]
+    assert [(of["title"], of["run"]) for of in told] == [("Ada's secret", run), ("another person's job", "")]
 
 
 def test_the_limits_are_said_in_a_sentence_each(people, shared, no_worker, adas_data):

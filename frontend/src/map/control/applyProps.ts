@@ -69,8 +69,8 @@ export class PropsReceiver {
     if (differ("run")) state.model.neighbors = [];
     if (items || differ("run", "view", "begun")) {
       stream.renew({ run: data.run, pid: state.pid, begun: data.begun });
-      void this.follow(data, state.pid);
-    }
+      void this.follow(data, state.pid, differ("replays"));
+    } else if (differ("replays")) this.parts.playback.restart();
     if (differ("subset")) this.parts.subset.arrive(data.subset?.bits ?? null);
     this.placeQuery();
     if (items || differ("values", "columns_url")) this.parts.recolor();
@@ -130,7 +130,7 @@ export class PropsReceiver {
     });
   }
 
-  private async follow(data: MapData, pid: string | null): Promise<void> {
+  private async follow(data: MapData, pid: string | null, again: boolean): Promise<void> {
     const { state, playback, orbit, repaint, trouble } = this.parts;
     const { model } = state;
     const token = (this.token = {});
@@ -154,7 +154,7 @@ export class PropsReceiver {
       const left = this.restoreCamera(data);
       repaint();
       const at = pid ? `${data.run}/${pid}` : data.run;
-      const isReturn = this.run === data.run; // from another view of the run, which has been seen
+      const isReturn = this.run === data.run && !again; // from another view of the run, which has been seen
       this.run = data.run;
       playback.follow({
         run: data.run,

@@ -194,6 +194,12 @@ export class Playback extends PlayState {
     this.scene.invalidate();
   }
 
+  /** Play from the beginning. */
+  restart(): void {
+    Object.assign(this.player, { playing: false, position: this.entries.length - 1 });
+    this.toggle();
+  }
+
   seek(index: number): void {
     const { player, entries } = this;
     if (!entries.length) return;

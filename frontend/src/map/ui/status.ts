@@ -44,8 +44,7 @@ export function statusOf(
 function waiting(timeline: Timeline): string {
   if (timeline.state === "failed") return timeline.reason || "The run failed.";
   if (timeline.queue) {
-    const { phase, position, of } = timeline.queue;
-    return phase === "queued" ? `Queued: ${position} of ${of}` : "Starting …";
+    return timeline.queue.phase === "queued" ? "Not begun yet" : "Starting …";
   }
   if (timeline.state === "running") return "Waiting for the first frame …";
   if (timeline.state === "stopped") return "Stopped before the first frame";

@@ -23,7 +23,7 @@ let lastCount = 0; // trainings of this session that the page knows of
 
 const RESUMABLE = ["stopped", "failed", "interrupted"];
 
-type Request = "resume" | "stop" | "cancel";
+type Request = "resume" | "stop" | "cancel" | "stop_other";
 type Host = Pick<ComponentArguments<ProgressProps>, "setStateValue" | "setTriggerValue">;
 
 export default function (component: ComponentArguments<ProgressProps>) {
@@ -38,6 +38,8 @@ export default function (component: ComponentArguments<ProgressProps>) {
     },
   );
 }
+
+const pidOf = ({ view }: Pick<ProgressProps, "view">): string | null => (view && view !== "live" ? view : null);
 
 /** Show the map of a training that has just begun: on a phone the sidebar, where it was set up, lies over it. */
 function showTraining(trainings: number): void {
@@ -59,6 +61,8 @@ class Progress {
     type: "button",
     click: () => this.ask(this.data.projection ? "cancel" : "stop"),
   });
+  private stopOther = h("button", { type: "button", click: () => this.ask("stop_other") }, "Stop that one");
+  private keepBoth = h("button", { type: "button", click: () => this.keep() }, "Keep both");
   private fill = h("div", "fill");
   private bar = h("div", "bar", this.fill);
   private root = h("div", "progress", this.words, this.left, this.pause, this.button, this.bar);
@@ -68,6 +72,19 @@ class Progress {
   private request: Request | null = null;
   private lastRefresh: string | null = null; // the run for which Python was asked to rerun
   private subscription: RunSubscription;
+  /** The job that this one waits for in the queue, and the run for which a person has said that both are kept. */
+  private other = initialStatus();
+  private kept: string | null = null;
+  private following = new RunSubscription(
+    () => {
+      this.other = initialStatus();
+    },
+    (event) => {
+      if (!reduceStatus(this.other, event)) return;
+      if (isOver(this.other) && this.status.phase === "queued") this.host.setTriggerValue("refresh", true);
+      this.draw();
+    },
+  );
 
   constructor(
     parent: ParentNode,
@@ -99,11 +116,19 @@ class Progress {
     return this.data.pausable && done > 0 && RESUMABLE.includes(phase);
   }
 
+  private keep(): void {
+    this.kept = this.data.run;
+    this.draw();
+  }
+
   update(data: ProgressProps): void {
     showTraining(data.trainings);
     this.data = data;
-    const pid = data.view && data.view !== "live" ? data.view : null;
-    this.subscription.subscribe({ run: data.run, pid, begun: data.begun });
+    this.subscription.subscribe({ run: data.run, pid: pidOf(data), begun: data.begun });
+    const other = data.waits_for;
+    if (other?.run) this.following.subscribe({ ...other, pid: pidOf(other) });
+    else this.following.unsubscribe();
+    if (this.request === "stop_other") this.request = null;
     this.draw();
   }
 
@@ -121,30 +146,40 @@ class Progress {
     const { status, data } = this;
     const over = isOver(status);
     if (over && this.request !== "resume") this.request = null;
-    const stopping = this.request !== null && !over;
+    const stopping = this.request !== null && this.request !== "stop_other" && !over;
     const share = shareOf(status);
-    const seconds = stopping ? null : secondsLeft(status);
-    const words = statusText(stopping ? { ...status, phase: "stopping" } : status, data.title);
+    const isQueued = status.phase === "queued";
+    const seconds = stopping ? null : secondsLeft(isQueued ? this.other : status);
+    const standing = { ...status, waitsFor: data.waits_for?.title ?? "" };
+    const words = statusText(stopping ? { ...standing, phase: "stopping" } : standing, data.title);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.words.title = words;
-    const waits = status.phase === "queued" && !data.projection && !stopping;
+    const waits = isQueued && !data.projection && !stopping;
+    const asks = isQueued && Boolean(data.waits_for?.run) && this.kept !== data.run;
     const page = serverUrl(`${ROUTES}/runs/${data.run}/training/index.html`);
     Object.assign(this.elsewhere, { href: page, target: "_blank" });
-    this.left.replaceChildren(waits ? this.elsewhere : seconds === null ? "" : `${timeOf(seconds)} left`);
+    this.stopOther.disabled = this.request !== null;
+    this.left.replaceChildren(
+      seconds === null ? "" : `${timeOf(seconds)} left`,
+      ...(asks ? [this.stopOther, this.keepBoth] : []),
+      ...(waits ? [this.elsewhere] : []),
+    );
     this.pause.hidden = !data.pausable || (over ? !this.paused : !data.running);
     this.pause.textContent = this.paused ? "Continue" : "Pause";
     this.button.hidden = over ? !this.paused : !data.running;
-    this.button.textContent = data.projection ? "Cancel" : "Stop";
+    this.button.textContent = data.projection || isQueued ? "Cancel" : "Stop";
     this.pause.disabled = this.button.disabled = this.request !== null;
     this.fill.style.transform = `scaleX(${share ?? 0})`;
     this.bar.classList.toggle("unknown", !over && share === null && data.running);
     this.root.classList.toggle("over", over);
+    this.root.classList.toggle("waits", isQueued);
     this.root.classList.toggle("trouble", status.phase === "failed" || status.phase === "interrupted");
     setData(this.root, { ready: true, run: data.run, phase: stopping ? "stopping" : status.phase, done: status.done });
   }
 
   destroy(): void {
     this.subscription.unsubscribe();
+    this.following.unsubscribe();
     this.draw.cancel();
     this.root.remove();
   }

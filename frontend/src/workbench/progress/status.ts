@@ -32,6 +32,8 @@ export interface Status {
   marks: [number, number][];
   loss: number | null;
   connection: "open" | "retrying";
+  /** What it waits for in the queue, in words. */
+  waitsFor: string;
 }
 
 /** Before the first event: what the server knew when the page was made. */
@@ -59,6 +61,7 @@ export const initialStatus = ({
   marks: [],
   loss: null,
   connection: "open",
+  waitsFor: "",
 });
 
 /** Take one event in, in place; says whether anything shown may have changed. */
@@ -163,13 +166,13 @@ export function timeOf(seconds: number): string {
 
 /** The status in words, beginning with `title`. */
 export function statusText(standing: Status, title = ""): string {
-  const { phase, position, of, reason, noun, done, total, fetching, words, loss, connection } = standing;
+  const { phase, reason, noun, done, total, fetching, words, loss, connection } = standing;
   const amount = `${noun} ${grouped(done)}${total ? ` of ${grouped(total)}` : ""}`;
   if (connection === "retrying" && !OVER.has(phase)) return "Connection lost, reconnecting …";
   if (fetching) return `Downloading ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
   switch (phase) {
     case "queued":
-      return `${position === null ? "Queued" : `Queued: ${position} of ${of}`}${standing.lost && ` · ${standing.lost}`}`;
+      return [queueText(standing), standing.lost].filter(Boolean).join(" · ");
     case "starting":
       return `Starting …${placeText(standing)}`;
     case "stopping":
@@ -193,6 +196,13 @@ export function statusText(standing: Status, title = ""): string {
     default:
       return "";
   }
+}
+
+// What a waiting job waits for, and how many wait before it.
+function queueText({ position, waitsFor }: Status): string {
+  const before = (position ?? 1) - 1;
+  if (!waitsFor) return before ? `Waits for ${numbered(before, "job")} before it` : "Waits for its turn";
+  return `Waits for ${waitsFor}${before ? ` and ${grouped(before)} more` : ""}`;
 }
 
 function elapsedText({ noun, done, total, seconds, machine }: Status): string {
