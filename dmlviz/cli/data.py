@@ -32,8 +32,13 @@ MAX_CLASS_ROWS = 20  # of a report
 LabelColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="the class (default: a column named label)")]
 ImageColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="images: bytes, or paths beside the table")]
 VectorColumns = Annotated[
-    str, typer.Option(metavar="COLUMNS", help="one column of lists, or one per dimension: x,y for a given map")
+    str,
+    typer.Option(
+        metavar="COLUMNS", help="one column of lists, or one per dimension: x,y for a map; emb_* for a series"
+    ),
 ]
+MissingLabels = Annotated[str, typer.Option(metavar="WORDS", help="labels that stand for none: NA,?")]
+WithImages = Annotated[bool, typer.Option("--images/--no-images", help="read the images beside vectors")]
 
 
 @app.command("list")
@@ -52,7 +57,7 @@ def list_datasets(data: DataFolder = None) -> None:
 def add(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="folder or zip of images, a table (csv, tsv, parquet), or embeddings"),
+        typer.Argument(metavar="PATH", help="folder or zip of images, a table (csv, json, parquet), or embeddings"),
     ],
     title: Annotated[str, typer.Option(metavar="TEXT", help="title (default: file name)")] = "",
     side: Annotated[int | None, typer.Option(metavar="N", help="image size in pixels (8 to 224)")] = None,
@@ -61,6 +66,8 @@ def add(
     label: LabelColumn = None,
     image: ImageColumn = None,
     vector: VectorColumns = "",
+    missing: MissingLabels = "",
+    images: WithImages = True,
     folder_level: Annotated[
         int | None, typer.Option(metavar="N", help="level of folders that are the classes, from 1 (default: found)")
     ] = None,
@@ -73,7 +80,7 @@ def add(
     Stanford Online Products, In-Shop, Market-1501 or VeRi. Embeddings: npy, npz, or a table with a column of lists or
     one column per dimension; labels are optional. All other columns are kept to color and search by.
     """
-    choice = Choice(split_names(vector), label, image, folder_level=folder_level)
+    choice = Choice(split_names(vector), label, image, split_names(missing), images, folder_level)
     add_data(path, title, choice, labels, side, color, data, runs)
 
 
@@ -208,12 +215,12 @@ def split_names(columns: str) -> tuple[str, ...]:
 def _save_embeddings(vectors: LabeledEmbeddings, title: str, runs: Runs, data: Path) -> Run:
     from dmlviz.runs.import_embeddings import import_embeddings, import_notes
 
+    for line in import_notes(vectors):
+        print(line)
     limit_to_one_thread()
     run = import_embeddings(runs, vectors, title, data)
     n, d = vectors.embeddings.shape
     classes = vectors.class_count or "no labels"
     print(f"{run.title}: {n:,} embeddings, {d}-d, {classes}, imported as a run without a model")
-    for line in import_notes(vectors):
-        print(line)
     print(run.path)
     return run

@@ -74,6 +74,8 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
     place = "themselves" if others is None or gallery is None else f"{len(others.labels):,} in {gallery.name}"
     left_out = "" if camera is None else f"; matches of one class and one {camera} left out"
     console = Console(highlight=False)
+    for note in files.notes:
+        console.print(note, soft_wrap=True, markup=False)
     console.print(
         f"{len(queries.labels):,} queries of {query.name} ({queries.embeddings.shape[1]}-d) search {place}{left_out}",
         soft_wrap=True,

@@ -20,6 +20,7 @@ from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.embedding_file import read_table as read_table
+from dmlviz.data.table_file import suffix_of
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.projection import lowered
@@ -36,7 +37,7 @@ def project(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="RUN|FILE", help="ID or title of a run, or an embeddings file: npy, npz, csv, tsv or parquet"
+            metavar="RUN|FILE", help="ID or title of a run, or an embeddings file: npy, npz, csv, tsv, json or parquet"
         ),
     ],
     runs: RunsFolder = None,
@@ -47,7 +48,7 @@ def project(
     Ctrl-C cancels it.
     """
     config = ProjectionConfig(**settings)
-    if Path(source).suffix.lower() in SUFFIXES:
+    if suffix_of(source) in SUFFIXES:
         _project_file(Path(source), config, table)
         return
     store = Runs(runs_folder(runs))
@@ -123,7 +124,7 @@ def _write_run(path: Path, run: Run, projection: ProjectionRun) -> None:
 
 
 def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:
-    """Project an embeddings file (npy, npz, csv, tsv, parquet) and write the coordinates as CSV.
+    """Project an embeddings file (npy, npz, csv, tsv, json, parquet) and write the coordinates as CSV.
 
     Args:
         source: The embeddings file.
@@ -137,7 +138,10 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
         raise UserError("--all-epochs, --step and --subset need a run; got an embeddings file: leave them out.")
     if not source.is_file():
         raise UserError(f"No such file: {source}; give a run ID or an embeddings file.")
-    vectors, labels, *_ = read_table(source)
+    read = read_table(source)
+    vectors, labels = read.vectors, read.labels
+    for line in (read.summary(), *read.notes):
+        print(line)
     limit_to_one_thread()
     from dmlviz.projection import project
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.data.text_columns import NO_NUMBER
 from dmlviz.errors import UserError
 
 MAX_CLASSES = 65_535  # the page has two bytes for each label
@@ -51,6 +52,11 @@ def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> 
         notes.append(
             f"{np.count_nonzero(~mask):,} of {len(ids):,} rows have no label: they are gray on the map and left out "
             "of the scores."
+        )
+    words = [name for name in classes if name in NO_NUMBER]
+    if words:
+        notes.append(
+            f"{', '.join(words)} is a class here: if it says that there is none, add --missing {','.join(words)}."
         )
     if any(isinstance(label, float) and not label.is_integer() for label in labels[mask].tolist()):
         notes.append(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from dmlviz.data.arrow_types import is_numeric, is_text, numbers_of, value_type
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.files import atomic_write
 from dmlviz.storage.regular_file import open_regular
@@ -53,43 +54,63 @@ class Column:
         return self.start + timedelta(days=float(number))
 
 
-def clean_columns(table: "pyarrow.Table") -> "pyarrow.Table":
-    """Return the columns that can be kept, as numbers, Booleans, dates or short texts; lists and binaries are dropped.
+def clean_columns(table: "pyarrow.Table") -> tuple["pyarrow.Table", list[str], list[str]]:
+    """Return the columns that can be kept, those that cannot, and notes on what was changed.
 
-    Raises:
-        UserError: For too many columns.
+    Kept are up to 64 columns of numbers, Booleans, dates or short texts. Durations and times of the day become seconds.
     """
     import pyarrow
     from pyarrow import compute, types
 
     arrays: dict[str, pyarrow.ChunkedArray] = {}
+    left_out, cut, seconds = [], [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-        if types.is_dictionary(column.type):
-            column = column.cast(kind)
-        if types.is_string(kind) or types.is_large_string(kind):
-            column = compute.utf8_slice_codeunits(column.cast(pyarrow.large_string()), 0, MAX_TEXT)
-        elif types.is_decimal(kind) or types.is_float16(kind):
-            column = column.cast(pyarrow.float64())
-        elif not _is_kept(column):
-            continue
+        kind = value_type(column.type)
         short = base = one_line(name, MAX_NAME) or "column"
         number = 2
         while short in arrays:
             short, number = f"{base} {number}", number + 1
-        arrays[short] = column
-    if len(arrays) > MAX_COLUMNS:
-        raise UserError(
-            f"A table has up to {MAX_COLUMNS} columns beside its vectors and pictures; got {len(arrays)}: leave some "
-            "out."
-        )
-    return pyarrow.table(arrays)
+        if is_text(column):
+            texts = _short_texts(column)
+            longest = compute.max(compute.utf8_length(column.cast(pyarrow.large_string()))).as_py()
+            cut += [short] if (longest or 0) > MAX_TEXT else []
+        elif types.is_duration(kind) or types.is_time(kind):
+            texts = numbers_of(column)
+            seconds.append(short)
+        elif types.is_decimal(kind) or types.is_float16(kind):
+            texts = numbers_of(column)
+        elif (types.is_primitive(kind) or types.is_boolean(kind)) and not types.is_interval(kind):
+            texts = column
+        else:
+            left_out.append(f"{name} ({'nothing' if types.is_null(kind) else str(kind).split('<')[0]})")
+            continue
+        if column.null_count == len(column):
+            left_out.append(f"{name} (nothing)")
+        elif len(arrays) == MAX_COLUMNS:
+            left_out.append(name)
+        else:
+            arrays[short] = texts
+    notes = [f"A table keeps {MAX_COLUMNS} columns beside its vectors and pictures."] * (len(arrays) == MAX_COLUMNS)
+    notes = notes if any("(" not in name for name in left_out) else []
+    if cut:
+        notes.append(f"Texts are cut after {MAX_TEXT} characters: {', '.join(cut)}.")
+    if seconds:
+        notes.append(f"In seconds: {', '.join(seconds)}.")
+    return pyarrow.table(arrays), left_out, notes
 
 
-def dropped_note(table: "pyarrow.Table") -> list[str]:
-    """Return a sentence that names the columns that cannot be kept, for a report; none where all can."""
-    names = [name for name, column in zip(table.column_names, table.columns, strict=True) if not _is_kept(column)]
-    return [f"Columns left out, as they hold lists, bytes or nothing: {', '.join(names)}."] if names else []
+def _short_texts(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Return texts of up to 200 characters; those of an ordered dictionary keep it, as long as they are few."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if types.is_dictionary(column.type) and column.type.ordered:
+        codes = column.combine_chunks()
+        entries = compute.utf8_slice_codeunits(codes.dictionary.cast("string"), 0, MAX_TEXT)
+        if len(entries) <= MAX_CATEGORIES and len(entries.unique()) == len(entries) and not entries.null_count:
+            indices = codes.indices.cast("int32")
+            return pyarrow.chunked_array([pyarrow.DictionaryArray.from_arrays(indices, entries, ordered=True)])
+    return compute.utf8_slice_codeunits(column.cast(pyarrow.large_string()), 0, MAX_TEXT)
 
 
 def write_columns(table: "pyarrow.Table", path: Path) -> None:
@@ -131,18 +152,22 @@ def describe_columns(table: "pyarrow.Table") -> tuple[Column, ...]:
 
 
 def column_numbers(table: "pyarrow.Table", column: Column) -> np.ndarray:
-    """Return a number for each row (n, float32): the value, or the index of its category; NaN where there is none."""
+    """Return a number for each row (n, float64): the value, or the index of its category; NaN where there is none.
+
+    Infinite numbers have no place on a scale of colors: they are NaN, too.
+    """
     from pyarrow import array, compute
 
     values = table.column(column.name)
-    if column.start is not None:
-        return _days_since(values, column.start).astype(np.float32)
-    if column.kind == "number":
-        return np.asarray(values.cast("float64", safe=False).to_numpy(), np.float32)
     if column.kind == "text":
         raise UserError(f"{column.name} has too many different texts to color by: search it instead.")
-    codes = compute.index_in(_as_text(values), array(column.values))
-    return np.asarray(codes.to_numpy(), np.float32)
+    if column.start is not None:
+        return _days_since(values, column.start)
+    if column.kind == "number":
+        numbers = np.array(numbers_of(values).to_numpy(), np.float64)
+        numbers[np.isinf(numbers)] = np.nan
+        return numbers
+    return np.asarray(compute.index_in(_as_text(values), array(column.values, "string")).to_numpy(), np.float64)
 
 
 def columns_note(names: Sequence[str]) -> list[str]:
@@ -150,29 +175,20 @@ def columns_note(names: Sequence[str]) -> list[str]:
     return [f"Columns to color and search by: {', '.join(names)}."] if names else []
 
 
-def _is_kept(column: "pyarrow.ChunkedArray") -> bool:
-    from pyarrow import types
-
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_decimal(kind)
-    return bool(is_text or types.is_primitive(kind) or types.is_boolean(kind))
-
-
 def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
     from pyarrow import compute, types
 
     kind = column.type
     if types.is_dictionary(kind):
-        return Column(name, "category", values=tuple(column.combine_chunks().dictionary.to_pylist()))
-    numeric = types.is_integer(kind) or types.is_floating(kind)
-    few = types.is_integer(kind) and compute.count_distinct(column).as_py() <= FEW_NUMBERS
-    if numeric and not few:
-        numbers = column.to_numpy()
+        entries = column.combine_chunks().dictionary
+        return Column(name, "text" if len(entries) > MAX_CATEGORIES else "category", values=_first(entries))
+    distinct = compute.count_distinct(column).as_py()
+    if is_numeric(column) and not (types.is_integer(kind) and distinct <= FEW_NUMBERS):
+        numbers = numbers_of(column).to_numpy()
         numbers = numbers[np.isfinite(numbers)]
         if not len(numbers):
             return Column(name, "number")
         return Column(name, "number", float(numbers.min()), float(numbers.max()))
-    distinct = compute.count_distinct(column).as_py()
     if (types.is_timestamp(kind) or types.is_date(kind)) and distinct > FEW_NUMBERS:
         ends = compute.min_max(_times(column)).as_py()
         return Column(name, "number", 0.0, (ends["max"] - ends["min"]) / timedelta(days=1), start=ends["min"])
@@ -180,6 +196,10 @@ def _describe(name: str, column: "pyarrow.ChunkedArray") -> Column:
         return Column(name, "text")
     values = [value for value in _as_text(column).unique().to_pylist() if value is not None]
     return Column(name, "category", values=tuple(sorted(values, key=_natural)))
+
+
+def _first(entries: "pyarrow.Array") -> tuple[str, ...]:
+    return () if len(entries) > MAX_CATEGORIES else tuple(entries.cast("string").to_pylist())
 
 
 def _times(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
@@ -201,6 +221,7 @@ def _as_text(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
 
 def _natural(value: str) -> tuple[bool, float, str]:
     try:
-        return (False, float(value), value)
+        number = float(value)
     except ValueError:
         return (True, 0.0, value)
+    return (number != number, 0.0 if number != number else number, value)

@@ -1,17 +1,29 @@
-"""Precomputed embeddings from npy, npz, csv, tsv or parquet, with labels and further columns where there are any."""
+"""Precomputed embeddings from npy, npz or a table, with labels and further columns where there are any."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from dmlviz.data import table_file
-from dmlviz.data.class_names import UNLABELED, class_ids, has_label, label_notes
-from dmlviz.data.columns import clean_columns, dropped_note
-from dmlviz.data.table_file import LABEL_KEYS, VECTOR_KEYS, Choice, find_columns, read_vectors
+from dmlviz.data.class_names import UNLABELED, class_ids, has_label, label_notes, label_text
+from dmlviz.data.columns import clean_columns
+from dmlviz.data.labels_file import read_labels_file
+from dmlviz.data.table_file import (
+    LABEL_KEYS,
+    Choice,
+    find_columns,
+    no_vector,
+    read_labels,
+    read_vectors,
+    shared_objects,
+    suffix_of,
+    without_missing,
+)
 from dmlviz.data.table_limits import check_finite, check_size
+from dmlviz.data.vector_columns import VECTOR_KEYS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
 from dmlviz.storage.text import one_line
@@ -21,6 +33,7 @@ if TYPE_CHECKING:
 
 ANY = f"{NUMBERS}cSU"  # dtype kinds; other than numbers are rejected later, with a clearer message
 SUFFIXES = (".npy", ".npz", *table_file.SUFFIXES)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +78,7 @@ class LabeledEmbeddings:
 class EmbeddingTable(NamedTuple):
     """The unvalidated content of a file: vectors (n × d), labels (n, numbers or texts), cameras (n, if requested).
 
-    `notes` are sentences that describe how it was read.
+    `vector` and `label` say where they were found, `left_out` what is not kept, `notes` what else is to be known.
     """
 
     vectors: np.ndarray
@@ -73,12 +86,26 @@ class EmbeddingTable(NamedTuple):
     cameras: np.ndarray | None = None
     columns: "pyarrow.Table | None" = None
     notes: tuple[str, ...] = ()
+    vector: str = ""
+    label: str = ""
+    left_out: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Return what was understood, in one line: label, vector, what is left out."""
+        label = "No column is a label (choose one with --label)."
+        if self.labels is not None:
+            texts = [label_text(one) for one in self.labels.tolist()]
+            missing, values = texts.count(UNLABELED), len(set(texts) - {UNLABELED})
+            label = f"Label: {self.label} ({values:,} {'value' if values == 1 else 'values'}, {missing:,} missing)."
+        shown = ", ".join([*self.left_out[:8], *(["…"] if len(self.left_out) > 8 else [])])
+        left_out = f"Left out: {len(self.left_out):,}, {shown}." if self.left_out else ""
+        return " ".join(part for part in (label, self.vector, left_out) if part)
 
 
 def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | None = None) -> LabeledEmbeddings:
     """Read embeddings, their labels and further columns.
 
-    npy holds n × d numbers; npz the arrays `vectors` and `labels`. csv, tsv and parquet hold one row per embedding: see
+    npy holds n × d numbers; npz the arrays `vectors` and `labels`. Tables hold one row per embedding: see
     `dmlviz.data.table_file.find_columns`.
 
     Args:
@@ -91,8 +118,18 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
     """
     path = Path(path)
     table = read_table(path, choice=choice)
-    class_labels = table.labels if labels is None else _read_labels(Path(labels))
-    return validate_vectors(path.name, table.vectors, class_labels, table.columns, table.notes)
+    if labels is not None:
+        _check_vectors(path.name, table.vectors)
+        how = len(table.vectors), table.columns, choice or Choice()
+        found = read_any(read_labels_file, Path(labels), *how)
+        table = table._replace(
+            labels=found.labels,
+            label=found.name,
+            columns=table.columns if found.columns is None else found.columns,
+            left_out=(*table.left_out, *found.left_out),
+            notes=(*table.notes, *found.notes),
+        )
+    return validate_vectors(path.name, table)
 
 
 def read_table(path: Path, camera: str | None = None, choice: Choice | None = None) -> EmbeddingTable:
@@ -101,29 +138,40 @@ def read_table(path: Path, camera: str | None = None, choice: Choice | None = No
     Args:
         path: The file.
         camera: Name of the column or array with the camera of each vector; None for none.
-        choice: Roles of the columns; for csv, tsv and parquet.
+        choice: Roles of the columns, for tables.
 
     Raises:
         UserError: For a file that can't be read, or without such a column or array.
     """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix_of(path) not in SUFFIXES:
         raise UserError(f"A file of vectors ends in {', '.join(SUFFIXES)}; got {path.name}: save it as one of these.")
+    return read_any(_read_table, path, camera, choice or Choice())
+
+
+def _read_table(path: Path, camera: str | None, choice: Choice) -> EmbeddingTable:
+    suffix = suffix_of(path)
+    if suffix == ".npy":
+        return _npy(path, camera)
+    if suffix == ".npz":
+        table = _npz(path, camera)
+        return table if table.labels is None else table._replace(labels=without_missing(table.labels, choice.missing))
+    read, notes = table_file.read_table_file(path, choice)
+    table = columns_of_vectors(read, path.name, camera, choice)
+    return table._replace(notes=(*notes, *table.notes))
+
+
+def read_any(reader: Callable[..., T], path: Path, *how: Any) -> T:
+    """Call a reader of a file; raise UserError for what it cannot read."""
     try:
-        if suffix == ".npy":
-            return _npy(path, camera)
-        if suffix == ".npz":
-            return _npz(path, camera)
-        read, notes = table_file.read_table_file(path)
-        table = columns_of_vectors(read, path.name, camera, choice)
-        return table._replace(notes=(*notes, *table.notes))
+        return reader(path, *how)
     except UserError:
         raise
     except MemoryError:
         raise UserError(f"{path.name} needs more memory than there is: keep fewer rows or columns.") from None
     except Exception as error:  # NumPy and Arrow raise many types of errors for a damaged file
         reason = one_line(str(error), 120) or type(error).__name__
-        raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({reason}): save it again.") from None
+        kind = suffix_of(path)[1:]
+        raise UserError(f"{path.name} could not be read as {kind} ({reason}): save it again.") from None
 
 
 def columns_of_vectors(
@@ -146,43 +194,21 @@ def columns_of_vectors(
             raise _no_camera(name, camera, table.column_names)
         cameras = shared_objects(table.column(camera))
         table = table.drop_columns(camera)
+    choice = choice or Choice()
     roles = find_columns(table, name, choice)
     if not roles.vector:
-        raise UserError(
-            f"A table of vectors has columns of numbers; those of {name} are {', '.join(table.column_names[:8])}: "
-            "add one column for each dimension."
-        )
-    labels = None if roles.label is None else shared_objects(table.column(roles.label))
+        raise no_vector(table, name)
+    labels = None if roles.label is None else read_labels(table, roles.label, name, choice.missing)
     vectors = read_vectors(table, roles.vector, name)
-    others = table.select(roles.others)
-    return EmbeddingTable(vectors, labels, cameras, clean_columns(others), (*roles.notes(), *dropped_note(others)))
-
-
-def shared_objects(column: Any) -> np.ndarray:
-    """Return the values of a column as Python objects; equal ones are one object."""
-    codes = column.dictionary_encode() if str(column.type) == "string" else column
-    codes = codes.combine_chunks()
-    if not hasattr(codes, "dictionary"):
-        return np.array(codes.to_pylist(), dtype=object)
-    values = np.array([*codes.dictionary.to_pylist(), None], dtype=object)
-    rows: np.ndarray = values[np.asarray(codes.indices.fill_null(len(values) - 1))]
-    return rows
-
-
-def _read_labels(path: Path) -> np.ndarray:
-    if path.suffix.lower() == ".npy":
-        return _npy(path).vectors
-    if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
-        raise UserError(
-            f"A file of labels ends in .npy, .csv, .tsv or .txt; got {path.name}: save it as one of these, a "
-            "label per line."
-        )
-    lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
-    lines = [line for line in lines if line]
-    return np.array(lines[1:] if lines and lines[0].lower() in LABEL_KEYS else lines, dtype=object)
+    columns, left_out, notes = clean_columns(table.select(roles.others))
+    vector = roles.vector_note(*vectors.shape)
+    return EmbeddingTable(
+        vectors, labels, cameras, columns, tuple(notes), vector, str(roles.label or ""), tuple(left_out)
+    )
 
 
 def _npy(path: Path, camera: str | None = None) -> EmbeddingTable:
+    """Read an npy file; raise UserError for one that cannot be read."""
     # Memory-mapped, so that a truncated file fails before anything is allocated.
     try:
         vectors = read_array(path, ANY)
@@ -192,7 +218,7 @@ def _npy(path: Path, camera: str | None = None) -> EmbeddingTable:
         raise UserError(f"There is no file {path.name}: check the path.")
     if camera is not None:
         raise UserError(f"An npy file holds vectors only; {path.name} can't have {camera!r}: save an npz file.")
-    return EmbeddingTable(vectors, None)
+    return EmbeddingTable(vectors, None, vector=_array_note(vectors, path.name))
 
 
 def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
@@ -213,7 +239,13 @@ def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
     label_array, cameras = (None if name is None else arrays[name] for name in (labels, camera))
-    return EmbeddingTable(arrays[vectors], label_array, cameras)
+    others = tuple(name for name in array_keys if name not in keys)
+    note = _array_note(arrays[vectors], f"array {vectors} of {path.name}")
+    return EmbeddingTable(arrays[vectors], label_array, cameras, None, (), note, f"array {labels}", others)
+
+
+def _array_note(vectors: np.ndarray, name: str) -> str:
+    return f"Vector: {name} ({len(vectors):,} rows of {vectors.shape[-1]:,} numbers)." if vectors.ndim == 2 else ""
 
 
 def _no_camera(file: str, camera: str, names: Sequence[str]) -> UserError:
@@ -223,14 +255,33 @@ def _no_camera(file: str, camera: str, names: Sequence[str]) -> UserError:
     )
 
 
-def validate_vectors(
-    name: str,
-    vectors: np.ndarray,
-    labels: np.ndarray | None,
-    columns: "pyarrow.Table | None",
-    notes: Sequence[str] = (),
-) -> LabeledEmbeddings:
-    """Return embeddings that a map can show, with notes on their labels; raise UserError if they are none."""
+def validate_vectors(name: str, table: EmbeddingTable) -> LabeledEmbeddings:
+    """Return embeddings that a map can show, with notes that say how; raise UserError if they are none."""
+    vectors, labels = table.vectors, table.labels
+    _check_vectors(name, vectors)
+    if labels is not None and labels.ndim == 2 and 1 in labels.shape:
+        labels = labels.ravel()
+    if labels is not None and labels.shape != (len(vectors),):
+        held = f"{len(labels):,} labels" if labels.ndim == 1 else f"labels of shape {labels.shape}"
+        raise UserError(
+            f"Each vector has one label; got {held} for {len(vectors):,} vectors: make the two equally long, or choose "
+            "one column of labels."
+        )
+    with np.errstate(over="ignore"):  # then it is infinite, which is refused
+        embeddings = np.ascontiguousarray(vectors, np.float32)
+    check_finite(embeddings, name)
+    table = table._replace(labels=labels)
+    notes = (table.summary(), *table.notes) if table.vector else table.notes
+    if labels is None:
+        return LabeledEmbeddings(
+            embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), table.columns, notes=notes
+        )
+    ids, classes = class_ids(labels, name)
+    notes = (*notes, *label_notes(labels, ids, classes))
+    return LabeledEmbeddings(embeddings, ids, classes, table.columns, notes=notes)
+
+
+def _check_vectors(name: str, vectors: np.ndarray) -> None:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
         raise UserError(
             f"Vectors are an n × d array of numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: reshape it."
@@ -238,18 +289,3 @@ def validate_vectors(
     check_size(name, *vectors.shape)
     if len(vectors) < 2:
         raise UserError(f"A map has 2 vectors or more; {name} holds one: add rows.")
-    labels = None if labels is None else np.asarray(labels)
-    if labels is not None and labels.shape != (len(vectors),):
-        raise UserError(
-            f"Each vector has one label; got {labels.size:,} labels for {len(vectors):,} vectors: make the two "
-            "equally long."
-        )
-    embeddings = np.ascontiguousarray(vectors, np.float32)
-    check_finite(embeddings, name)
-    if labels is None:
-        return LabeledEmbeddings(
-            embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), columns, notes=tuple(notes)
-        )
-    ids, classes = class_ids(labels, name)
-    notes = (*notes, *label_notes(labels, ids, classes))
-    return LabeledEmbeddings(embeddings, ids, classes, columns, notes=notes)

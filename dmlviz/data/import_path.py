@@ -3,17 +3,24 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dmlviz.data import hugging_face, layouts, table_file
-from dmlviz.data.embedding_file import LabeledEmbeddings, columns_of_vectors, read_embeddings, validate_vectors
+from dmlviz.data.embedding_file import (
+    LabeledEmbeddings,
+    columns_of_vectors,
+    read_any,
+    read_embeddings,
+    validate_vectors,
+)
 from dmlviz.data.file_source import TARS, Folder, exists, open_folder
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_table import import_picture_table, read_pictures
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
+from dmlviz.data.table_folder import find_projector_files, find_tables, read_tables, unpack_tables
 from dmlviz.errors import UserError
-from dmlviz.storage.text import one_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,24 +55,31 @@ def import_path(
     Raises:
         UserError: If it cannot be read.
     """
-    path = Path(path)
+    path, choice = Path(path), choice or Choice()
+    notes: list[str] = []
+    with TemporaryDirectory() as folder:
+        unpacked = Path(folder) / path.name
+        if unpack_tables(path, unpacked):
+            return import_path(unpacked, title=title or path.stem, labels=labels, choice=choice, follow_paths=False)
     if path.is_dir() and hugging_face.is_saved_dataset(path):
-        table = prepare_table(hugging_face.read_saved_dataset(path), path.name)
-        return import_table(
-            table, path, path.name, title=title or path.name, choice=choice, side=side, color=color, progress=progress
-        )
-    if path.is_dir() or path.name.lower().endswith((".zip", *TARS)) or not path.is_file():
-        if path.suffix.lower() in (*table_file.SUFFIXES, ".npy", ".npz"):
+        table, notes = prepare_table(hugging_face.read_saved_dataset(path), path.name)
+    elif path.is_dir() and (pair := find_projector_files(path)) is not None:
+        return read_embeddings(pair[0], labels or pair[1], choice)
+    elif path.is_dir() and (files := find_tables(path)):
+        table, notes = read_any(read_tables, path, files, choice)
+    elif path.is_dir() or path.name.lower().endswith((".zip", *TARS)) or not path.is_file():
+        if not path.is_dir() and table_file.suffix_of(path) in (*table_file.SUFFIXES, ".npy", ".npz"):
             raise UserError(f"There is no file {path}: check the path.")
         return _import_folder(path, title, choice, side, color, progress)
-    if path.suffix.lower() not in table_file.SUFFIXES or labels is not None:
+    elif table_file.suffix_of(path) not in table_file.SUFFIXES or labels is not None:
         return read_embeddings(path, labels, choice)
-    table, notes = _read(path)
+    else:
+        table, notes = read_any(table_file.read_table_file, path, choice)
     return import_table(
         table,
-        path.parent if follow_paths else None,
+        (path if path.is_dir() else path.parent) if follow_paths else None,
         path.name,
-        title=title or path.stem,
+        title=title or (path.name if path.is_dir() else path.stem),
         choice=choice,
         side=side,
         color=color,
@@ -136,27 +150,32 @@ def import_table(
         raise UserError(f"A table has a row for each picture or vector; {name} has none: check how it was written.")
     roles = find_columns(table, name, choice)
     if not roles.vector and roles.image is not None:
-        notes = [*notes, f"Pictures: {roles.image}. Label: {roles.label}."]
+        notes = [f"Pictures: {roles.image}. Label: {roles.label}.", *notes]
         return import_picture_table(
-            table, roles, folder, title=title, name=name, side=side, color=color, progress=progress, notes=notes
+            table,
+            roles,
+            folder,
+            title=title,
+            name=name,
+            side=side,
+            color=color,
+            progress=progress,
+            notes=notes,
+            missing=choice.missing if choice is not None else (),
         )
+    choice, pictures = choice or Choice(), None
+    if roles.image is not None:
+        try:
+            pictures = read_pictures(table, roles.image, folder, name, side, color, progress)
+        except UserError as error:
+            if choice.image is not None:
+                raise
+            notes = [*notes, f"The map has no pictures, as those of column {roles.image} cannot be read. {error}"]
+            choice = replace(choice, pictures=False)
     columns = columns_of_vectors(table, name, choice=choice)
-    embeddings = validate_vectors(name, columns.vectors, columns.labels, columns.columns, (*notes, *columns.notes))
-    if roles.image is None:
+    embeddings = validate_vectors(name, columns._replace(notes=(*notes, *columns.notes)))
+    if pictures is None:
         return embeddings
-    pictures = read_pictures(table, roles.image, folder, name, side, color, progress)
     return replace(
         embeddings, images=pictures.at_all_rows(table.num_rows), notes=(*embeddings.notes, *pictures.notes())
     )
-
-
-def _read(path: Path) -> tuple["pyarrow.Table", list[str]]:
-    try:
-        return table_file.read_table_file(path)
-    except UserError:
-        raise
-    except MemoryError:
-        raise UserError(f"{path.name} needs more memory than there is: keep fewer rows or columns.") from None
-    except Exception as error:  # Arrow raises many types of errors for a damaged file
-        reason = one_line(str(error), 120) or type(error).__name__
-        raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({reason}): save it again.") from None

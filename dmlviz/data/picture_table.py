@@ -1,6 +1,7 @@
 """Import of pictures that a table names or holds, with their labels, split and further columns."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dmlviz.data.arrow_types import is_text
 from dmlviz.data.class_folders import TESTING, TRAINING
 from dmlviz.data.class_names import UNLABELED, class_ids, has_label
-from dmlviz.data.columns import clean_columns, columns_note, dropped_note
-from dmlviz.data.embedding_file import shared_objects
+from dmlviz.data.columns import clean_columns, columns_note
 from dmlviz.data.file_source import Folder, read_file
 from dmlviz.data.image_folder import (
     DEFAULT_SIDE,
@@ -35,7 +36,7 @@ from dmlviz.data.import_report import (
     to_grayscale,
     training_classes_first,
 )
-from dmlviz.data.table_file import FoundColumns, is_text
+from dmlviz.data.table_file import FoundColumns, read_labels, shared_objects
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def import_picture_table(
     color: Color = "auto",
     progress: Progress = lambda done, of: None,
     notes: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> ImportedDataset:
     """Make a data set to train on from a table of pictures.
 
@@ -98,6 +100,7 @@ def import_picture_table(
         color: "gray", "color", or "auto": gray if all images are.
         progress: Called with the number of rows processed, and of all rows.
         notes: Sentences on how the table was read, which begin the report's.
+        missing: Texts that stand for no label, besides an empty one.
 
     Raises:
         UserError: For a table without labels, or without two classes to train on.
@@ -108,7 +111,7 @@ def import_picture_table(
             f"Pictures are trained on with their classes; {name} has no column called label (its columns are "
             f"{', '.join(table.column_names[:8])}): add one, choose one with --label, or add vectors to show a map."
         )
-    labels, classes = class_ids(shared_objects(table.column(roles.label)), name)
+    labels, classes = class_ids(read_labels(table, roles.label, name, missing), name)
     mask = has_label(labels, classes)
     pictures = read_pictures(table, roles.image, folder, name, side, color, progress, mask=mask)
     table, labels = table.take(pictures.rows), labels[pictures.rows]
@@ -117,7 +120,7 @@ def import_picture_table(
     rows_kept = _enough_to_train_on(labels, test, pictures)
     labels, classes, class_split = training_classes_first(labels, test, classes, rows_kept)
     further = table.select([column for column in roles.others if column != roles.image])
-    others = clean_columns(further)
+    others, dropped, more = clean_columns(further)
     parts: dict[str, np.ndarray] = {}
     columns = {}
     for part, rows in (("train", rows_kept & ~test), ("test", rows_kept & test)):
@@ -133,7 +136,8 @@ def import_picture_table(
             *notes,
             *pictures.preprocessing.notes(),
             note,
-            *dropped_note(further),
+            *([f"Columns left out: {', '.join(dropped)}."] if dropped else []),
+            *more,
             *columns_note(others.column_names),
         ],
         "warnings": import_warnings([entry for entry in counts if entry["train"]]),
@@ -213,11 +217,13 @@ def picture_bytes(value: Any, folder: Folder | None) -> bytes:
         raise UserError("nothing is there")
     if folder is None:
         raise UserError("a path, which a server does not follow: put the bytes into the table, or upload a zip")
-    absolute = isinstance(folder, Path) and Path(value).is_absolute()
-    try:
-        return read_file(Path(value) if absolute else folder / value)
-    except (OSError, ValueError):
-        raise UserError("no such file") from None
+    if "://" in value:
+        raise UserError("an address, which is not fetched: load the pictures first, and name their files")
+    for path in dict.fromkeys((value, value.replace("\\", "/"))):  # as Windows writes it
+        absolute = isinstance(folder, Path) and Path(path).is_absolute()
+        with suppress(OSError, ValueError):
+            return read_file(Path(path) if absolute else folder / path)
+    raise UserError("no such file")
 
 
 def _own_side(values: "pyarrow.ChunkedArray", folder: Folder | None) -> int | None:

@@ -21,11 +21,12 @@ class SearchFile:
 
 @dataclass(frozen=True)
 class SearchFiles:
-    """Queries, the gallery that they search (None for themselves), and the class names by ID."""
+    """Queries, the gallery that they search (None for themselves), class names by ID, and notes on the reading."""
 
     queries: SearchFile
     gallery: SearchFile | None
     classes: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def read_search_files(query: Path, gallery: Path | None = None, camera: str | None = None) -> SearchFiles:
@@ -46,7 +47,8 @@ def read_search_files(query: Path, gallery: Path | None = None, camera: str | No
         SearchFile(np.asarray(table.vectors), labels[i], cameras[i] if cameras else None)
         for i, table in enumerate(tables)
     ]
-    return SearchFiles(files[0], files[1] if gallery is not None else None, classes)
+    notes = tuple(note for table in tables for note in (table.summary(), *table.notes))
+    return SearchFiles(files[0], files[1] if gallery is not None else None, classes, notes)
 
 
 def _read(path: Path, camera: str | None) -> EmbeddingTable:

@@ -1,6 +1,9 @@
-"""Limits on the size of a table, and the check that its vectors are finite."""
+"""Limits on the size of a table, packed ones too, and the check that its vectors are finite."""
 
+import gzip
 from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 
@@ -10,6 +13,11 @@ MAX_VECTORS = 250_000
 MAX_DIMENSIONS = 4096
 MAX_NUMBERS = 250_000_000  # rows times dimensions: a gigabyte
 MAX_TABLE_BYTES = 4 * 1024**3  # unpacked
+
+
+def open_unpacked(path: Path) -> IO[bytes]:
+    """Open a file for reading; one that ends in .gz is unpacked."""
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else open(path, "rb")
 
 
 def check_finite(vectors: np.ndarray, name: str, columns: Sequence[str] = ()) -> None:
@@ -32,15 +40,24 @@ def check_finite(vectors: np.ndarray, name: str, columns: Sequence[str] = ()) ->
     )
 
 
-def check_size(name: str, rows: int, dimensions: int) -> None:
-    """Raise UserError for more rows or dimensions than a file may have."""
+def check_size(name: str, rows: int, dimensions: int = 0) -> None:
+    """Raise UserError for more rows or dimensions (0 where they are not known yet) than a file may have."""
     if rows > MAX_VECTORS or dimensions > MAX_DIMENSIONS or rows * dimensions > MAX_NUMBERS:
         raise too_many(name, rows, dimensions)
 
 
-def too_many(name: str, rows: int, dimensions: int) -> UserError:
+def too_many(name: str, rows: int, dimensions: int = 0) -> UserError:
     """Return the error of a file with more rows or dimensions than it may have."""
+    held = f"{rows:,} of {dimensions:,}" if dimensions else f"{rows:,} rows"
     return UserError(
         f"A file has up to {MAX_VECTORS:,} vectors of up to {MAX_DIMENSIONS:,} dimensions, {MAX_NUMBERS:,} numbers in "
-        f"all; {name} holds {rows:,} of {dimensions:,}: keep fewer rows or columns."
+        f"all; {name} holds {held}: keep fewer rows or columns."
+    )
+
+
+def too_large(name: str, size: int) -> UserError:
+    """Return the error of a file with more bytes, unpacked, than a table may have."""
+    return UserError(
+        f"A table has up to {MAX_TABLE_BYTES / 1024**3:.0f} GB; {name} unpacks to {size / 1024**3:.1f} GB or more: "
+        "keep fewer rows, or pictures as files and their paths in the table."
     )

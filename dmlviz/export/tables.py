@@ -114,19 +114,16 @@ def write_projector(export: RunExport, file: IO[bytes]) -> None:
     nearest = np.asarray(export.run.labels)[export.neighbors[1][:, 0]]
     tabs = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     columns = {str(axis): vectors[:, axis] for axis in range(vectors.shape[1])}
-    metadata = {
-        "image": export.items,
-        "class": [one_line(export.classes[label], 1000) for label in labels],
-        "nearest": [one_line(export.classes[label], 1000) for label in nearest],
-    }
+    metadata = [("image", "class", "nearest")]
+    for item, label, other in zip(export.items, labels, nearest, strict=True):
+        metadata.append((str(item), one_line(export.classes[label], 1000), one_line(export.classes[other], 1000)))
     png = sprite_of(export)
     sprite = SPRITE.format(tile=export.sheets.tile) if png and export.sheets else ""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         with archive.open("vectors.tsv", "w") as part:
             csv.write_csv(pyarrow.table(columns), part, tabs)
-        with archive.open("metadata.tsv", "w") as part:
-            part.write("\t".join(metadata).encode() + b"\n")
-            csv.write_csv(pyarrow.table(metadata), part, tabs)
+        # The Projector knows no quotes: a name has no tabs and line ends instead.
+        archive.writestr("metadata.tsv", "".join("\t".join(row) + "\n" for row in metadata))
         if png:
             archive.writestr(zipfile.ZipInfo("sprite.png"), png)  # compressed already
         archive.writestr("projector_config.pbtxt", CONFIG.format(name=export.run.id, sprite=sprite))

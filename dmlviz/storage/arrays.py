@@ -27,7 +27,7 @@ MAX_HEADER_BYTES = 4096  # NumPy pads a plain one to 128
 
 _MAGIC = b"\x93NUMPY"
 _HEADER = re.compile(
-    r"\{\s*'descr':\s*'([<>|=]?[a-zA-Z]\d{1,6})',\s*'fortran_order':\s*(True|False),"
+    r"\{\s*'descr':\s*'([<>|=]?[a-zA-Z]\d{0,6})',\s*'fortran_order':\s*(True|False),"
     r"\s*'shape':\s*\(((?:\d{1,15},?\s*)*)\),?\s*\}\s*"
 )
 _READ_ERRORS = (
@@ -143,7 +143,11 @@ def check_array(
     path: Path, stored_shape: tuple[int, ...], dtype: np.dtype, kinds: str, shape: tuple[int | None, ...] | None
 ) -> None:
     """Raise DamagedFileError unless an array of `stored_shape` is of these dtype kinds and of this shape."""
-    if dtype.kind not in kinds or dtype.hasobject:
+    if dtype.hasobject:
+        raise DamagedFileError(
+            path, "it holds pickled Python objects, which could run code: convert, as with astype(str)"
+        )
+    if dtype.kind not in kinds:
         raise DamagedFileError(path, f"it holds {dtype}, and should hold {'whole ' if kinds == WHOLE else ''}numbers")
     if shape is None:
         return

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _FORMULA = r"^[=+\-@\t\r\n]"
+_MARKED = r"^'([=+\-@\t\r\n])"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$"
 
 
@@ -24,6 +25,18 @@ def safe_cell(value: object) -> object:
     """
     is_formula = isinstance(value, str) and re.match(_FORMULA, value) and not re.fullmatch(_NUMBER, value)
     return f"'{value}" if is_formula else value
+
+
+def plain_cell(value: object) -> object:
+    """Return a cell's value without the apostrophe of `safe_cell`."""
+    return value[1:] if isinstance(value, str) and re.match(_MARKED, value) else value
+
+
+def plain_column(texts: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Return a column of texts, each as `plain_cell`."""
+    from pyarrow import compute
+
+    return compute.replace_substring_regex(texts, _MARKED, r"\1")
 
 
 def write_csv(table: "pyarrow.Table", file: IO[bytes]) -> None:

@@ -167,7 +167,7 @@ def test_vectors_with_pictures_are_a_run_that_shows_them(tmp_path):
         ({"image": [b"x"] * 4, "label": pa.array([None] * 4, "string")}, "no row of things.parquet has a label"),
         ({"v": ["[1 2 ... 3]"] * 3}, "Column v of things.parquet holds vectors as texts; that in row 1 is shortened"),
         ({"image": [b"x"] * 4, "label": list("aabb")}, "column image of things.parquet, row 1: not a PNG"),
-        ({"label": ["a"]}, "has columns of numbers; those of things.parquet are label"),
+        ({"label": ["a"]}, "has columns of numbers; those of things.parquet are label (string)"),
         ({"label": pa.array([], "string")}, "things.parquet has none"),
     ],
 )
@@ -192,11 +192,11 @@ def test_tables_of_pandas_and_hugging_face_are_read_as_they_are(tmp_path):
     run = add_data(frame, title="frame", runs=tmp_path / "runs", report=said.append)
     assert run.columns.column_names == ["price"]
     assert said == [
-        "Vector: vector (choose others with --vector).",
-        "Label: label.",
+        "Label: label (2 values, 0 missing). "
+        "Vector: vector, lists of 4 numbers (30 rows; choose others with --vector).",
         "Columns to color and search by: price.",
     ]
-    with pytest.raises(UserError, match="a table of Arrow, pandas or Hugging Face; got list"):
+    with pytest.raises(UserError, match="a table of Arrow, pandas, polars or Hugging Face; got list"):
         add_data([1, 2], runs=tmp_path / "runs")
     with pytest.raises(UserError, match=r"got ndarray: see arrays with dmlviz\.show"):
         add_data(VECTORS, runs=tmp_path / "runs")
@@ -274,7 +274,8 @@ NUMBERS = np.arange(N) % 7 + 0.5
 )
 def test_coordinates_and_series_are_the_vector_and_the_report_names_it(tmp_path, names, vector):
     imported = read(write(tmp_path, dict.fromkeys(names, NUMBERS) | {"kind": ["a", "b"] * 15}))
-    assert imported.notes[:2] == (f"Vector: {vector} (choose others with --vector).", "Label: kind.")
+    understood = f"Label: kind (2 values, 0 missing). Vector: {vector} (30 rows; choose others with --vector)."
+    assert imported.notes[0] == understood
     assert imported.columns is None or "column" not in imported.columns.column_names, "row numbers are no column"
 
 
@@ -331,7 +332,7 @@ def test_text_tables_of_other_programs_give_the_same_vectors(tmp_path, content, 
     imported = read(tmp_path / "t.csv", choice=Choice(label="kind"))
     np.testing.assert_array_equal(imported.embeddings, [[0.5, 1.5], [2.5, 3.5]])
     assert len(imported.classes) == 2
-    assert [note[: len(expected)] for note, expected in zip(imported.notes, notes, strict=False)] == notes
+    assert [note[: len(expected)] for note, expected in zip(imported.notes[1:], notes, strict=False)] == notes
 
 
 def test_equal_vectors_with_other_values_in_a_column_are_another_run(tmp_path):
@@ -342,7 +343,7 @@ def test_equal_vectors_with_other_values_in_a_column_are_another_run(tmp_path):
     ]
     first, second, third = [import_embeddings(runs, table, "things").id for table in tables]
     assert first != second == third
-    assert tables[0].notes[-1] == "Columns left out, as they hold lists, bytes or nothing: tags."
+    assert tables[0].notes[0].endswith("Left out: 1, tags (list).")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dmlviz_app.runs import state as run_list
 from probe import OTHER, Probe, data_folder, make_seed
 
 import dmlviz
-from dmlviz.data.embedding_file import validate_vectors
+from dmlviz.data.embedding_file import EmbeddingTable, validate_vectors
 from dmlviz.errors import DamagedFileError
 from dmlviz.runs import damage_cache
 from dmlviz.runs.archive import export_run, import_run
@@ -143,7 +143,7 @@ def test_a_run_is_checked_once_and_not_again_by_the_next_process(run, monkeypatc
 
 @pytest.mark.parametrize("labels", [None, np.zeros(9)])
 def test_embeddings_without_scores_are_whole_and_claim_no_part_that_they_lack(labels, tmp_path):
-    vectors = validate_vectors("n.npy", np.random.default_rng(0).normal(size=(9, 3)), labels, None)
+    vectors = validate_vectors("n.npy", EmbeddingTable(np.random.default_rng(0).normal(size=(9, 3)), labels))
     assert vectors.class_count == ("" if labels is None else "1 class")
     found = import_embeddings(Runs(tmp_path / "runs"), vectors, "n")
     assert run_damage(found) == ()

@@ -26,12 +26,12 @@ PICTURES = (
     f"{MAX_IMAGES:,} images in {MAX_CLASSES:,} classes."
 )
 VECTORS = (
-    f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv or parquet, with a column named label or "
+    f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv, json or parquet, with a column named label or "
     "a second file of labels, or without labels. They are shown without training."
 )
 TABLES = (
-    "**Tables**: csv or parquet, a row for each image (a column of bytes) or vector. All other columns are kept: color "
-    "the map by them, search, filter and sort."
+    "**Tables**: csv, json or parquet, a row for each image (a column of bytes) or vector. All other columns are kept: "
+    "color the map by them, search, filter and sort."
 )
 LIMIT = f"Max {MAX_UPLOAD_MB} MB (use `dmlviz data add PATH` for more)."
 

@@ -70,7 +70,9 @@ def column_bytes(run: Run, data: Path, name: str) -> bytes:
     column = next((column for column in columns_of(run, data) if column.name == name), None)
     if table is None or column is None:
         raise UserError(f"{run.title} has no column {name[:40]!r}: reload the page.")
-    return column_numbers(table, column).astype("<f4").tobytes()
+    limits = np.finfo(np.float32)
+    numbers: np.ndarray = np.clip(column_numbers(table, column), limits.min, limits.max)
+    return numbers.astype("<f4").tobytes()
 
 
 def columns_of(run: Run, data: Path) -> tuple[Column, ...]:

@@ -72,7 +72,7 @@ def matching_rows(table: "pyarrow.Table", columns: tuple[Column, ...], criteria:
         column = by_name.get(condition.column)
         if column is not None and column.kind == "number":
             numbers = column_numbers(table, column)
-            mask &= (numbers >= np.float32(condition.low)) & (numbers <= np.float32(condition.high))
+            mask &= (numbers >= condition.low) & (numbers <= condition.high)
         elif column is not None and condition.values:
             codes = [column.values.index(value) for value in condition.values if value in column.values]
             mask &= np.isin(column_numbers(table, column), codes)
@@ -93,7 +93,8 @@ def sorted_rows(table: "pyarrow.Table", rows: np.ndarray, by: str, descending: b
 
     values = table.column(by).take(pyarrow.array(rows))
     if pyarrow.types.is_dictionary(values.type):
-        values = values.cast("string")
+        codes = values.combine_chunks()
+        values = codes.indices if values.type.ordered else codes.cast("string")
     if pyarrow.types.is_floating(values.type):
         values = compute.if_else(compute.is_nan(values), None, values)
     order = "descending" if descending else "ascending"

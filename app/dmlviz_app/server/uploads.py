@@ -15,6 +15,8 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import Color
+from dmlviz.data.table_file import SUFFIXES as TABLES
+from dmlviz.data.table_file import suffix_of
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.disk_space import disk_full, new_folder
@@ -24,7 +26,7 @@ from dmlviz.workers.import_worker import DISK_FULL_STATUS, ImportFailure, Import
 
 PREFIX = ".upload-"
 LOCK = "lock"  # in the folder of an upload
-LABELS = (".npy", ".csv", ".tsv", ".txt")
+LABELS = (".npy", ".txt", *TABLES)
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class UploadManager:
         # Only the ending of an uploaded file's name is used.
         for role, name in (("file", main), ("labels", labels)):
             if name is not None:
-                path = folder / f"{role}{Path(name).suffix.lower()}"
+                path = folder / f"{role}{suffix_of(name)}"
                 with atomic_write(path, len(files[name])) as file:
                     file.write(files[name])
                 paths[role] = str(path)

@@ -1,0 +1,113 @@
+"""Columns of any type that Arrow has as few plain ones: what tables of other programs hold is read alike."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SECONDS = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units in a second
+
+
+def plain_table(table: "pyarrow.Table") -> tuple["pyarrow.Table", list[str]]:
+    """Return a table whose columns have different names and are stored plainly; with notes on names that were equal.
+
+    Extension types (tensors, …), views and run-end encoding become what they stand for. Dictionaries stay.
+    """
+    import pyarrow
+
+    names, notes = [], []
+    for number, name in enumerate(str(column).strip() for column in table.column_names):
+        unique, count = name, 2
+        while unique in names:
+            unique, count = (f"{name} {count}" if name else f"column {number + 1}"), count + 1
+        if unique != name and name:
+            notes.append(f"Two columns are called {name}: the second is {unique} here.")
+        names.append(unique)
+    columns = [_plain(column) for column in table.columns]
+    return pyarrow.table(columns, names).replace_schema_metadata(table.schema.metadata), notes
+
+
+def value_type(kind: "pyarrow.DataType") -> "pyarrow.DataType":
+    """Return the type of a column's values: of a dictionary, that of its entries."""
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def is_text(column: "pyarrow.ChunkedArray") -> bool:
+    """Return whether a column holds texts, dictionary-encoded ones too."""
+    from pyarrow import types
+
+    kind = value_type(column.type)
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def is_numeric(column: "pyarrow.ChunkedArray") -> bool:
+    """Return whether a column holds numbers."""
+    from pyarrow import types
+
+    kind = value_type(column.type)
+    return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind))
+
+
+def is_list_type(kind: "pyarrow.DataType") -> bool:
+    """Return whether a type is that of lists: of any length, or of one."""
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def leaf_type(kind: "pyarrow.DataType") -> "pyarrow.DataType | None":
+    """Return the type of the numbers in lists, or in lists of lists; None for other types and other lists."""
+    from pyarrow import types
+
+    if isinstance(kind, _extension()):
+        kind = kind.storage_type
+    if not is_list_type(kind):
+        return None
+    while is_list_type(kind):
+        kind = kind.value_type
+    numbers = types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind) or types.is_boolean(kind)
+    return kind if numbers else None
+
+
+def numbers_of(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Return numbers, Booleans, durations and times of the day as float64; these two in seconds."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if types.is_duration(kind) or types.is_time(kind):
+        whole = column.cast(pyarrow.int32() if types.is_time32(kind) else pyarrow.int64())
+        return compute.divide(whole.cast("float64", safe=False), SECONDS[kind.unit])
+    if types.is_boolean(kind):
+        column = column.cast("int8")
+    return column.cast("float64", safe=False)
+
+
+def _extension() -> Any:
+    import pyarrow
+
+    return pyarrow.BaseExtensionType
+
+
+def _plain(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    import pyarrow
+    from pyarrow import compute, types
+
+    kind = column.type
+    if isinstance(kind, _extension()):
+        return _plain(column.cast(kind.storage_type))
+    if types.is_run_end_encoded(kind):
+        return _plain(compute.run_end_decode(column))
+    if types.is_dictionary(kind) and not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
+        return _plain(column.cast(kind.value_type))
+    if str(kind) in ("string_view", "binary_view"):
+        return column.cast(pyarrow.large_string() if str(kind) == "string_view" else pyarrow.large_binary())
+    if str(kind).startswith(("list_view", "large_list_view")):
+        return pyarrow.chunked_array([pyarrow.array(column.to_pylist(), pyarrow.large_list(kind.value_type))])
+    if types.is_decimal(kind):
+        return column.cast("float64")
+    return column

@@ -1,0 +1,68 @@
+"""Tables in JSON: a line for each row, a list of rows, or a list for each column."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.data.table_limits import MAX_TABLE_BYTES, open_unpacked, too_large
+from dmlviz.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SEEN = 100  # lines that tell which fields are texts
+MAX_BLOCK = 2**31 - 1  # bytes that Arrow takes at a time
+
+
+def read_json_file(path: Path) -> "pyarrow.Table":
+    """Read a table of JSON; texts stay what they are, also those that look like dates.
+
+    Raises:
+        UserError: For a table that is too large, or for JSON that is no table.
+    """
+    import pyarrow
+    from pyarrow import json as arrow_json
+
+    with open_unpacked(path) as file:
+        size = sum(len(part) for part in iter(lambda: file.read(1 << 20), b""))
+    if size > MAX_TABLE_BYTES:
+        raise too_large(path.name, size)
+    with open_unpacked(path) as file:
+        lines = [line for _, line in zip(range(SEEN), file, strict=False) if line.strip()]
+    rows = [_object(line) for line in lines]
+    whole = len(lines) < 2 and path.name.lower().endswith((".json", ".json.gz"))
+    if not whole and rows and all(row is not None for row in rows):
+        texts = {name for row in rows if row for name, value in row.items() if isinstance(value, str)}
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in sorted(texts)])
+        first = list(rows[0] or ())
+        with open_unpacked(path) as file:
+            table = arrow_json.read_json(
+                file,
+                arrow_json.ReadOptions(block_size=min(max(size + 1, 1 << 20), MAX_BLOCK)),
+                arrow_json.ParseOptions(explicit_schema=schema),
+            )
+        return table.select(
+            sorted(table.column_names, key=lambda name: first.index(name) if name in first else 1 << 20)
+        )
+    with open_unpacked(path) as file:
+        content = json.load(file)
+    if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # of pandas
+        content = {name: list(column.values()) for name, column in content.items()}
+    if isinstance(content, dict) and all(isinstance(column, list) for column in content.values()):
+        return pyarrow.table(content)
+    if isinstance(content, list) and all(isinstance(row, dict) for row in content):
+        names = dict.fromkeys(name for row in content for name in row)
+        return pyarrow.table({name: [row.get(name) for row in content] for name in names})
+    raise UserError(
+        f"A table of JSON has an object for each row, or a list for each column; {path.name} is neither: write it with "
+        "to_json(orient='records') of pandas."
+    )
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """Return the object that a line holds; None where it is none."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

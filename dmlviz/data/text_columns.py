@@ -1,0 +1,180 @@
+"""Types of a text table's columns, decided over all rows: whole numbers, numbers, dates, else texts as they are."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dmlviz.storage.csv_table import plain_column
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# What programs write for "no number". In a column of texts these are texts.
+NO_NUMBER = (
+    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+_EXPONENT = r"([eE][-+]?[0-9]+)?"
+_SPACES = "' \u00a0\u202f"  # that part thousands in Switzerland, France and elsewhere
+
+
+def _number(mark: str, part: str) -> str:
+    groups = rf"[1-9][0-9]{{0,2}}([{part}{_SPACES}][0-9]{{3}})+"
+    return rf"^[-+]?(([0-9]+|{groups})({mark}[0-9]*)?|{mark}[0-9]+){_EXPONENT}$"
+
+
+_POINT, _COMMA = _number(r"\.", ","), _number(",", r"\.")  # 1,234.50 and 1.234,50; 1,234 and 1.234 are both
+_IS_NUMBER = re.compile(f"{_POINT}|{_COMMA}|^[-+]?inf(inity)?$", re.IGNORECASE)
+_CODE = r"^[-+]?0[0-9]"  # 007 is no number
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, with a point or a comma."""
+    return _IS_NUMBER.match(text) is not None
+
+
+def typed_columns(
+    table: "pyarrow.Table", texts: Sequence[str] = (), missing: Sequence[str] = (), delimiter: str = ","
+) -> tuple["pyarrow.Table", list[str]]:
+    """Return a table of texts with its numbers and dates as such, and notes on what is no matter of course.
+
+    A column is of numbers if all its cells are. Numbers may have separators of thousands, and points or commas as
+    decimal marks: one mark in the whole table, unless a column can only be read with the other.
+
+    Args:
+        table: All columns are texts.
+        texts: Names of columns, in lower case, that stay texts.
+        missing: Texts that stand for nothing, besides an empty cell.
+        delimiter: What delimits the cells of the file.
+    """
+    import pyarrow
+
+    columns = [_cells(column, missing) for column in table.columns]
+    names = table.column_names
+    typed: list[pyarrow.ChunkedArray] = []
+    comma, point, notes = [], False, []
+    for number, column in enumerate(columns):
+        kept = column if names[number].lower() in texts else _direct(column)
+        typed.append(kept)
+        if kept is column and names[number].lower() not in texts and _all_match(column, _COMMA):
+            comma.append(number)
+        elif pyarrow.types.is_floating(kept.type):
+            point = point or _has(column.slice(0, 1000), _POINT, _COMMA)
+    clear = [number for number in comma if _has(columns[number], _COMMA, _POINT)]
+    in_file = not point and bool(clear or (delimiter != "," and comma))
+    read = [*clear, *(comma if in_file else [])]
+    for number, column in enumerate(columns):
+        if typed[number] is column and names[number].lower() not in texts:
+            if number in read:
+                typed[number] = _parsed(column, ".", ",")
+            elif _all_match(column, _POINT):
+                typed[number] = _parsed(column, ",", ".")
+            else:
+                typed[number] = _dates(column)
+        elif in_file and pyarrow.types.is_floating(typed[number].type) and _all_match(column, _COMMA):
+            typed[number] = _parsed(column, ".", ",")
+    if read:
+        some = "" if in_file else f": {', '.join(names[number] for number in sorted(set(read))[:8])}"
+        notes.append(f"Numbers are read with decimal commas{some}.")
+    for name, column, kept in zip(names, columns, typed, strict=True):
+        odd = None if kept is not column or name.lower() in texts else odd_cell(column)
+        if odd is not None:
+            notes.append(f"Column {name} is read as texts, not as numbers: row {odd[0] + 1:,} has {odd[1]!r}.")
+        typed[names.index(name)] = kept
+    finished = [plain_column(column) if column.type == pyarrow.string() else column for column in typed]
+    return pyarrow.table(finished, names), notes
+
+
+def odd_cell(column: "pyarrow.ChunkedArray") -> tuple[int, str] | None:
+    """Return row and text of the first cell that is no number, in a column of texts where most cells are numbers."""
+    from pyarrow import compute
+
+    is_one = compute.match_substring_regex(column, f"{_POINT}|{_COMMA}")
+    share = compute.mean(is_one.cast("float64")).as_py()
+    if share is None or not 0.5 < share < 1:
+        return None
+    row = compute.index(is_one, False).as_py()
+    return row, column[row].as_py()[:40]
+
+
+def _cells(column: "pyarrow.ChunkedArray", missing: Sequence[str]) -> "pyarrow.ChunkedArray":
+    """Return cells without the white space around them, nothing where they are empty."""
+    from pyarrow import array, compute
+
+    column = compute.utf8_trim_whitespace(column)
+    return _without(column, array(["", *missing]))
+
+
+def _without(column: "pyarrow.ChunkedArray", words: "pyarrow.Array") -> "pyarrow.ChunkedArray":
+    from pyarrow import compute, scalar
+
+    is_none = compute.is_in(column, value_set=words)
+    return compute.if_else(is_none, scalar(None, "string"), column) if compute.any(is_none).as_py() else column
+
+
+def _direct(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Return a column of numbers that are written with points and without parts; another as it is."""
+    import pyarrow
+    from pyarrow import array
+
+    cells = _without(column, array(NO_NUMBER))
+    if cells.null_count == len(cells):
+        return column
+    for kind in (pyarrow.int64(), pyarrow.float64()):
+        try:
+            numbers = cells.cast(kind)
+        except pyarrow.ArrowInvalid:
+            continue
+        if kind == pyarrow.int64():
+            is_code = _matches(cells, _CODE)
+        else:  # as int64 they failed: with 19 digits or more, whole numbers are names
+            is_code = _matches(cells, "^[-+]?[0-9]{19}") and _all_match(cells, "^[-+]?[0-9]+$")
+        return column if is_code else numbers
+    return column
+
+
+def _parsed(column: "pyarrow.ChunkedArray", part: str, mark: str) -> "pyarrow.ChunkedArray":
+    from pyarrow import array, compute
+
+    cells = compute.replace_substring_regex(_without(column, array(NO_NUMBER)), rf"[{part}{_SPACES}]", "")
+    return compute.replace_substring(cells, mark, ".").cast("float64")
+
+
+def _dates(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Return a column of dates (year-month-day) or times in these as such; another as it is."""
+    import pyarrow
+
+    if not _all_match(column, _DATE):
+        return column
+    for kind in (pyarrow.timestamp("us"), pyarrow.timestamp("us", "UTC"), pyarrow.timestamp("ns")):
+        try:
+            return column.cast(kind)
+        except pyarrow.ArrowInvalid:
+            continue
+    return column
+
+
+def _matches(column: "pyarrow.ChunkedArray", pattern: str) -> bool:
+    from pyarrow import compute
+
+    return bool(compute.any(compute.match_substring_regex(column, pattern)).as_py())
+
+
+def _all_match(column: "pyarrow.ChunkedArray", pattern: str) -> bool:
+    """Return whether all cells match that are not missing, and there are some."""
+    from pyarrow import array, compute
+
+    few = _without(column.slice(0, 100), array(NO_NUMBER))  # tells most columns of texts at once
+    if not compute.all(compute.match_substring_regex(few, pattern), min_count=0).as_py():
+        return False
+    cells = _without(column, array(NO_NUMBER))
+    return bool(compute.all(compute.match_substring_regex(cells, pattern), min_count=1).as_py())
+
+
+def _has(column: "pyarrow.ChunkedArray", pattern: str, other: str) -> bool:
+    """Return whether some cell matches the one pattern and not the other."""
+    from pyarrow import compute
+
+    one, two = compute.match_substring_regex(column, pattern), compute.match_substring_regex(column, other)
+    return bool(compute.any(compute.and_(one, compute.invert(two))).as_py())

@@ -1,0 +1,105 @@
+"""Vectors that a table holds as texts, such as "[0.1, 0.2]": as pandas, NumPy, PyTorch and databases write them."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmlviz.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SEEN = 100  # rows that decide whether texts are vectors
+LEAST = 3  # numbers of a text without brackets
+EXCEL_LIMIT = 32_767  # characters of a cell, after which Excel cuts
+NOTHING = ("", "nan", "NaN", "None", "null", "NULL", "NA")
+_PAIRS = {"[": "]", "{": "}", "(": ")"}
+_BETWEEN = str.maketrans("[]{}(),;|", " " * 9)
+_WORD = re.compile(r"[A-Za-z_.]{0,20}")
+
+
+def looks_like_a_vector(text: str) -> bool:
+    """Return whether a text begins as a vector does, even if it is cut off: a bracket, then two numbers."""
+    begin, text = _begin(text), text.rstrip()
+    if begin < 0 or (text[-1] in _PAIRS.values() and text[-1] != _PAIRS[text[begin]]):  # (0, 1] is an interval
+        return False
+    words = text[begin : begin + 500].translate(_BETWEEN).split()
+    return _is_float(words[0]) and (len(words) == 1 or _is_float(words[1])) if words else False
+
+
+def parse_text_vectors(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
+    """Return the table with columns of vectors as texts as lists of numbers.
+
+    Raises:
+        UserError: For a column of such texts in which one is none; it names column and row.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    for number, (column, values) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+        if not (types.is_string(kind) or types.is_large_string(kind)):
+            continue
+        samples = [text for text in values.slice(0, SEEN).to_pylist() if text is not None and text not in NOTHING]
+        if not _are_vectors(samples):
+            continue
+        vectors = [_parse(text, row, column, name) for row, text in enumerate(values.to_pylist(), start=1)]
+        table = table.set_column(number, column, pyarrow.array(vectors, pyarrow.list_(pyarrow.float32())))
+    return table
+
+
+def _are_vectors(samples: Sequence[str]) -> bool:
+    if not samples:
+        return False
+    if sum(map(looks_like_a_vector, samples)) * 2 > len(samples):
+        return True
+    counts = {_count(text) for text in samples}  # without brackets all are equally long
+    return len(counts) == 1 and min(counts) >= LEAST
+
+
+def _count(text: str) -> int:
+    """Return how many numbers a text without brackets has; 0 if it holds anything else."""
+    words = text.translate(_BETWEEN).split()
+    return len(words) if all(map(_is_float, words)) else 0
+
+
+def _begin(text: str) -> int:
+    """Return where the numbers of a text begin, after a bracket and perhaps a word before it; -1 if nowhere."""
+    word = _WORD.match(text.lstrip())
+    begin = len(text) - len(text.lstrip()) + (word.end() if word else 0)
+    return begin if text[begin : begin + 1] in tuple(_PAIRS) else -1
+
+
+def _parse(text: str | None, row: int, column: str, name: str) -> np.ndarray | None:
+    if text is None or text.strip() in NOTHING:
+        return None
+    begin = _begin(text)
+    inside = text
+    if begin >= 0:  # the first bracket in a word such as tensor( … ) is inside
+        begin = text.find("[", begin) if "[" in text[begin:] else begin
+        end = text.rfind(_PAIRS[text[begin]])
+        if end < begin:
+            cut = f", after {EXCEL_LIMIT:,} characters, as Excel does" if len(text) >= EXCEL_LIMIT else ""
+            raise _refused(column, name, row, f"cut off{cut}")
+        inside = text[begin : end + 1]
+    try:
+        return np.array(inside.translate(_BETWEEN).split(), np.float32)
+    except ValueError:
+        raise _refused(column, name, row, "shortened with …" if "..." in text else f"{text[:40]!r}") from None
+
+
+def _refused(column: str, name: str, row: int, what: str) -> UserError:
+    return UserError(
+        f"Column {column} of {name} holds vectors as texts; that in row {row:,} is {what}: save the table as Parquet, "
+        "which keeps lists of numbers."
+    )
+
+
+def _is_float(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return "_" not in word

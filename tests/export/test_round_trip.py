@@ -1,0 +1,124 @@
+"""What dmlviz writes it reads again: the same points, labels and names, in every format that holds them."""
+
+import io
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from dmlviz_app.run_views.table_rows import rows_as_csv, with_classes
+from typer.testing import CliRunner
+
+from dmlviz.cli.project import app as project_app
+from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.data.import_path import import_path
+from dmlviz.data.table_file import Choice
+from dmlviz.export import FORMATS, RunExport, save
+from dmlviz.runs.add_data import add_data
+from dmlviz.runs.archive import export_run, import_run
+from dmlviz.runs.store import Runs
+
+N = 32
+VECTORS = np.random.default_rng(0).normal(size=(N, 12)).astype(np.float32)
+NAMES = {
+    "words": ["cat", "dog", "eel", "fox"],
+    "codes": ["1", "01", "1e5", "1.10"],
+    "flags": ["True", "NA", "nan", "None"],
+    "formulas": ["=1+1", "-x", "@a", "+b"],
+    "quotes": ['say "hi"', '"quoted"', "it's", "'single'"],
+    "marks": ["a,b", "a;b", "a|b", "# a"],
+    "scripts": ["日本", "עברית", "ä ö", "<b>&amp;</b>"],
+    "long": [f"{'x' * 300}{i}" for i in range(4)],
+    "missing": ["cat", "dog", "eel", None],
+}
+HELD = ("csv", "parquet", "projector")  # formats that hold points and classes of images
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def kept(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    labels = [NAMES[request.param][i % 4] for i in range(N)]
+    table = pa.table({"vector": VECTORS.tolist(), "label": labels, "price": np.arange(N) + 0.5})
+    run = add_data(table, title="t", runs=folder, report=lambda line: None)
+    return RunExport(run)
+
+
+def read(path, **how):
+    imported = import_path(path, **how)
+    assert isinstance(imported, LabeledEmbeddings)
+    return imported
+
+
+def names_of(imported):
+    return [imported.classes[label] for label in imported.labels]
+
+
+def expected(kept):
+    return [kept.classes[label] for label in kept.labels]
+
+
+def test_formats_that_hold_points_are_all_tried():
+    assert set(FORMATS) - set(HELD) <= {"python", "command", "html", "faiss", "figures", "weights", "onnx"}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_an_export_is_read_again(kept, tmp_path, name):
+    path = save(name, kept, tmp_path / f"x.{'zip' if name == 'projector' else name}")
+    found = read(path)
+    np.testing.assert_array_equal(found.embeddings, kept.coordinates if name == "csv" else VECTORS)
+    assert names_of(found) == expected(kept)
+
+
+def test_files_for_the_projector_are_read_unpacked_or_one_by_one(kept, tmp_path):
+    with zipfile.ZipFile(save("projector", kept, tmp_path / "x.zip")) as archive:
+        archive.extractall(tmp_path / "x")
+    for path, labels in ((tmp_path / "x", None), (tmp_path / "x/vectors.tsv", tmp_path / "x/metadata.tsv")):
+        found = read(path, labels=labels)
+        np.testing.assert_array_equal(found.embeddings, VECTORS)
+        assert names_of(found) == expected(kept)
+        assert found.columns.column_names == ["image", "nearest"]
+
+
+def test_an_archive_of_the_run_is_read_again(kept, tmp_path):
+    file = io.BytesIO()
+    export_run(kept.run, file)
+    file.seek(0)
+    copy = RunExport(import_run(file, Runs(tmp_path / "runs", tmp_path / "none")))
+    np.testing.assert_array_equal(copy.embeddings, VECTORS)
+    assert expected(copy) == expected(kept)
+    assert copy.run.columns.equals(kept.run.columns)
+
+
+def test_the_rows_of_a_table_are_read_again(kept, tmp_path):
+    table = with_classes(kept.run, kept.run.columns)
+    table = table.append_column("d0", pa.array(VECTORS[:, 0])).append_column("d1", pa.array(VECTORS[:, 1]))
+    (tmp_path / "rows.csv").write_bytes(rows_as_csv(table, np.arange(N)))
+    found = read(tmp_path / "rows.csv")
+    np.testing.assert_array_equal(found.embeddings, VECTORS[:, :2])
+    assert names_of(found) == expected(kept)
+
+
+def test_arrays_are_read_again(kept, tmp_path):
+    names = np.array(expected(kept))
+    np.savez(tmp_path / "x.npz", vectors=VECTORS, labels=names)
+    assert names_of(read(tmp_path / "x.npz")) == expected(kept)
+    np.save(tmp_path / "v.npy", VECTORS)
+    np.save(tmp_path / "labels.npy", names[:, None])
+    assert names_of(read(tmp_path / "v.npy", labels=tmp_path / "labels.npy")) == expected(kept)
+
+
+@pytest.mark.slow
+def test_a_projected_file_is_read_again(kept, tmp_path):
+    np.savez(tmp_path / "x.npz", vectors=VECTORS, labels=np.array(expected(kept)))
+    done = CliRunner().invoke(
+        project_app, [str(tmp_path / "x.npz"), "--csv", str(tmp_path / "out.csv"), "--method", "pca"]
+    )
+    assert done.exit_code == 0, done.output
+    found = read(tmp_path / "out.csv")
+    assert found.embeddings.shape == (N, 2)
+    assert names_of(found) == expected(kept)
+
+
+def test_labels_that_stand_for_none_are_named(tmp_path):
+    np.savez(tmp_path / "x.npz", vectors=VECTORS, labels=np.array(["a", "?"] * (N // 2)))
+    assert read(tmp_path / "x.npz", choice=Choice(missing=("?",))).classes == ("a", "no label")
