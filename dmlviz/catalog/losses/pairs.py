@@ -248,7 +248,7 @@ PAIRS = [
         when_to_use="For retrieval with several images of each class in a batch, when one margin should set both "
         "what is near enough and what is far enough. A large γ lets only the hardest pairs count: lower it while "
         "training is unsteady.",
-        formula=r"\log\Big(1+\sum_{n}e^{\gamma[s_{an}+m]_+(s_{an}-m)}\sum_{p}e^{-\gamma[1+m-s_{ap}]_+(s_{ap}-1+m)}\Big)",
+        formula=r"\log\Big(1+\sum_{n}e^{\gamma[s_{an}+m]_+(s_{an}-m)}\cdot\sum_{p}e^{-\gamma[1+m-s_{ap}]_+(s_{ap}-1+m)}\Big)",
         term=r"\log\big(1 + e^{<L_n> + <L_p>}\big)",
         term_note="Lₙ and Lₚ are the logarithms of the sums over this anchor's <negatives> negatives and <positives> "
         "positives.",

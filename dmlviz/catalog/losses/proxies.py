@@ -83,8 +83,8 @@ PROXIES = [
         summary="Softmax in which the angle to its own class counts several times.",
         when_to_use="For the history of angle margins: hard to train from the start with a large multiplier, which its "
         "authors phase in. CosFace and ArcFace are the steadier heirs.",
-        formula=r"-\log\frac{e^{\|w_y\|\|f\|\psi(\theta_y)}}{e^{\|w_y\|\|f\|\psi(\theta_y)}"
-        r"+\sum_{c\ne y} e^{\|w_c\|\|f\|\cos\theta_c}},"
+        formula=r"-\log\frac{e^{z_y}}{e^{z_y}+\sum_{c\ne y} e^{z_c}},"
+        r"\quad z_y=\|w_y\|\|f\|\psi(\theta_y),\quad z_c=\|w_c\|\|f\|\cos\theta_c,"
         r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k,\ k=\lfloor m\theta/\pi\rfloor",
         term=r"z_y = <\|w_y\|>\cdot <\|f\|>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
         reference="Liu, Wen, Yu, Yang: Large-margin softmax loss for convolutional neural networks, ICML 2016",
@@ -101,7 +101,8 @@ PROXIES = [
         summary="Large-margin softmax with class weights of length 1, so that only the angle decides.",
         when_to_use="For the history of angle margins: as large-margin softmax it wants a multiplier that is phased "
         "in. CosFace and ArcFace train more easily.",
-        formula=r"-\log\frac{e^{\|f\|\psi(\theta_y)}}{e^{\|f\|\psi(\theta_y)}+\sum_{c\ne y} e^{\|f\|\cos\theta_c}},"
+        formula=r"-\log\frac{e^{z_y}}{e^{z_y}+\sum_{c\ne y} e^{z_c}},"
+        r"\quad z_y=\|f\|\psi(\theta_y),\quad z_c=\|f\|\cos\theta_c,"
         r"\quad \psi(\theta)=(-1)^k\cos(m\theta)-2k,\ k=\lfloor m\theta/\pi\rfloor",
         term=r"z_y = <\|f\|>\cdot <\psi(\theta_y)>,\quad " + _ENTROPY,
         reference="Liu, Wen, Yu, Li, Raj, Song: SphereFace, deep hypersphere embedding for face recognition, CVPR 2017",

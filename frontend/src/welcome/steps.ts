@@ -87,7 +87,8 @@ export function take(step: Step): void {
 /** Bring the answer into view, below a map that is taller than the window. */
 function reveal(): void {
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-  requestAnimationFrame(() => find([".inspector"])?.scrollIntoView({ block: "nearest", behavior }));
+  const isSheet = matchMedia("(max-width: 640px)").matches; // which is in view below the map
+  if (!isSheet) requestAnimationFrame(() => find([".inspector"])?.scrollIntoView({ block: "nearest", behavior }));
 }
 
 /** Open the settings, which a small window hides, and give them the keyboard. */

@@ -167,6 +167,7 @@ class Inspector {
       metric: data.metric ?? "",
       example: "",
     });
+    this.showBelowMap(sheet || hasSubject(data) || this.queries.tab !== "Selected");
     if (sheet)
       body.replaceChildren(
         contactSheet(selection, {
@@ -191,6 +192,15 @@ class Inspector {
       this.updateMapRanks();
     }
     root.dataset.ready = "true";
+  }
+
+  /** Say to the workbench whether there is an answer, which on a phone is a sheet; the map comes to stand above it. */
+  private showBelowMap(answers: boolean): void {
+    const { host } = this.root.getRootNode() as ShadowRoot;
+    if (!host || host.hasAttribute("data-answers") === answers) return;
+    host.toggleAttribute("data-answers", answers);
+    if (answers && this.root.dataset.ready === "true" && matchMedia("(max-width: 640px)").matches)
+      host.parentElement?.querySelector(".map-part")?.scrollIntoView({ block: "start" });
   }
 
   // Nothing is pinned: an example, or words.
