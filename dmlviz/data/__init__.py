@@ -59,8 +59,11 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
             download.download_dataset(source, data_root(root) / source.folder, files, progress)
         except DataUnavailableError as error:
             available = " and ".join(name for name in available_datasets(root) if DATASETS[name].recipe is None)
+            first, folder = next(iter(source.files)), data_root(root) / source.folder
             raise DataUnavailableError(
-                f"{DATASETS[name].title} is not on disk. {error} Available now: {available}."
+                f"{DATASETS[name].title} is not on disk. {error} Or put its files into {folder}: "
+                f"{', '.join(source.files)}, plain or .gz, also named as {first.replace('-idx', '.idx')}; or add them "
+                f"with dmlviz data add, or Choose files… on the page. Available now: {available}."
             ) from None
 
 
@@ -117,8 +120,9 @@ def dataset_note(name: str, root: str | Path | None = None) -> str:
     """Return what to know of a data set before choosing it: a download, or what it is made from; empty for most."""
     spec, folder = DATASETS[name], data_root(root)
     if name in DATASETS.builtin and not _is_available(name, folder):
-        title = DATASETS[spec.recipe.sources[0]].title if spec.recipe is not None else spec.title
-        return f"{title} will be downloaded when first used."
+        if spec.recipe is None:
+            return "Downloaded when first used."
+        return f"Made from {DATASETS[spec.recipe.sources[0]].title}, which is downloaded when first used."
     return "" if spec.recipe is None else made.note(spec, _source(spec.recipe, folder))
 
 

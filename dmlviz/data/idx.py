@@ -1,8 +1,10 @@
 """Reader of IDX, the file format of MNIST and its relatives (LeCun, Cortes, Burges 1998)."""
 
 import gzip
+import re
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,12 +14,52 @@ UINT8 = 0x08
 HINT = "Delete the file, and it is downloaded again."
 
 
+_NAME = re.compile(
+    r"(?P<prefix>[\w. -]*?)[-_. ]?(?P<part>train|t10k|test)[-_. ]?(?P<kind>image|img|label)s?"
+    r"([-_. ]?idx\d?([-_. ]?ubyte)?|[-_. ]?ubyte|(?=\.npz))( ?\(\d+\))?(\.gz|\.npz)*",
+    re.IGNORECASE,
+)
+
+
+class FileName(NamedTuple):
+    """What the name of a file says: a prefix, train or test, images or labels."""
+
+    prefix: str
+    part: str
+    kind: str
+
+
+def parse_name(name: str) -> FileName | None:
+    """Return what the name of a file of MNIST or a relative says, as it is passed on; None for any other.
+
+    Example:
+        >>> parse_name("t10k-images.idx3-ubyte.gz")
+        FileName(prefix='', part='test', kind='images')
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    part, kind = match["part"].lower(), match["kind"].lower()
+    return FileName(
+        match["prefix"].lower(), "train" if part == "train" else "test", "labels" if kind == "label" else "images"
+    )
+
+
 def find(folder: Path, name: str) -> Path | None:
-    """Return the path of file `name` in `folder`, plain or else compressed; None if there is neither."""
+    """Return the path of file `name`, plain or compressed, in `folder`, the folder around it or one in it.
+
+    It may have any name that it is passed on with, such as train-images.idx3-ubyte; None if there is none.
+    """
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path
-    return None
+    meant = parse_name(name)
+    if meant is None:
+        return None
+    places = [place for place in (folder, folder.parent) if place.is_dir()]
+    places += [path for place in places[:1] for path in sorted(place.iterdir()) if path.is_dir()]
+    found = (path for place in places for path in sorted(place.iterdir()) if parse_name(path.name) == meant)
+    return next((path for path in found if path.suffix != ".npz" and path.is_file()), None)
 
 
 def read(path: Path, dims: int) -> np.ndarray:
@@ -33,18 +75,18 @@ def read(path: Path, dims: int) -> np.ndarray:
     return parse(data, dims, str(path))
 
 
-def parse(data: np.ndarray, dims: int, name: str) -> np.ndarray:
-    """Parse the bytes of an IDX file without copying them; `name` is used in error messages."""
+def parse(data: np.ndarray, dims: int, name: str, hint: str = HINT) -> np.ndarray:
+    """Parse the bytes of an IDX file without copying them; `name` and `hint` are used in error messages."""
     header = 4 + 4 * dims
     magic = bytes(data[:4])
     if magic != bytes([0, 0, UINT8, dims]):
         kind = "images" if dims == 3 else "labels"
         raise DataUnavailableError(
             f"{name} is no IDX file of {kind}: it begins with {magic.hex(' ') or 'nothing'}, "
-            f"not with 00 00 08 {dims:02x}. {HINT}"
+            f"not with 00 00 08 {dims:02x}. {hint}"
         )
     if data.size < header:
-        raise DataUnavailableError(f"{name} is cut off: {data.size} bytes do not hold its header. {HINT}")
+        raise DataUnavailableError(f"{name} is cut off: {data.size} bytes do not hold its header. {hint}")
     shape = tuple(int(side) for side in data[4:header].view(">u4"))
     expected_size = header + int(np.prod(shape, dtype=object))
     if data.size != expected_size:
@@ -52,7 +94,7 @@ def parse(data: np.ndarray, dims: int, name: str) -> np.ndarray:
         sides = " × ".join(map(str, shape))
         raise DataUnavailableError(
             f"{name} {problem}: its header promises {sides} values, {expected_size:,} bytes; it has "
-            f"{data.size:,}. {HINT}"
+            f"{data.size:,}. {hint}"
         )
     return data[header:].reshape(shape)
 

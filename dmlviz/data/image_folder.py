@@ -26,6 +26,7 @@ from dmlviz.data.import_report import (
     to_grayscale,
     training_classes_first,
 )
+from dmlviz.data.raw_files import import_raw_files
 from dmlviz.errors import UserError
 from dmlviz.storage.text import counted
 
@@ -76,8 +77,9 @@ def import_image_folder(
     color: Color = "auto",
     level: int | None = None,
     progress: Callable[[int, int], object] = lambda done, of: None,
+    is_trusted: bool = False,
 ) -> ImportedDataset:
-    """Import a folder or zip with one subfolder of images per class.
+    """Import a folder or zip with one subfolder of images per class, or with the files of MNIST or of a relative.
 
     Folders named as parts of a split keep it (`read_class_folders` says which); otherwise a fifth of each class, chosen
     by content, is the test set.
@@ -89,6 +91,7 @@ def import_image_folder(
         color: "gray", "color", or "auto": gray if all images are.
         level: Number of the level of folders that are the classes, from 1; found if None.
         progress: Called with the number of files processed, and the number of all files.
+        is_trusted: Whether files of a relative of MNIST are known by names, too, and not only by checksums.
 
     Raises:
         UserError: If the content is no valid data set.
@@ -99,6 +102,9 @@ def import_image_folder(
         )
     left_out = LeftOut()
     with iter_files(Path(path)) as files:
+        raw = import_raw_files(files, path.stem, title, is_trusted)
+        if raw is not None:
+            return raw
         pictures, folders = _scan(files, left_out, level, progress)
         pictures = _check_class_sizes(_unique(pictures, left_out), left_out)
         shapes = {picture.shape for picture in pictures}

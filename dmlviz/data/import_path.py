@@ -18,6 +18,7 @@ from dmlviz.data.file_source import TARS, Folder, exists, open_folder
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_table import import_picture_table, read_pictures
+from dmlviz.data.raw_files import import_pixel_tables, import_raw_files, siblings
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
 from dmlviz.data.table_folder import find_projector_files, find_tables, read_tables, unpack_tables
 from dmlviz.errors import UserError
@@ -57,6 +58,9 @@ def import_path(
     """
     path, choice = Path(path), choice or Choice()
     notes: list[str] = []
+    raw = import_raw_files(siblings(path) if path.is_file() else [], path.parent.resolve().name, title, follow_paths)
+    if raw is not None:
+        return raw
     with TemporaryDirectory() as folder:
         unpacked = Path(folder) / path.name
         if unpack_tables(path, unpacked):
@@ -66,11 +70,14 @@ def import_path(
     elif path.is_dir() and (pair := find_projector_files(path)) is not None:
         return read_embeddings(pair[0], labels or pair[1], choice)
     elif path.is_dir() and (files := find_tables(path)):
+        pixels = import_pixel_tables(files, path.name, title)
+        if pixels is not None:
+            return pixels
         table, notes = read_any(read_tables, path, files, choice)
     elif path.is_dir() or path.name.lower().endswith((".zip", *TARS)) or not path.is_file():
         if not path.is_dir() and table_file.suffix_of(path) in (*table_file.SUFFIXES, ".npy", ".npz"):
             raise UserError(f"There is no file {path}: check the path.")
-        return _import_folder(path, title, choice, side, color, progress)
+        return _import_folder(path, title, choice, side, color, progress, is_trusted=follow_paths)
     elif table_file.suffix_of(path) not in table_file.SUFFIXES or labels is not None:
         return read_embeddings(path, labels, choice)
     else:
@@ -95,8 +102,9 @@ def _import_folder(
     side: int | None,
     color: Color,
     progress: Callable[[int, int], object],
+    is_trusted: bool,
 ) -> ImportedDataset:
-    """Read a folder or zip of pictures: one of a known layout, else one with a folder for each class."""
+    """Read a folder or zip of pictures: one of a known layout, else files as MNIST's, or a folder for each class."""
     if exists(path):
         with open_folder(path) as folder:
             match = layouts.find_layout(folder)
@@ -115,7 +123,9 @@ def _import_folder(
                     notes=[f"Read as {layout.title}."],
                 )
     level = choice.folder_level if choice else None
-    return import_image_folder(path, title=title, side=side, color=color, level=level, progress=progress)
+    return import_image_folder(
+        path, title=title, side=side, color=color, level=level, progress=progress, is_trusted=is_trusted
+    )
 
 
 def import_table(

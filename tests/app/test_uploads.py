@@ -16,6 +16,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
+from tests.data.test_loading import NAMES, SHARED, renamed_mnist
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -64,6 +65,20 @@ def test_a_zip_is_imported_previewed_and_saved_under_its_title(intake):
     assert DATASETS[preview["name"]].title == "Cats and dogs"
     assert data.load(preview["name"], intake.data).size == 20
     assert intake.status("a") is None
+
+
+def test_files_as_those_of_mnist_are_imported_together_and_mnist_itself_goes_where_it_is_looked_for(intake, tmp_path):
+    renamed_mnist(tmp_path / "own", NAMES["with a dot, as Kaggle has them"], ".gz")
+    intake.upload("a", {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()})
+    preview = read(intake).preview
+    assert preview["taken"] == 30
+    assert custom_datasets.is_custom(intake.accept("a", "Mine")[1])
+    if (SHARED / "MNIST").exists():
+        files = (SHARED / "MNIST" / "raw").glob("*-ubyte")
+        intake.upload("a", {path.name.replace("-idx", ".idx"): path.read_bytes() for path in files})
+        assert read(intake).preview["notes"][0] == "These are the files of MNIST."
+        assert intake.accept("a", "Anything") == ("pictures", "mnist")
+        assert "mnist" in data.available_datasets(intake.data)
 
 
 def test_uploaded_files_can_be_read_again_with_other_options(intake):

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, data_root, load, stratified_subset
+from dmlviz.data.import_path import import_path
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.storage.paths import kept_folder
 
@@ -72,6 +74,103 @@ def test_mean_and_std_of_the_specs_equal_those_of_the_training_pixels() -> None:
     digits = load("digits")
     assert digits.mean == pytest.approx(np.mean(digits.train.images / 255), abs=5e-5)
     assert digits.std == pytest.approx(np.std(digits.train.images / 255), abs=5e-5)
+
+
+NAMES = {
+    "as published": "{part}-{kind}-idx{n}-ubyte",
+    "with a dot, as Kaggle has them": "{part}-{kind}.idx{n}-ubyte",
+    "downloaded twice": "{part}-{kind}-idx{n}-ubyte (1)",
+    "with underscores": "{part}_{kind}_idx{n}_ubyte",
+    "without idx": "{part}-{kind}-ubyte",
+    "in folders of their names": "{part}-{kind}-idx{n}-ubyte/{part}-{kind}-idx{n}-ubyte",
+}
+
+
+def renamed_mnist(folder: Path, name: str, suffix: str = "", test: str = "t10k") -> None:
+    """Put files under these names into a folder."""
+    published = write_mnist(folder.parent / "published", suffix=suffix)
+    for part, own in (("train", "train"), ("t10k", test)):
+        for kind, n in (("images", 3), ("labels", 1)):
+            path = folder / (name.format(part=own, kind=kind, n=n) + suffix)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (published / f"{part}-{kind}-idx{n}-ubyte{suffix}").rename(path)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("place", ["MNIST/raw", "MNIST"])
+@pytest.mark.parametrize("name", NAMES)
+def test_mnist_is_found_under_every_name_that_it_is_passed_on_with(tmp_path, name, place, suffix) -> None:
+    renamed_mnist(tmp_path / "data" / place, NAMES[name], suffix)
+    assert "mnist" in available_datasets(tmp_path / "data")
+    assert len(load("mnist", tmp_path / "data").train) == 20
+
+
+@pytest.mark.parametrize("packed", ["folder", "folder around it", "zip", "one of its files"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("name", NAMES)
+def test_files_as_those_of_mnist_are_added_however_they_are_packed(tmp_path, name, suffix, packed) -> None:
+    folder = tmp_path / "letters" / "raw"
+    renamed_mnist(folder, NAMES[name], suffix, test="test")
+    path = {"folder": folder, "folder around it": folder.parent}.get(packed)
+    if packed == "zip":
+        path = Path(shutil.make_archive(str(tmp_path / "letters"), "zip", folder.parent))
+    elif packed == "one of its files":
+        path = next(path for path in sorted(folder.iterdir()))
+        if path.is_dir():
+            return
+    imported = import_path(path)
+    assert (len(imported.parts["train_labels"]), len(imported.parts["test_labels"])) == (20, 10)
+    assert imported.declared.classes == tuple("0123456789")
+    added = load(imported.save(tmp_path / "data"), tmp_path / "data")
+    assert added.train.images.shape == (20, 28, 28)
+
+
+@needs_mnist
+@pytest.mark.slow
+@pytest.mark.parametrize("is_upload", [True, False])
+def test_mnist_itself_is_known_by_its_content_and_put_where_it_is_looked_for(tmp_path, is_upload) -> None:
+    imported = import_path(SHARED / "MNIST", follow_paths=not is_upload)
+    assert imported.save(tmp_path) == "mnist"
+    assert "mnist" in available_datasets(tmp_path)
+    ours, theirs = load("mnist", tmp_path), load("mnist", SHARED)
+    assert np.array_equal(ours.test.images, theirs.test.images)
+    assert np.array_equal(ours.train.labels, theirs.train.labels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_relatives_are_known_by_name_only_where_names_are_trusted(tmp_path, is_trusted) -> None:
+    folder = write_mnist(tmp_path / "Fashion", train=60_000, test=10_000)
+    imported = import_path(folder.parents[1], follow_paths=is_trusted)
+    assert (imported.declared.name == "fashion_mnist") == is_trusted
+    if is_trusted:
+        imported.save(tmp_path / "data")
+        assert np.array_equal(load("fashion_mnist", tmp_path / "data").test.images, imported.parts["test_images"])
+
+
+@pytest.mark.parametrize("head", ["label,1x1,1x2,1x3", "label,pixel0,pixel1,pixel2"])
+def test_pictures_in_two_csv_files_become_images_to_train_on(tmp_path, head) -> None:
+    rng = np.random.default_rng(0)
+    for part, count in (("train", 40), ("test", 20)):
+        rows = np.column_stack([np.arange(count) % 4, rng.integers(0, 256, (count, 81))])
+        names = head + "".join(f",p{i}" for i in range(3, 81))
+        np.savetxt(tmp_path / f"mnist_{part}.csv", rows, "%d", ",", header=names, comments="")
+    imported = import_path(tmp_path)
+    assert imported.parts["train_images"].shape == (40, 9, 9)
+    assert imported.declared.classes == tuple("0123")
+
+
+def test_files_of_mnist_that_do_not_belong_together_are_one_sentence(tmp_path) -> None:
+    folder = write_mnist(tmp_path / "a")
+    write_mnist(tmp_path / "b")
+    with pytest.raises(UserError, match="One data set is added at a time"):
+        import_path(tmp_path)
+    (folder / "train-labels-idx1-ubyte").unlink()
+    with pytest.raises(UserError, match="no train labels"):
+        import_path(tmp_path / "a")
+    (folder / "train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\1\0\0")
+    with pytest.raises(UserError, match="cut off"):
+        import_path(tmp_path / "a")
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])

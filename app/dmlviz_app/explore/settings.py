@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
@@ -80,6 +81,8 @@ def _buttons(ui: UIState, services: Services, run_view: RunView | None) -> None:
 def _below_data(ui: UIState, services: Services, dataset: str) -> None:
     with error_boundary("Upload"), st.container(horizontal=True, gap=None, key="more-data"):
         upload_dialog.upload_button()
+        if dataset in SOURCES and services.datasets.note(dataset):  # it would be downloaded
+            upload_dialog.choose_files_button()
         with error_boundary("Pretrained backbone"):
             backbone_dialog.backbone_button(services, dataset)
     with error_boundary("Upload"):

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dmlviz.data.embedding_file import SUFFIXES
+from dmlviz.catalog import custom_datasets
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.data.image_ops import READABLE
 from dmlviz.data.table_limits import MAX_VECTORS
@@ -23,7 +23,7 @@ COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
 PICTURES = (
     f"**Images**: a zip with one folder per class; {READABLE} of any size, up to "
-    f"{MAX_IMAGES:,} images in {MAX_CLASSES:,} classes."
+    f"{MAX_IMAGES:,} images in {MAX_CLASSES:,} classes. Or the four files of MNIST, or of a relative."
 )
 VECTORS = (
     f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv, json or parquet, with a column named label or "
@@ -39,6 +39,11 @@ LIMIT = f"Max {MAX_UPLOAD_MB} MB (use `dmlviz data add PATH` for more)."
 def upload_button() -> None:
     """Render the button that opens the dialog."""
     st.button("Upload data…", type="tertiary", key="custom-data", on_click=_open)
+
+
+def choose_files_button() -> None:
+    """Render the button of a data set that is not on disk, whose files a person may have."""
+    st.button("Choose files…", type="tertiary", key="custom-files-of-dataset", on_click=_open)
 
 
 def upload_panel(ui: UIState, services: Services) -> None:
@@ -77,7 +82,6 @@ def _choose_files(services: Services) -> None:
         st.markdown(text)
     files = st.file_uploader(
         "Files",
-        type=["zip", *(suffix.removeprefix(".") for suffix in SUFFIXES), "txt"],
         accept_multiple_files=True,
         max_upload_size=max_megabytes(services),
         key="custom-files",
@@ -161,7 +165,8 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
     if is_accepted:
         kind, name = services.intake.accept(services.person.id, title)
         if kind == "pictures":
-            services.datasets.hold(name)
+            if custom_datasets.is_custom(name):
+                services.datasets.hold(name)
             ui.set("dataset", name)
         else:
             services.runs.hold(name, title)

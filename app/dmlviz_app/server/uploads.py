@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import Color
+from dmlviz.data.raw_files import belong_together
 from dmlviz.data.table_file import SUFFIXES as TABLES
 from dmlviz.data.table_file import suffix_of
 from dmlviz.errors import UserError
@@ -83,9 +85,14 @@ class UploadManager:
     @staticmethod
     def _save(folder: Path, files: dict[str, bytes], main: str, labels: str | None) -> None:
         paths: dict[str, str] = {}
+        if main not in files:  # the folder of several
+            paths["file"] = str(ensure_dir(folder / "files"))
+            for sent, content in files.items():
+                with atomic_write(folder / "files" / Path(sent).name, len(content)) as file:
+                    file.write(content)
         # Only the ending of an uploaded file's name is used.
         for role, name in (("file", main), ("labels", labels)):
-            if name is not None:
+            if name is not None and name in files:
                 path = folder / f"{role}{suffix_of(name)}"
                 with atomic_write(path, len(files[name])) as file:
                     file.write(files[name])
@@ -146,7 +153,10 @@ class UploadManager:
             folder, _ = self._uploads[owner]
         kind, name = status.preview["kind"], status.preview["name"]
         title = " ".join(title.split())[:60] or status.preview["title"]
-        if kind == "pictures":
+        if kind == "pictures" and not custom_datasets.is_custom(name):  # files of one of the catalog
+            for path in (folder / SOURCES[name].folder).iterdir():
+                _move(path, ensure_dir(self.data / SOURCES[name].folder) / path.name)
+        elif kind == "pictures":
             source = folder / custom_datasets.FOLDER / name
             write_json(
                 source / custom_datasets.DESCRIBED, read_json(source / custom_datasets.DESCRIBED) | {"title": title}
@@ -197,6 +207,8 @@ class UploadManager:
 
 def _split_vectors_and_labels(names: list[str]) -> tuple[str, str | None]:
     """Return the file with pictures or vectors, and the one with labels."""
+    if len({Path(name).name for name in names}) > 1 and belong_together(names):
+        return "MNIST", None
     zips = [name for name in names if name.lower().endswith(".zip")]
     if len(names) == 1 and (zips or names[0].lower().endswith(SUFFIXES)):
         return names[0], None
@@ -205,7 +217,8 @@ def _split_vectors_and_labels(names: list[str]) -> tuple[str, str | None]:
     if len(names) == 2 and not zips and len(vectors) == len(labels) == 1:
         return vectors[0], labels[0]
     raise UserError(
-        f"Bring one zip, or one file of vectors ({', '.join(SUFFIXES)}) and perhaps one whose name says labels; "
+        "Bring one zip, the files of MNIST or of a relative, or one file of vectors "
+        f"({', '.join(SUFFIXES)}) and perhaps one whose name says labels; "
         f"got {', '.join(sorted(names))[:100]}."
     )
 

@@ -1,0 +1,202 @@
+"""MNIST and its relatives as files that a person brings, under the names that they are passed on with."""
+
+import gzip
+import hashlib
+import io
+import re
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.dataset_sources import SOURCES
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import idx
+from dmlviz.data.class_names import natural_order
+from dmlviz.data.file_source import Entry
+from dmlviz.data.import_report import ImportedDataset, ImportReport, class_counts, declaration, import_warnings
+from dmlviz.errors import UserError
+from dmlviz.storage.files import atomic_write, ensure_dir
+
+_MNIST = {  # SHA-256 of pixels and labels
+    "train": "56ca2daa997405bab0eb51afd54f2cd891b180d0ab77ef7b66ab9f8acb0d38e1",
+    "test": "c3f9adf9c66efb572b1f9326c3a511b45910c7173b97be66ceceeeeaef6b802b",
+}
+_CSV = re.compile(r"[\w. -]*?(train|test)[\w. -]*\.csv(\.gz)?", re.IGNORECASE)
+_HINT = "Bring the whole file again."
+_Key = tuple[str, str]  # part and kind: train or test, images or labels
+
+
+class RawDataset(ImportedDataset):
+    """Files of a data set of the catalog: they are saved where it is looked for, as if it had been downloaded."""
+
+    def save(self, root: Path) -> str:
+        """Save the files that are missing to a data folder, and return the data set's name."""
+        spec, source = self.declared, SOURCES[self.declared.name]
+        folder = ensure_dir(root / source.folder)
+        for part, prefix in zip(custom_datasets.PARTS, source.parts, strict=True):
+            images, labels = self.parts[f"{part}_images"], self.parts[f"{part}_labels"] + spec.first_label
+            arrays = (images.swapaxes(1, 2) if spec.transposed else images), labels
+            for kind, array in zip(("images-idx3-ubyte", "labels-idx1-ubyte"), arrays, strict=True):
+                if idx.find(folder, f"{prefix}-{kind}") is None:
+                    with atomic_write(folder / f"{prefix}-{kind}") as file:
+                        file.write(bytes([0, 0, idx.UINT8, array.ndim]) + np.array(array.shape, ">u4").tobytes())
+                        file.write(np.ascontiguousarray(array, np.uint8).data)
+        return spec.name
+
+
+def belong_together(names: Sequence[str]) -> bool:
+    """Return whether these are the names of files of MNIST or a relative: IDX files, or a CSV file for each part."""
+    tables = [match[1].lower() for name in names if (match := _CSV.fullmatch(name))]
+    return all(idx.parse_name(name) for name in names) or (len(names) == 2 and set(tables) == {"train", "test"})
+
+
+def siblings(path: Path) -> list[Entry]:
+    """Return the files beside a file of MNIST or of a relative that belong to it; none for any other file."""
+    if idx.parse_name(path.name) is None:
+        return []
+    paths = (one for one in path.parent.iterdir() if idx.parse_name(one.name) is not None and one.is_file())
+    return [Entry((one.name,), one.stat().st_size, one.read_bytes) for one in sorted(paths)]
+
+
+def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted: bool) -> ImportedDataset | None:
+    """Read the files of MNIST or of a relative among some files; None if there are none.
+
+    Args:
+        files: The files.
+        place: Where they come from, for messages; its words tell relatives of the same file names apart.
+        title: Title of a data set that is not in the catalog; `place` if empty.
+        is_trusted: Whether names are believed; otherwise only checksums are.
+
+    Raises:
+        UserError: For files of several data sets, a missing or damaged file.
+    """
+    groups: dict[tuple[str, ...], dict[_Key, Entry]] = defaultdict(dict)
+    for entry in files:
+        name = idx.parse_name(entry.parts[-1])
+        if name is not None:
+            folders = tuple(part for part in entry.parts[:-1] if idx.parse_name(part) is None)
+            groups[(*folders, name.prefix)].setdefault((name.part, name.kind), entry)
+    if not groups:
+        return None
+    if len(groups) > 1:
+        names = ", ".join("/".join(filter(None, group)) or "train-images …" for group in sorted(groups)[:3])
+        raise UserError(f"One data set is added at a time; {place} has the files of {len(groups)}: {names}.")
+    [(group, entries)] = groups.items()
+    missing = {(part, kind) for part, _ in entries for kind in ("images", "labels")} - set(entries)
+    if missing or ("train", "images") not in entries:
+        part, kind = sorted(missing)[0] if missing else ("train", "images")
+        raise UserError(
+            f"Images come with their labels, to train on and to test on; {place} has {len(entries)} files of them, but "
+            f"no {part} {kind}: put that file beside them ({part}-{kind}-idx…-ubyte, plain or .gz)."
+        )
+    contents = {key: entry.read() for key, entry in entries.items()}
+    arrays = {key: _array(data, entries[key].name) for key, data in contents.items()}
+    sums = {hashlib.md5(data, usedforsecurity=False).hexdigest() for data in contents.values()}
+    known = next((own for own, source in SOURCES.items() if sums == {file.md5 for file in source.files.values()}), "")
+    words = " ".join((place, title, *group)).lower()
+    return _dataset(arrays, known or (_name_in(words, arrays) if is_trusted else ""), words, title or place)
+
+
+def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> ImportedDataset | None:
+    """Read CSV files called train and test with a label and all pixels of a square a row, as Kaggle has MNIST.
+
+    Returns None if they are none, or if one has no labels.
+    """
+    from pyarrow import ArrowException, csv
+
+    arrays: dict[_Key, np.ndarray] = {}
+    for path in paths:
+        match = _CSV.fullmatch(path.name)
+        if match is None or (match[1].lower(), "images") in arrays:
+            return None
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            head = file.readline(100_000).decode(errors="replace").strip().replace('"', "").split(",")
+        side = round(max(len(head) - 1, 0) ** 0.5)
+        if side < 8 or side * side != len(head) - 1 or head[0].lower() != "label":
+            return None
+        try:
+            columns = [column.to_numpy() for column in csv.read_csv(path).columns]
+        except (ArrowException, ValueError):
+            return None
+        if any(column.dtype.kind not in "iu" or column.min() < 0 or column.max() > 255 for column in columns):
+            return None
+        part, rows = match[1].lower(), np.ascontiguousarray(np.stack(columns, dtype=np.uint8, casting="unsafe").T)
+        arrays[part, "labels"], arrays[part, "images"] = rows[:, 0], rows[:, 1:].reshape(-1, side, side)
+    if {part for part, _ in arrays} != {"train", "test"}:
+        return None
+    return _dataset(arrays, "", "", title or place)
+
+
+def _array(data: bytes, name: str) -> np.ndarray:
+    try:
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        if data[:2] == b"PK":
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                return np.asarray(arrays[arrays.files[0]])
+    except (EOFError, OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+        raise UserError(f"{name} is damaged or cut off ({error}). {_HINT}") from None
+    dims = 3 if "images" in name.lower() else 1
+    return idx.parse(np.frombuffer(data, np.uint8), dims, name, _HINT)
+
+
+def _name_in(words: str, arrays: Mapping[_Key, np.ndarray]) -> str:
+    """Return the data set of the catalog that a name speaks of, if the numbers of images are its own."""
+    counts = [len(arrays.get((part, "labels"), ())) for part in custom_datasets.PARTS]
+    name = "emnist_letters" if "emnist-letters" in words else "fashion_mnist" if "fashion" in words else ""
+    name = name or ("kmnist" if "kmnist" in words or "kuzushiji" in words else "")
+    return name if counts == ([124_800, 20_800] if name == "emnist_letters" else [60_000, 10_000]) else ""
+
+
+def _dataset(arrays: Mapping[_Key, np.ndarray], name: str, words: str, title: str) -> ImportedDataset:
+    """Return the data set of the catalog of this name, or which it is by its content, or a new one."""
+    for part in {part for part, _ in arrays}:
+        shape, of = arrays[part, "images"].shape, arrays[part, "labels"].shape
+        if len(shape) != 3 or of != shape[:1] or arrays[part, "images"].dtype != np.uint8:
+            raise UserError(
+                f"Each image has a label; got images of shape {shape} and labels of shape {of} to "
+                f"{part} on: bring the files that belong together."
+            )
+    digests = {
+        part: hashlib.sha256(array.tobytes() + arrays[part, "labels"].astype("u1").tobytes()).hexdigest()
+        for (part, kind), array in arrays.items()
+        if kind == "images"
+    }
+    name = name or ("mnist" if digests == _MNIST else "")
+    turned = DATASETS[name].transposed if name else "emnist" in words
+    images = {part: arrays[part, "images"].swapaxes(1, 2) if turned else arrays[part, "images"] for part in digests}
+    labels = {part: arrays[part, "labels"].astype(np.int64) for part in digests}
+    notes = ["Images of EMNIST lie on their sides in the files; they were turned."] if turned else []
+    if name:
+        spec = DATASETS[name]
+        classes: Sequence[str] = spec.classes
+        labels = {part: ids - spec.first_label for part, ids in labels.items()}
+        notes.insert(0, f"These are the files of {spec.title}.")
+    else:
+        values = natural_order({str(value) for part in labels.values() for value in np.unique(part)})
+        classes = values
+        ids = np.array([int(value) for value in values])
+        labels = {part: np.searchsorted(ids, own) for part, own in labels.items()}
+        sides = " × ".join(map(str, images["train"].shape[1:]))
+        notes.insert(0, f"Images of {sides} pixels in {len(classes)} classes, in files as those of MNIST.")
+    if "test" not in images:
+        test = np.arange(len(labels["train"])) % 5 == 0
+        images = {"train": images["train"][~test], "test": images["train"][test]}
+        labels = {"train": labels["train"][~test], "test": labels["train"][test]}
+        notes.append("There is no file to test on: every fifth image is.")
+    parts = {f"{part}_images": np.ascontiguousarray(images[part]) for part in custom_datasets.PARTS}
+    parts |= {f"{part}_labels": labels[part] for part in custom_datasets.PARTS}
+    counts, number = class_counts(classes, parts), sum(map(len, labels.values()))
+    report = ImportReport(
+        files=len(arrays), taken=number, classes=counts, notes=notes, warnings=import_warnings(counts), left_out=[]
+    )
+    if name:
+        return RawDataset(DATASETS[name], parts, report)
+    if images["train"].shape[1] != images["train"].shape[2]:
+        raise UserError(f"Images of such files are squares; got {sides}: save them as PNG in folders.")
+    return ImportedDataset(declaration(title, classes, parts), parts, report)
