@@ -1,5 +1,6 @@
 """Labels in a file of their own, beside one of vectors: a label per line, an array, or a table with further columns."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -69,7 +70,8 @@ def read_labels_file(path: Path, rows: int, columns: "pyarrow.Table | None", cho
     if suffix == ".txt" or suffix.startswith((".csv", ".tsv")):
         lines = read_lines(path)
         marks = "\t" if suffix != ".csv" else "\t,;|"
-        if not any(mark in line for mark in marks for line in lines[:2]):
+        unquoted = re.sub(r'"[^"]*"', "", "".join(lines[:2]))
+        if not any(mark in unquoted for mark in marks):
             return _one_column(path.name, lines, rows, choice)
     table, notes = read_table_file(path, replace(choice, vector=()))
     label = choice.label or label_column(table)
@@ -109,7 +111,7 @@ def _one_column(name: str, lines: list[str], rows: int, choice: Choice) -> FileL
     while len(lines) > rows + 1 and not lines[-1]:
         lines = lines[:-1]
     header = len(lines) == rows + 1
-    if len(lines) - header != rows:
+    if len(lines) - header != rows or (not header and lines[0].lower() in HEADERS and lines.count(lines[0]) == 1):
         raise _other_length(name, given, rows)
     labels = [None if line in ("", *choice.missing) else plain_cell(line) for line in lines[header:]]
     first = f"the lines of {name} after its header {lines[0][:40]!r}" if header else f"all lines of {name}"
