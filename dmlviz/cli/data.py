@@ -19,7 +19,7 @@ from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path
 from dmlviz.data.import_report import ImportedDataset
-from dmlviz.data.table_file import Choice
+from dmlviz.data.table_file import Choice, name_stem
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
@@ -108,7 +108,7 @@ def add_data(
             progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
     if isinstance(result, LabeledEmbeddings):
-        return _save_embeddings(result, title or path.stem, Runs(runs_folder(runs)), data_root(data))
+        return _save_embeddings(result, title or name_stem(path), Runs(runs_folder(runs)), data_root(data))
     _print_report(result, console)
     name = result.save(data_root(data))
     DATASETS.add_search_path(data_root(data))

@@ -20,7 +20,7 @@ from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.embedding_file import read_table as read_table
-from dmlviz.data.table_file import suffix_of
+from dmlviz.data.table_file import name_stem, suffix_of
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.projection import lowered
@@ -159,7 +159,7 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
                 task, description=phase, completed=iteration, total=of
             ),
         )
-    target = target or source.with_name(f"{source.stem}-{config.declared.name}.csv")
+    target = target or source.with_name(f"{name_stem(source)}-{config.declared.name}.csv")
     names: list[str] = ["row"]
     rows: list[list[Any]] = [[row] for row in range(len(vectors))]
     if labels is not None:

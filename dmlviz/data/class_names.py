@@ -55,9 +55,7 @@ def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> 
         )
     words = [name for name in classes if name in NO_NUMBER]
     if words:
-        notes.append(
-            f"{', '.join(words)} is a class here: if it says that there is none, add --missing {','.join(words)}."
-        )
+        notes.append(f"{', '.join(words)} is a class: if it stands for no label, add --missing {','.join(words)}.")
     if any(isinstance(label, float) and not label.is_integer() for label in labels[mask].tolist()):
         notes.append(
             f"The labels are numbers with decimals, and each of the {len(classes):,} different ones is a class: choose "

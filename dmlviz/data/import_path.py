@@ -86,7 +86,7 @@ def import_path(
         table,
         (path if path.is_dir() else path.parent) if follow_paths else None,
         path.name,
-        title=title or (path.name if path.is_dir() else path.stem),
+        title=title or (path.name if path.is_dir() else table_file.name_stem(path)),
         choice=choice,
         side=side,
         color=color,

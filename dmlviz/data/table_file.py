@@ -99,6 +99,12 @@ def suffix_of(path: Path | str) -> str:
     return max((suffix for suffix in SUFFIXES if name.endswith(suffix)), key=len, default=path.suffix.lower())
 
 
+def name_stem(path: Path | str) -> str:
+    """Return a file's name without its ending."""
+    name = Path(path).name
+    return name[: len(name) - len(suffix_of(name))] or name
+
+
 def read_table_file(path: Path, choice: Choice | None = None) -> tuple["pyarrow.Table", list[str]]:
     """Read a table; return it with notes on the reading. Its size is checked before it is parsed.
 

@@ -12,7 +12,7 @@ from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.hugging_face import join_splits, name_values
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path, import_table
-from dmlviz.data.table_file import Choice, prepare_table
+from dmlviz.data.table_file import Choice, name_stem, prepare_table
 from dmlviz.errors import UserError
 from dmlviz.runs.import_embeddings import import_embeddings, import_notes
 from dmlviz.runs.run import Run
@@ -75,7 +75,7 @@ def add_data(
     if isinstance(source, str | Path):
         path = Path(source)
         result = import_path(path, title=title, choice=choice, side=side, color=color)
-        title = title or path.stem
+        title = title or name_stem(path)
     else:
         title = title or "My table"
         table, notes = to_arrow(source)

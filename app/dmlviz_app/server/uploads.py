@@ -18,7 +18,7 @@ from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.image_folder import Color
 from dmlviz.data.raw_files import belong_together
 from dmlviz.data.table_file import SUFFIXES as TABLES
-from dmlviz.data.table_file import suffix_of
+from dmlviz.data.table_file import name_stem, suffix_of
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.disk_space import disk_full, new_folder
@@ -224,7 +224,7 @@ def _split_vectors_and_labels(names: list[str]) -> tuple[str, str | None]:
 
 
 def _title(name: str) -> str:
-    printable = "".join(letter for letter in Path(name).stem.replace("_", " ") if letter.isprintable())
+    printable = "".join(letter for letter in name_stem(name).replace("_", " ") if letter.isprintable())
     return printable.strip()[:60] or "My data"
 
 
