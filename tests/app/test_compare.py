@@ -193,6 +193,7 @@ def test_the_page_compares_what_two_maps_of_one_run_keep(here, maps):
     assert workbench["compare"]["sides"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["live", *projection_views()])
 def test_scores_are_those_of_the_runs_on_every_map(here, two, view):
     pair = resolve_pair(CompareState(a=two[0].id, b=two[1].id, view_a=view, view_b=view), here, None)
