@@ -24,6 +24,7 @@ from dmlviz_app.server import services
 from dmlviz_app.server.event_stream import event_hub
 from dmlviz_app.server.logs import configure_logs
 from dmlviz_app.server.middleware import middleware
+from dmlviz_app.server.session_lock import share_session_lock
 from dmlviz_app.server.settings import Settings
 from dmlviz_app.server.threads import enlarge_thread_pool
 
@@ -62,6 +63,7 @@ def build_app(settings: Settings, on_ready: Callable[[str], object] = lambda add
 def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda address: None) -> dict[str, Any]:
     """Start the services and return the options of `st.App`; `on_ready` gets the address once the server answers."""
     raise_open_files()
+    share_session_lock()
     started = services.start_services(settings)
 
     @asynccontextmanager

@@ -1,0 +1,59 @@
+"""A rerun that a newer one disturbs is repeated, and two threads of one session do not disturb each other's state."""
+
+import threading
+
+import pytest
+from dmlviz_app.server.session_lock import share_session_lock
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
+from streamlit.testing.v1 import AppTest
+
+
+def test_two_threads_of_one_session_have_one_lock(monkeypatch):
+    monkeypatch.setattr(SafeSessionState, "__init__", SafeSessionState.__init__)  # put back afterwards
+    share_session_lock()
+    share_session_lock()
+    state = SessionState()
+    old, new = (SafeSessionState(state, lambda: None) for _ in range(2))
+    wrong, stop = [], threading.Event()
+
+    def finish():
+        while not stop.is_set():
+            try:
+                old.on_script_finished(frozenset())
+                _ = old.filtered_state
+            except Exception as error:
+                wrong.append(error)
+                return
+
+    thread = threading.Thread(target=finish)
+    thread.start()
+    for number in range(800):
+        new[f"key {number}"] = number
+        new.on_script_will_rerun(None)
+        if number > 100:
+            del new[f"key {number - 100}"]
+    stop.set()
+    thread.join()
+    assert not wrong
+    assert SafeSessionState(SessionState(), lambda: None)._lock is not old._lock
+
+
+@pytest.mark.parametrize("disturbed", ["iterating", "missing"])
+@pytest.mark.parametrize(("times", "said"), [(1, ["drawn"]), (9, ["The part failed (details in the log)"])])
+def test_a_disturbed_rerun_is_repeated_but_not_for_ever(disturbed, times, said):
+    def page(disturbed, times):
+        import streamlit as st
+        from dmlviz_app.widgets.error_boundary import error_boundary
+
+        with error_boundary("The part"):
+            st.session_state.runs = st.session_state.get("runs", 0) + 1
+            if st.session_state.runs <= times:
+                if disturbed == "missing":
+                    st.session_state["gone"]
+                raise RuntimeError("dictionary changed size during iteration")
+            st.caption("drawn")
+
+    shown = AppTest.from_function(page, kwargs={"disturbed": disturbed, "times": times}).run()
+    assert [any(text in caption.value for text in said) for caption in shown.caption] == [True]
+    assert shown.session_state.runs == min(times, 3) + 1
