@@ -55,6 +55,7 @@ def cleaning(runs: Runs, run: Run) -> Order[CleaningRecord]:
     return Order(
         folder=record.path,
         dataset=run.config.dataset,
+        record=CleaningRecord,
         create=create,
         existing=existing,
         content={"kind": "clean", "run": str(run.path.resolve())},

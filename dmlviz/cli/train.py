@@ -25,6 +25,7 @@ from dmlviz.config.notes import cost_note
 from dmlviz.data import data_root
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
+from dmlviz.jobs.claims import claimed
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
@@ -87,14 +88,18 @@ def train(
     store = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)
     run = _existing_run(store, config)
+    busy = f"Another process is training this run: {store.folder / config.id}."
     if run is not None and not retrain:
         if run.state == "running":
-            raise UserError(f"Another process is training this run: {run.path}.")
+            raise UserError(busy)
         console.print(f"Already trained ({_scores(run.metrics)} on the test images). Use --retrain to train again.")
         console.print(str(run.path))
         return
     dataset = _load(config.dataset, data, console)
-    with stop_on_interrupt(lambda: console.print(STOPPING)) as stop:
+    with (
+        stop_on_interrupt(lambda: console.print(STOPPING)) as stop,
+        claimed(store.folder, store.folder / config.id, busy),
+    ):
         run = store.create(config, title)
         console.print(f"{run.title}: {counted(config.steps, 'step')}; Ctrl-C stops early")
         last = _watch(_events(run, dataset, stop, data_root(data)), config, console)

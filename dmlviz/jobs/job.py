@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.claims import Claim
 from dmlviz.jobs.job_events import JobEnd
 from dmlviz.jobs.order import JobKind, Order
 from dmlviz.jobs.placement import JobWorker
@@ -90,6 +91,8 @@ class Job:
     timers: list[threading.Timer] = field(default_factory=list)
     submitted: float = field(default_factory=time.monotonic)
     started: float | None = None  # when a worker got it, as `submitted`
+    claim: Claim | None = None  # None for an answer, and for a job that another process does or did
+    elsewhere: bool = False  # another process does it; this one takes over where that ends
     on_end: list[Callable[[], object]] = field(default_factory=list)
 
     @property
@@ -125,12 +128,20 @@ class Job:
         self.timers.clear()
 
     def write_end(self, event: str, reason: str) -> None:
-        """Log its end, if its worker did not; its folder may be gone."""
-        step = 0
-        with contextlib.suppress(DamagedFileError):
-            step = next((e["step"] for e in reversed(self.record.events()) if "step" in e), 0)
+        """Log its end, if no process did; its folder may be gone."""
         with contextlib.suppress(OSError, UserError), RecordWriter(self.record, time.time) as writer:
+            if self.is_over:  # since another process, which had the lock, has ended
+                return
+            step = 0
+            with contextlib.suppress(DamagedFileError):
+                step = next((e["step"] for e in reversed(self.record.events()) if "step" in e), 0)
             writer.event({"event": event, "step": step, "metrics": {}, "reason": reason})
+
+    def release(self) -> None:
+        """Give up the claim, so that another process may do it."""
+        if self.claim is not None:
+            self.claim.release()
+            self.claim = None
 
     def begin_again(self, lost: str) -> bool:
         """Reset the folder after its machine was lost, so that it can begin again; else log its failure."""

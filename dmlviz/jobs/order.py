@@ -41,6 +41,7 @@ class Order(Generic[R]):
     Attributes:
         folder: Where `order.json`, the events and the result are.
         dataset: Name of the data set that it reads.
+        record: Its record, of a folder.
         create: Makes the folder anew, and returns its record.
         existing: Returns the record whose result is wanted, if there is one; the order is done then.
         recreate: Makes the folder anew after the machine was lost that had the job, given how it was lost; None for
@@ -55,6 +56,7 @@ class Order(Generic[R]):
 
     folder: Path
     dataset: str
+    record: Callable[[Path], R]
     create: Callable[[], R]
     content: OrderContent
     existing: Callable[[], R | None] = lambda: None
@@ -103,6 +105,7 @@ def training(runs: Runs, config: TrainConfig, room: int | None = None) -> Order[
     return Order(
         folder=runs.folder / config.id,
         dataset=config.dataset,
+        record=Run,
         create=lambda: runs.create(config),
         existing=existing,
         recreate=lambda lost: runs.begin_again(config.id, lost),
@@ -153,6 +156,7 @@ def projection(
     return Order(
         folder=runs.folder / run / "projections" / config.id,
         dataset=source.config.dataset,
+        record=ProjectionRun,
         create=create,
         content=ProjectOrder(kind="project", holder=holder),
         existing=existing,
@@ -180,6 +184,7 @@ def trial(folder: Path, lab: str, trial: Mapping[str, Any], name: str) -> Order[
     return Order(
         folder=folder,
         dataset=str(trial.get("dataset")),
+        record=TrialRecord,
         create=lambda: TrialRecord.create(folder),
         recreate=lambda lost: TrialRecord.create(folder),
         content={"kind": "trial", "lab": lab, "trial": dict(trial)},
@@ -197,6 +202,7 @@ def features(folder: Path, content: FeaturesOrder) -> Order[FeaturesRecord]:
     return Order(
         folder=folder,
         dataset=content["dataset"],
+        record=FeaturesRecord,
         create=lambda: FeaturesRecord.create(folder),
         content=content,
         name=folder.name,
@@ -220,6 +226,7 @@ def answer(folder: Path, content: AnswerOrder, limit_s: float) -> Order[AnswerRe
     return Order(
         folder=folder,
         dataset="",
+        record=AnswerRecord,
         create=lambda: AnswerRecord.create(folder),
         existing=existing,
         content=content,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dmlviz.errors import UserError
+from dmlviz.jobs.claims import claim
 from dmlviz.jobs.job import Job, JobListener, Status, status_of
 from dmlviz.jobs.order import Order, R, training
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
@@ -22,6 +23,7 @@ from dmlviz.runs.store import Runs
 
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 ANSWER_SLOTS = 2  # answers that are prepared at a time, beside the jobs
+LOOK_S = 1.0  # seconds between two looks whether another process still has a job
 MAX_ATTEMPTS = 3  # times that a job is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 RESUME_WITHIN_S = 600.0  # seconds after its last sign of life in which a training on the fleet is taken up again
@@ -97,11 +99,62 @@ class JobScheduler:
                 raise UserError("The server is shutting down: try again when it is back.")
             self.turns.check_limit(owner, order.is_answer)
             record = order.existing()
-            if record is None:
-                record = order.begin()
-                self.turns.waiting.append(Job(order, record, [owner], on_end=[on_end]))
+            if record is None or record.state == "running":
+                job = Job(order, EventLogDir(order.folder), [owner], on_end=[on_end])
+                if not self._begin(job):
+                    return cast(R, job.record)
+                self.turns.waiting.append(job)
                 self._dispatch()
+                record = cast(R, job.record)
             return record
+
+    def _begin(self, job: Job) -> bool:
+        """Claim a job and make its folder, unless another process has it; return False where its result is there."""
+        if not job.order.is_answer:  # the folder of an answer is this process's
+            job.claim = claim(self.runs.folder, job.order.folder)
+            job.elsewhere = job.claim is None
+            record = None if job.elsewhere else job.order.existing()  # it may have ended in between
+            if record is not None:
+                job.record = record
+                job.release()
+                return False
+        if job.elsewhere:
+            job.record = self._record_elsewhere(job.order)
+            return True
+        try:
+            job.record = job.order.begin()
+        except BaseException:
+            job.release()
+            raise
+        return True
+
+    @staticmethod
+    def _record_elsewhere(order: Order[R]) -> R:
+        """Return the record of a job that another process has claimed, and makes the folder of within milliseconds."""
+        deadline = time.monotonic() + 2.0
+        while True:
+            try:
+                return order.record(order.folder)
+            except UserError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+
+    def _is_elsewhere(self, job: Job) -> bool:
+        """Return whether another process has a waiting job; take it over where that has ended without a result."""
+        if not job.elsewhere:
+            return False
+        job.cancel_timers()
+        try:
+            if self._begin(job):
+                if job.elsewhere:
+                    job.schedule(LOOK_S, self._on_room)
+                return job.elsewhere
+        except (OSError, UserError) as error:
+            log.error("a job could not be taken over: %s", error)
+        self.turns.waiting.remove(job)
+        self._report_end(job)
+        return True
 
     def resume_fleet_jobs(self, owners_of: Callable[[str], list[str]] = lambda run: [""]) -> list[str]:
         """Take up the trainings that the fleet's machines had when the last server of these runs ended.
@@ -124,7 +177,10 @@ class JobScheduler:
                 continue
             with self._change:
                 order = training(self.runs, run.config)
-                job = Job(order, order.begin(reason), owners_of(run.id) or [""])
+                right = claim(self.runs.folder, order.folder)
+                if right is None:
+                    continue
+                job = Job(order, order.begin(reason), owners_of(run.id) or [""], claim=right)
                 job.lost, job.machine, job.patience = reason, machine, time.monotonic() + PATIENCE_S
                 self.turns.waiting.append(job)
                 job.schedule(PATIENCE_S, self._on_room)
@@ -151,7 +207,9 @@ class JobScheduler:
                 return False
             if job.worker is None:
                 self.turns.waiting.remove(job)
-                job.write_end("stopped", "stopped before it began")
+                job.cancel_timers()
+                if not job.elsewhere:
+                    job.write_end("stopped", "stopped before it began")
                 self._report_end(job)
                 self._change.notify_all()
             elif job.stopping:
@@ -166,8 +224,16 @@ class JobScheduler:
         """Return the state of the job of a record, for any owner and at any time."""
         with self._change:
             job = self.turns.find(record.path)
+            elsewhere = status_of(record, None) if job is not None and job.elsewhere else None
+            if elsewhere is not None and elsewhere.phase not in ("interrupted", "unknown"):
+                return elsewhere
             if job is not None and job.worker is None:
-                queue = [one for one in self.turns.in_order() if one.order.is_answer is job.order.is_answer]
+                kind = job.order.is_answer
+                queue = [
+                    one
+                    for one in self.turns.in_order()
+                    if one is job or (one.order.is_answer is kind and not one.elsewhere)
+                ]
                 return Status("queued", queue.index(job) + 1, len(queue), lost=job.lost)
         return status_of(record, job)
 
@@ -193,6 +259,9 @@ class JobScheduler:
         """End every worker; runs under way are cut off."""
         with self._change:
             self._is_closed = True
+            for job in self.turns.waiting:
+                job.cancel_timers()
+                job.release()
             self.turns.waiting.clear()
             active = list(self.turns.active)
             self.pool.close()
@@ -244,7 +313,7 @@ class JobScheduler:
         for job in self.turns.in_order():
             if self._is_closed:
                 return
-            if not self.turns.is_next(job):
+            if self._is_elsewhere(job) or not self.turns.is_next(job):
                 continue
             try:
                 job.worker = self._place(job)
@@ -349,6 +418,7 @@ class JobScheduler:
             log.exception("a job could not be reported")
 
     def _report_end(self, job: Job) -> None:
+        job.release()
         self._report(job)
         for call in job.on_end:
             call()

@@ -1,6 +1,7 @@
 """A lock that one process holds on a file; the system releases it when that process exits for any reason."""
 
 import errno
+import os
 import sys
 import time
 from pathlib import Path
@@ -49,6 +50,14 @@ class FileLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    @property
+    def is_there(self) -> bool:
+        """Return whether the file that this process has locked is still the one of that name."""
+        try:
+            return self._file is not None and os.path.samestat(os.fstat(self._file.fileno()), self.path.stat())
+        except FileNotFoundError:
+            return False
 
     @property
     def locked(self) -> bool:
