@@ -11,6 +11,7 @@ from dmlviz_app.protocol.query import QueryAnswer, QueryRefusal
 from dmlviz_app.run_views import query_routes as queries
 from dmlviz_app.run_views.item_neighbors import query_neighbor_history
 from dmlviz_app.run_views.query import QueryResult, TrajectoryPoint
+from dmlviz_app.server.answers import Turns
 from PIL import Image
 from pydantic import TypeAdapter
 from starlette.requests import Request
@@ -170,11 +171,11 @@ def test_a_photograph_of_12_megapixels_is_answered(ask):
 
 
 def test_one_person_sends_few_pictures_at_once(ask, monkeypatch):
-    monkeypatch.setattr(queries, "MAX_OF_PERSON", 0)
+    monkeypatch.setattr(queries, "SENDERS", Turns(0, 8))
     answer = ask(file_of(sheet(7)))
     assert answer.status_code == 503
     assert "in a moment" in answer.json()["error"]
-    monkeypatch.setattr(queries, "MAX_OF_PERSON", 1)
+    monkeypatch.setattr(queries, "SENDERS", Turns(1, 8))
     for _ in range(3):  # a place is given back, whether the picture was taken or not
         assert ask(file_of(sheet(7))).status_code == 200
         assert ask(b"no picture").status_code == 422

@@ -5,9 +5,9 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -16,7 +16,6 @@ from dmlviz.errors import UserError
 from dmlviz.lessons import Task
 from dmlviz.runs.ownership import Ownership
 from dmlviz.storage.files import is_run_id
-from dmlviz.storage.run_schema.validation import complaint
 from dmlviz_app.classroom import payloads
 from dmlviz_app.people.classroom import RUN_PARAMETERS, Classroom, Place
 from dmlviz_app.people.classroom_register import class_not_found
@@ -24,10 +23,12 @@ from dmlviz_app.protocol.classroom import ClassroomEvent
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
 from dmlviz_app.server.headers import NO_STORE, STREAM
+from dmlviz_app.server.json_body import read_json_body
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import Services
 
 MAX_BODY = 16_384  # bytes
+WHAT = "What is sent to a class"
 BOARD_PAUSE_S = 2.0  # seconds after which a board looks whether trainings have finished
 
 
@@ -110,7 +111,7 @@ def _has_answer(services: Services, task: Task, dataset: str | None) -> bool:
 async def place(request: Request) -> Response:
     """Store the place of a person's page; a teacher who leads takes the others along."""
     services, room = _room(request)
-    place = await _body(request, _PLACE)
+    place = await read_json_body(request, _PLACE, MAX_BODY, WHAT)
     now = Place(page=place.page, query=place.query, step=place.step)
     await asyncio.to_thread(_move, services, room, now)
     return JSONResponse({"ok": True}, headers=NO_STORE)
@@ -126,7 +127,7 @@ def _move(services: Services, room: Classroom, now: Place) -> None:
 async def action(request: Request) -> Response:
     """Apply an action of the teacher or of a student."""
     services, room = _room(request)
-    wish = await _body(request, _ACTION)
+    wish = await read_json_body(request, _ACTION, MAX_BODY, WHAT)
     await asyncio.to_thread(_act, services, room, wish)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
@@ -198,18 +199,6 @@ def _room_of_teacher(request: Request) -> tuple[Services, Classroom]:
     if room.teacher != services.person.id:
         raise class_not_found(room.code)
     return services, room
-
-
-async def _body(request: Request, adapter: TypeAdapter[Any]) -> Any:
-    text = b""
-    async for part in request.stream():
-        text += part
-        if len(text) > MAX_BODY:
-            raise UserError(f"A class takes at most {MAX_BODY:,} bytes at a time.")
-    try:
-        return adapter.validate_json(text)
-    except ValidationError as error:
-        raise UserError(f"A class cannot take this: {complaint(error)}.") from None
 
 
 def show_to_class(owners: Ownership, room: Classroom, place: Place) -> None:

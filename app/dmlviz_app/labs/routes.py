@@ -1,12 +1,13 @@
 """The routes of a lab: its playgrounds and its downloads."""
 
 import asyncio
-import json
 from typing import Any
 
+from pydantic import ConfigDict, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from typing_extensions import TypedDict
 
 from dmlviz.errors import UserError
 from dmlviz.labs.keep import as_csv, as_page, as_script
@@ -19,6 +20,7 @@ from dmlviz_app.labs.question import ask
 from dmlviz_app.protocol.labs import LabPicture
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_body import read_json_body
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.threads import ask_worker
 
@@ -26,6 +28,17 @@ READY_MADE = "ready-made"
 SIZES = ("quick", "full")
 SOURCES = (READY_MADE, *SIZES)
 MAX_QUESTION_BYTES = 4_000_000  # with a picture of one's own, as gray bytes in base64
+
+
+class _Question(TypedDict, total=False):
+    """The name of the trial whose net is asked; the rest is the lab's."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
+
+    trial: str
+
+
+_QUESTION = TypeAdapter(_Question)
 
 
 def routes() -> list[Route]:
@@ -65,7 +78,8 @@ async def sheet(request: Request) -> Response:
 @access(Rule.DATA_READER)
 async def answer(request: Request) -> Response:
     """Return the answer of a net of the study to the playground's question, which is JSON."""
-    fields = await _question(request)
+    question = await read_json_body(request, _QUESTION, MAX_QUESTION_BYTES, "A question of a lab")
+    fields: dict[str, Any] = {**question}
     study, dataset, data = _study(request), request.path_params["dataset"], personal(request).data
     return JSONResponse(await ask_worker(ask, study, dataset, data, fields), headers=NO_STORE)
 
@@ -100,20 +114,6 @@ async def script(request: Request) -> Response:
         raise UserError(f"A study of {lab.name} is {' or '.join(SIZES)}, of {', '.join(lab.datasets)}.")
     text = as_script(lab.name, size, dataset)
     return Response(text, media_type="text/x-python", headers=_attachment(f"{lab.name.replace('-', '_')}.py"))
-
-
-async def _question(request: Request) -> dict[str, Any]:
-    length = request.headers.get("content-length", "")
-    if not length or int(length) > MAX_QUESTION_BYTES:
-        size = f"{int(length):,} bytes" if length else "a body of unknown length"
-        raise UserError(f"A question of a lab has at most {MAX_QUESTION_BYTES:,} bytes; got {size}.")
-    try:
-        fields = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise UserError("A question of a lab is a JSON object; this body is not JSON.") from None
-    if not isinstance(fields, dict):
-        raise UserError(f"A question of a lab is a JSON object; got {type(fields).__name__}.")
-    return fields
 
 
 def _picture(request: Request) -> LabPicture:

@@ -4,11 +4,13 @@ import asyncio
 import json
 import math
 from functools import lru_cache
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
+from pydantic import ConfigDict, Field, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from typing_extensions import TypedDict
 
 from dmlviz import metrics
 from dmlviz.catalog.glossary import GLOSSARY
@@ -23,6 +25,7 @@ from dmlviz_app.protocol.learn import GlossaryTerm
 from dmlviz_app.protocol.losses import LossCurve, LossForces, LossGround, SpaceScores
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
+from dmlviz_app.server.json_body import read_json_body
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
@@ -41,6 +44,35 @@ _ALLOWED = {
 MAX_POINTS_BYTES = 50_000
 MAX_POINTS = 300
 DIMENSIONS = 2
+Number = Annotated[float, Field(gt=-1e6, lt=1e6)]
+Places = list[Annotated[list[Number], Field(max_length=4096)]]
+
+
+class _LossQuestion(TypedDict, total=False):
+    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
+
+    params: dict[str, Any]
+    held: dict[str, float]
+    samples: int
+    points: Places
+    labels: list[int]
+    weights: Places
+    triplet: bool
+    index: int
+    places: Places
+
+
+class _Points(TypedDict):
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # type: ignore[misc]
+
+    embeddings: Annotated[
+        list[Annotated[list[Number], Field(min_length=DIMENSIONS, max_length=DIMENSIONS)]],
+        Field(min_length=2, max_length=MAX_POINTS, validation_alias="points"),
+    ]
+    labels: Annotated[list[int], Field(validation_alias="classes")]
+
+
+_LOSS_QUESTION, _POINTS = TypeAdapter(_LossQuestion), TypeAdapter(_Points)
 
 
 def routes() -> list[Route]:
@@ -67,23 +99,12 @@ async def picture(request: Request) -> Response:
 
 
 async def _question(request: Request, kind: str) -> dict[str, Any]:
-    length = request.headers.get("content-length", "")
-    if not length or int(length) > MAX_BODY_BYTES:
-        size = f"{int(length):,} bytes" if length else "a body of unknown length"
-        raise UserError(f"A question about a loss has at most {MAX_BODY_BYTES:,} bytes; got {size}.")
-    try:
-        fields = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise UserError("A question about a loss is a JSON object; this body is not JSON.") from None
-    if not isinstance(fields, dict):
-        raise UserError(f"A question about a loss is a JSON object; got {type(fields).__name__}.")
+    fields = await read_json_body(request, _LOSS_QUESTION, MAX_BODY_BYTES, "A question about a loss")
     if not _REQUIRED[kind] <= fields.keys() <= _ALLOWED[kind]:
         allowed, required = ", ".join(sorted(_ALLOWED[kind])), ", ".join(sorted(_REQUIRED[kind])) or "none"
         names = ", ".join(sorted(fields))[:100] or "none"
         raise UserError(f"The fields for {kind}.json are {allowed} (required: {required}); got {names}.")
-    if not isinstance(fields.get("params", {}), dict) or not isinstance(fields.get("held", {}), dict):
-        raise UserError("`params` and `held` are JSON objects with a value for each name; send {} for none.")
-    return fields
+    return {**fields}
 
 
 @lru_cache(maxsize=256)
@@ -96,10 +117,8 @@ def _answer(question: str) -> LossCurve | LossForces | LossGround:
 @access(Rule.VISITOR)
 async def scores(request: Request) -> Response:
     """Return the scores of points in the plane with classes, against themselves."""
-    length = request.headers.get("content-length", "")
-    if not length or int(length) > MAX_POINTS_BYTES:
-        raise UserError(f"Points to score take at most {MAX_POINTS_BYTES:,} bytes; got {length or 'unknown'}.")
-    return JSONResponse(await asyncio.to_thread(_scores, (await request.body())), headers=NO_STORE)
+    question = await read_json_body(request, _POINTS, MAX_POINTS_BYTES, "Points to score")
+    return JSONResponse(await asyncio.to_thread(_scores, json.dumps(question)), headers=NO_STORE)
 
 
 @access(Rule.ANYONE)
@@ -116,17 +135,8 @@ async def drawings(_request: Request) -> Response:
 
 
 @lru_cache(maxsize=64)
-def _scores(body: bytes) -> SpaceScores:
-    try:
-        question = json.loads(body)
-        points, classes = question["points"], question["classes"]
-    except (ValueError, RecursionError, TypeError, KeyError):
-        raise UserError("Points to score are a JSON object with points and classes; got something else.") from None
-    if not isinstance(points, list) or not 2 <= len(points) <= MAX_POINTS:
-        raise UserError(f"2 to {MAX_POINTS} points can be scored; send a list of as many.")
-    if not all(_is_place(point) for point in points):
-        raise UserError(f"A point is a list of {DIMENSIONS} finite numbers; got something else among the points.")
-    values = metrics.evaluate(points, classes, full_ranking=False, verification=False)
+def _scores(question: str) -> SpaceScores:
+    values = metrics.evaluate(**json.loads(question), full_ranking=False, verification=False)
     return {"scores": {name: value if math.isfinite(value) else None for name, value in values.items()}}
 
 
@@ -140,11 +150,3 @@ async def sheet(request: Request) -> Response:
         titles = {other.name: other.title for other in LESSONS.values()}
         raise UserError(describe_unknown("lesson", name, titles))
     return Response(await asyncio.to_thread(sheet_page, lesson), media_type="text/html", headers=NO_STORE)
-
-
-def _is_place(point: object) -> bool:
-    return (
-        isinstance(point, list)
-        and len(point) == DIMENSIONS
-        and all(isinstance(x, int | float) and not isinstance(x, bool) and abs(x) < 1e6 for x in point)
-    )

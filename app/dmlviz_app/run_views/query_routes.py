@@ -5,28 +5,29 @@ server keeps no picture of a visitor's, and there is nothing to bound, to forget
 """
 
 import asyncio
-import json
 import math
 import threading
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import NotRequired
 
 import numpy as np
+from pydantic import ConfigDict, TypeAdapter
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from typing_extensions import TypedDict
 
 from dmlviz.data.drawing import decode_drawing
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_file import MAX_BYTES, decode
-from dmlviz.errors import UserError
+from dmlviz.errors import BusyError, UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.protocol.query import QueryAnswer, QueryRefusal
 from dmlviz_app.run_views.query import query, sample
 from dmlviz_app.run_views.query_answer import encode_picture, query_answer
 from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_body import parse_json
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import ask_worker
@@ -37,7 +38,8 @@ MAX_QUESTION_BYTES = MB  # of a drawing, in JSON
 MAX_PICTURES, MAX_OF_PERSON = 8, 2  # that are sent and decoded at once, by all and by one person
 MAX_SECONDS = 120.0  # that a picture may take to arrive
 _decoding = threading.Semaphore(2)  # a picture of 50 megapixels may take 200 MB while it is decoded
-_senders: Counter[str] = Counter()
+BUSY = "Other pictures are on their way to this server; send yours again in a moment."
+SENDERS = Turns(MAX_OF_PERSON, MAX_PICTURES)
 
 
 class _RefusedError(UserError):
@@ -77,7 +79,8 @@ async def ask(request: Request) -> Response:
         refusal: QueryRefusal = {"error": str(error)}
         if picture_text is not None:
             refusal["picture"] = picture_text
-        return JSONResponse(refusal, getattr(error, "status", 422), NO_STORE)
+        status = 503 if isinstance(error, BusyError) else getattr(error, "status", 422)
+        return JSONResponse(refusal, status, NO_STORE)
     if picture_text is not None:
         answer["picture"] = picture_text
     return JSONResponse(answer, headers=NO_STORE)
@@ -87,13 +90,26 @@ def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | No
     return query_answer(run, query(picture, run, services, NEIGHBORS, frame))
 
 
+class _Drawing(TypedDict):
+    side: int
+    strokes: NotRequired[int]
+    ink: str
+
+
+class _Question(TypedDict, total=False):
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # type: ignore[misc]
+
+    drawing: _Drawing | None
+    sample: str
+
+
+_QUESTION = TypeAdapter(_Question)
+
+
 def _drawing_of(body: bytes, dataset: str) -> np.ndarray:
     """Return the picture that a question in JSON means."""
-    try:
-        question = json.loads(body)
-    except (ValueError, RecursionError):
-        question = None
-    if not isinstance(question, dict) or len(question.keys() & {"drawing", "sample"}) != 1:
+    question = parse_json(body, _QUESTION, "A drawing or a sample")
+    if len(question) != 1:
         raise UserError("A question in JSON is an object with a `drawing` or the name of a `sample`; send one of them.")
     if "sample" in question:
         return decode(sample(question["sample"]), dataset)
@@ -105,7 +121,9 @@ def _drawing_of(body: bytes, dataset: str) -> np.ndarray:
 
 async def _picture_of(request: Request, run: Run, services: Services) -> np.ndarray:
     """Read and decode a picture."""
-    with _turn(services.person.id):
+    with SENDERS.of(
+        services.person.id, "Other pictures are on their way to this server; send yours again in a moment."
+    ):
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 content = await _body(request, MAX_BYTES, "A picture")
@@ -121,20 +139,6 @@ async def _picture_of(request: Request, run: Run, services: Services) -> np.ndar
 def _decode(content: bytes, dataset: str) -> np.ndarray:
     with _decoding:
         return decode(content, dataset)
-
-
-@contextmanager
-def _turn(person: str) -> Iterator[None]:
-    """Hold one of the slots for queries."""
-    if _senders[person] >= MAX_OF_PERSON or _senders.total() >= MAX_PICTURES:
-        raise _RefusedError("Other pictures are on their way to this server; send yours again in a moment.", 503)
-    _senders[person] += 1
-    try:
-        yield
-    finally:
-        _senders[person] -= 1
-        if not _senders[person]:
-            del _senders[person]
 
 
 async def _body(request: Request, limit: int, what: str) -> bytes:

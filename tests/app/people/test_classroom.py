@@ -332,7 +332,7 @@ def test_a_place_that_is_none_is_refused_with_a_sentence(ada, body):
     room = ada.here.classrooms.open(ada.id, "Monday", 1)
     answer = ada.client.post(f"/dmlviz/classrooms/{room.code}/place", content=body)
     assert answer.status_code == 404
-    assert answer.json()["error"].startswith("A class ")
+    assert answer.json()["error"].startswith("What is sent to a class ")
     assert room.lead is None
 
 
