@@ -387,6 +387,8 @@ class JobScheduler:
                     self._end(job, event)
                 if job.worker is None:
                     job = None  # it begins again elsewhere
+                else:
+                    job.release()  # before anybody may ask for the same job
             self._dispatch()
             if not self.turns.active:
                 self.pool.prestart()
