@@ -25,6 +25,7 @@ from dmlviz.data.table_file import (
 from dmlviz.data.table_limits import check_finite, check_size
 from dmlviz.data.vector_columns import VECTOR_KEYS
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.ops.precision import narrowed, to_numbers
 from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
 from dmlviz.storage.text import one_line
 
@@ -267,8 +268,7 @@ def validate_vectors(name: str, table: EmbeddingTable) -> LabeledEmbeddings:
             f"Each vector has one label; got {held} for {len(vectors):,} vectors: make the two equally long, or choose "
             "one column of labels."
         )
-    with np.errstate(over="ignore"):  # then it is infinite, which is refused
-        embeddings = np.ascontiguousarray(vectors, np.float32)
+    embeddings = narrowed(to_numbers(vectors))
     check_finite(embeddings, name)
     table = table._replace(labels=labels)
     notes = (table.summary(), *table.notes) if table.vector else table.notes

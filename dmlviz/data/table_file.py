@@ -27,6 +27,7 @@ from dmlviz.data.vector_columns import (
     numeric_vector,
 )
 from dmlviz.errors import UserError
+from dmlviz.ops.precision import to_numbers
 
 if TYPE_CHECKING:
     import pyarrow
@@ -209,7 +210,7 @@ def shared_objects(column: Any) -> np.ndarray:
 
 
 def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> np.ndarray:
-    """Return the vectors (n × d, float32) in these columns.
+    """Return the vectors (n × d, float32 or float64) in these columns.
 
     Raises:
         UserError: For lists of different lengths, or a value that is not a finite number; it names column and row.
@@ -233,10 +234,9 @@ def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> n
                     "others."
                 )
         check_size(name, table.num_rows, len(columns))
-        vectors = np.empty((table.num_rows, len(columns)), np.float32)
-        with np.errstate(over="ignore"):  # then it is infinite, which is refused
-            for number, column in enumerate(columns):
-                vectors[:, number] = numbers_of(table.column(column)).to_numpy()
+        vectors = np.empty((table.num_rows, len(columns)))
+        for number, column in enumerate(columns):
+            vectors[:, number] = numbers_of(table.column(column)).to_numpy()
     check_finite(vectors, name, columns)
     return vectors
 
@@ -302,7 +302,7 @@ def _type_name(kind: "pyarrow.DataType") -> str:
 
 
 def _from_lists(column: "pyarrow.ChunkedArray", title: str, name: str) -> np.ndarray:
-    """Return lists of numbers, or lists of such lists (flattened), as vectors (n × d, float32)."""
+    """Return lists of numbers, or lists of such lists (flattened), as vectors (n × d, float32 or float64)."""
     from pyarrow import compute, types
 
     dimensions, values, nested = 1, column.combine_chunks(), False
@@ -322,9 +322,7 @@ def _from_lists(column: "pyarrow.ChunkedArray", title: str, name: str) -> np.nda
         check_size(name, rows, dimensions)
         values, nested = values.flatten(), True
     numbers = values.cast("float64") if types.is_decimal(values.type) else values
-    with np.errstate(over="ignore"):
-        vectors: np.ndarray = np.asarray(numbers).astype(np.float32).reshape(rows, dimensions)
-    return vectors
+    return to_numbers(numbers).reshape(rows, dimensions)
 
 
 def _pictures(table: "pyarrow.Table") -> list[str]:

@@ -46,7 +46,7 @@ def parse_text_vectors(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
         if not _are_vectors(samples):
             continue
         vectors = [_parse(text, row, column, name) for row, text in enumerate(values.to_pylist(), start=1)]
-        table = table.set_column(number, column, pyarrow.array(vectors, pyarrow.list_(pyarrow.float32())))
+        table = table.set_column(number, column, pyarrow.array(vectors, pyarrow.list_(pyarrow.float64())))
     return table
 
 
@@ -85,7 +85,7 @@ def _parse(text: str | None, row: int, column: str, name: str) -> np.ndarray | N
             raise _refused(column, name, row, f"cut off{cut}")
         inside = text[begin : end + 1]
     try:
-        return np.array(inside.translate(_BETWEEN).split(), np.float32)
+        return np.array(inside.translate(_BETWEEN).split(), np.float64)
     except ValueError:
         raise _refused(column, name, row, "shortened with …" if "..." in text else f"{text[:40]!r}") from None
 

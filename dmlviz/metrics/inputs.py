@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops.precision import to_numbers
 
 
 @dataclass(frozen=True)
@@ -174,14 +175,13 @@ def _array(values: Any, name: str) -> np.ndarray:
 
 
 def _points(values: Any, name: str) -> np.ndarray:
-    array = _array(values, name)
+    array = to_numbers(_array(values, name))
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "fiub":
         raise UserError(
             f"{name} is an array of numbers, n × d, with at least one row; "
             f"got {array.dtype} of shape {' × '.join(map(str, array.shape)) or 'a single value'}."
         )
-    wide = array.dtype.kind == "f" and array.dtype.itemsize >= 8
-    return np.ascontiguousarray(array, dtype=np.float64 if wide else np.float32)
+    return array
 
 
 def _labels(values: Any, n: int, name: str, what: str = "class id") -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import IO, Literal, Self, get_args
 import numpy as np
 
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.ops.precision import narrowed, origin
 from dmlviz.storage.arrays import read_arrays, take
 
 ProjectionKind = Literal["plane", "pca", "fan"]
@@ -50,7 +51,7 @@ class LinearProjection:
         if d > dims and len(finite):
             return cls.joint_pca([finite], range(1, dims + 1))
         components = np.eye(dims, d)
-        return cls(np.zeros(d), components, _explained(finite, components), "plane" if d <= dims else "pca")
+        return cls(origin(finite), components, _explained(finite, components), "plane" if d <= dims else "pca")
 
     @classmethod
     def joint_pca(cls, epochs: Sequence[np.ndarray], axes: Sequence[int]) -> Self:
@@ -70,10 +71,12 @@ class LinearProjection:
             raise UserError("A joint PCA takes epochs of one embedding space; got none, or several dimensions.")
         d, count = epochs[0].shape[1], sum(len(epoch) for epoch in epochs)
         mean = sum(np.asarray(epoch).sum(axis=0, dtype=np.float64) for epoch in epochs) / count
+        # In float32 where they came so, unless their squares are beyond it.
+        epochs = [narrowed(epoch) if epoch.dtype == np.float32 else np.asarray(epoch, np.float64) for epoch in epochs]
         scatter = np.zeros((d, d))
         for epoch in epochs:
             for start in range(0, len(epoch), _BLOCK_ROWS):
-                rows = np.asarray(epoch[start : start + _BLOCK_ROWS], np.float32) - mean.astype(np.float32)
+                rows = epoch[start : start + _BLOCK_ROWS] - mean.astype(epoch.dtype)
                 scatter += rows.T @ rows
         variances, directions = np.linalg.eigh(scatter)
         missing = max(0, max(axes) - d)
@@ -208,5 +211,5 @@ def _explained(finite: np.ndarray, components: np.ndarray) -> np.ndarray:
     if len(finite) == 0:
         return np.zeros(len(components))
     total = finite.var(axis=0, dtype=np.float64).sum()
-    variances = (finite.astype(np.float64) @ components.T).var(axis=0)
+    variances = ((finite - finite.mean(axis=0, dtype=np.float64)) @ components.T).var(axis=0)
     return variances / total if total > 0 else np.zeros(len(components))

@@ -14,6 +14,7 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.ops import all_neighbors
 from dmlviz.ops.k_smallest import k_smallest
+from dmlviz.ops.precision import to_numbers
 from dmlviz.ops.squared_distances import SquaredDistances
 
 if TYPE_CHECKING:
@@ -286,9 +287,10 @@ class NearestNeighbors:
 
 
 def _rows(values: Any, noun: str, single: bool = False) -> np.ndarray:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().double().numpy()
-    array = np.asarray(values)
+    try:
+        array = to_numbers(values)
+    except ValueError:
+        raise UserError(f"{noun} an array of numbers, n × d; got rows of unequal length.") from None
     if single and array.ndim == 1:
         array = array[None]
     if array.ndim != 2 or array.shape[1] == 0 or not (single or len(array)) or array.dtype.kind not in "fiub":

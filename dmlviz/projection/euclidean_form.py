@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from dmlviz.ops.precision import narrowed
+
 
 def prepare(embeddings: np.ndarray, metric: str, center: np.ndarray | None = None) -> np.ndarray:
     """Transform embeddings so that Euclidean distance ranks neighbors as `metric` does.
@@ -11,13 +13,13 @@ def prepare(embeddings: np.ndarray, metric: str, center: np.ndarray | None = Non
     leave them unchanged.
 
     Args:
-        embeddings: Embeddings (n × d), float32.
+        embeddings: Embeddings (n × d), float32 or float64; rounded to float32 afterwards where that holds them.
         metric: Name of the metric.
         center: Center for "euclidean" (d); the mean by default.
     """
     if metric == "euclidean":
-        return np.asarray(embeddings - (mean_vector(embeddings) if center is None else center))
-    return comparable(embeddings, metric).astype(embeddings.dtype, copy=False)
+        return narrowed(embeddings - (mean_vector(embeddings) if center is None else center))
+    return narrowed(comparable(embeddings, metric).astype(embeddings.dtype, copy=False))
 
 
 def comparable(embeddings: np.ndarray, metric: str) -> np.ndarray:
@@ -35,5 +37,5 @@ def comparable(embeddings: np.ndarray, metric: str) -> np.ndarray:
 
 
 def mean_vector(embeddings: np.ndarray) -> np.ndarray:
-    """Return the mean (d, float32), summed in float64."""
-    return np.asarray(embeddings.mean(axis=0, dtype=np.float64), np.float32)
+    """Return the mean (d, of the type of the embeddings), summed in float64."""
+    return np.asarray(embeddings.mean(axis=0, dtype=np.float64), embeddings.dtype)

@@ -35,7 +35,7 @@ def membership_strengths(distances: np.ndarray, mean_distance: float | None = No
     nearest = np.where(np.isfinite(nearest), nearest, 0)
     excess = np.maximum(d - nearest[:, None], 0)
     target = np.log2(num_neighbors + 1)
-    low, high, sigma = np.zeros(n), np.full(n, np.inf), np.ones(n)
+    low, high, sigma = np.zeros(n), np.full(n, np.inf), np.full(n, d.mean() or 1.0)
     for _ in range(_BISECTIONS):
         too_wide = np.exp(-excess / sigma[:, None]).sum(axis=1) > target
         low, high = np.where(too_wide, low, sigma), np.where(too_wide, sigma, high)

@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.precision import origin
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
 
 
@@ -18,9 +19,9 @@ class LearnedSpace(Method):
     """The embedding's own dimensions, with zeros where the map has more."""
 
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
-        """Return the embeddings as they are."""
+        """Return the embeddings as they are, from their mean where an offset leaves float32 no digits."""
         coordinates = np.zeros((len(rows), request.config.dims), np.float32)
-        coordinates[:, : rows.shape[1]] = rows
+        coordinates[:, : rows.shape[1]] = rows - origin(rows)
         variances = coordinates.var(axis=0, dtype=np.float64)
         explained = variances / max(variances.sum(), np.finfo(np.float64).tiny)
         return Layout(coordinates, explained=tuple(explained.tolist()))

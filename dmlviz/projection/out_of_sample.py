@@ -58,6 +58,7 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
     metric = config.params.get("metric", "euclidean")
     center = mean_vector(high_dim)
     high_dim, new_points = prepare(high_dim, metric, center), prepare(new_points, metric, center)
+    new_points = new_points.astype(high_dim.dtype)
     model: Model = MODELS.get(config.method, _NeighborMean)(config.params)
     squared, neighbors = near(new_points, high_dim, min(model.num_neighbors, len(high_dim)), metric)
     positions = model.positions(low_dim, neighbors, squared, metric)
@@ -68,7 +69,7 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
 
 
 def alike(new: Any, dimension: int) -> np.ndarray:
-    """Return new embeddings (m × d) as float32; raise UserError unless d is the dimension of the map's embeddings."""
+    """Return new embeddings (m × d); raise UserError unless d is the dimension of the map's embeddings."""
     points = check_embeddings(new, "New embeddings")
     if points.shape[1] != dimension:
         raise UserError(

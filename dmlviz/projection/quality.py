@@ -171,8 +171,7 @@ def map_ranks(coordinates: np.ndarray, item: int, neighbors: np.ndarray) -> np.n
 
 def _checked_float64(points: Any, noun: str = "Embeddings") -> np.ndarray:
     """Validate points like every projection does, but return them in full precision (n × d, float64)."""
-    check_embeddings(points, noun)
-    return np.asarray(points.detach().cpu() if hasattr(points, "detach") else points, np.float64)
+    return np.asarray(check_embeddings(points, noun), np.float64)
 
 
 def _all_distances(space: np.ndarray) -> SquaredDistances:

@@ -10,6 +10,7 @@ from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.missing_labels import is_missing
+from dmlviz.ops.precision import to_numbers
 
 
 def check(config: ProjectionConfig, n: int, dimension: int, *, labels: bool = True) -> None:
@@ -61,22 +62,25 @@ def clamp_parameter(declared: ProjectionSpec, parameter: Parameter, n: int, dime
 
 
 def check_embeddings(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
-    """Return embeddings (n × d, NumPy or torch) as contiguous float32; raise UserError when they are not finite."""
-    if hasattr(embeddings, "detach"):
-        embeddings = embeddings.detach().cpu()
+    """Return embeddings (n × d, of any library) as float32 or float64; raise UserError when they are not finite."""
     try:
-        rows = np.ascontiguousarray(np.asarray(embeddings), dtype=np.float32)
-    except (TypeError, ValueError):
-        raise UserError(f"{noun} are a table of numbers; got {type(embeddings).__name__}.") from None
+        rows = to_numbers(embeddings)
+    except ValueError:
+        rows = np.empty(0, object)
+    if rows.dtype.kind != "f":
+        raise UserError(f"{noun} are a table of numbers; got {type(embeddings).__name__}.")
     if rows.ndim != 2 or rows.shape[1] == 0:
         raise UserError(f"{noun} are a table of n rows and d ≥ 1 columns; got shape {rows.shape}.")
-    # float32 overflows before float64 does, and squares overflow earlier still.
+    # A map's positions are float32, whose squares overflow early.
     invalid = ~(np.abs(rows) < 1e18).all(axis=1)
     if invalid.any():
         raise UserError(
             f"{noun} must be finite numbers; {invalid.sum()} of {len(rows)} rows hold NaN, infinity or numbers beyond "
             f"1e18 (the first is row {int(invalid.argmax())}): the training may have diverged, draw an earlier step."
         )
+    spread = float(np.ptp(rows, axis=0).max()) if len(rows) > 1 else 1.0
+    if 0 < spread < 1e-30:
+        raise UserError(f"{noun} differ by more than 1e-30; these by {spread:.0e} at most: multiply them.")
     return rows
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
+from dmlviz.ops.precision import narrowed, to_numbers
 from dmlviz.storage.run_schema.fields import MAX_STEPS
 from dmlviz.storage.text import one_line
 
@@ -116,7 +117,7 @@ def _range(labels: np.ndarray) -> str:
 
 
 def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | None) -> np.ndarray:
-    """Return a float32 copy of the embeddings of a snapshot.
+    """Return a copy of the embeddings of a snapshot, as float32 where that holds their distances, else as float64.
 
     Args:
         embeddings: Embeddings (n × d).
@@ -127,7 +128,7 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
     Raises:
         UserError: If the shape is another, or a value is not finite.
     """
-    array = to_numpy(embeddings)
+    array = to_numbers(to_numpy(embeddings))
     if array.ndim != 2 or len(array) != count:
         is_batches = array.ndim == 3 and array.shape[0] * array.shape[1] == count
         what_to_do = "join the batches, as with torch.cat" if is_batches else "embed the same images every time"
@@ -147,13 +148,13 @@ def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | No
             f"All snapshots of a run have the same number of dimensions; got {array.shape[1]} at step {step:,} after "
             f"{dimensions} before: begin another recording."
         )
-    with np.errstate(over="ignore"):  # float64 beyond float32 is reported as infinite
-        copy = np.array(array, np.float32, order="C")
-    if not np.isfinite(copy).all():
-        bad = int((~np.isfinite(copy).all(axis=1)).sum())
+    copy = narrowed(to_numbers(array)).copy()
+    usable = (np.abs(copy) < np.float64(1e150)).all(axis=1)  # beyond, squares overflow
+    if not usable.all():
+        bad = int((~usable).sum())
         raise NotFiniteError(
-            f"Embeddings are finite; got NaN or infinity in {bad:,} of {count:,} rows at step {step:,}: lower the "
-            "learning rate, or normalize the embeddings."
+            f"Embeddings are finite; got NaN or infinity in {bad:,} of {count:,} rows at step {step:,} (or numbers "
+            "beyond 1e150): lower the learning rate, or normalize the embeddings."
         )
     return copy
 

@@ -100,7 +100,7 @@ def _points(run: "Run") -> "tuple[np.ndarray, LinearProjection]":
     embeddings, projection = run.embeddings, run.linear_projection
     if embeddings is None or projection is None or len(embeddings) < 2:
         raise UserError(f"{run.title} has no embeddings of two test images or more: wait until training has finished.")
-    return np.asarray(embeddings, np.float32), projection
+    return embeddings, projection
 
 
 def map_recall(indices: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from dmlviz.data.columns import FILE, read_columns
 from dmlviz.displays import DISPLAYS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
+from dmlviz.ops.precision import to_numbers
 from dmlviz.runs import neighbor_table
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir, RunNotFoundError, State, UnreadableRunError
 from dmlviz.runs.neighbor_search import NeighborSearch
@@ -110,7 +111,7 @@ class Run(NeighborSearch):
 
     @property
     def embeddings(self) -> np.ndarray | None:
-        """Final embeddings of all test images (n × d, float32, data set order); None before the end."""
+        """Final embeddings of all test images (n × d, data set order, float64 where needed); None before the end."""
         return read_array(self.path / "embeddings.npy", "f", (self._count("labels.npy"), self.config.embedding_dim))
 
     @property
@@ -221,7 +222,7 @@ class Run(NeighborSearch):
         array = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
         if array is None:
             raise RunNotFoundError(f"Run {self.id} has no snapshot at step {step}.")
-        return array.astype(np.float32)
+        return to_numbers(array)
 
     @property
     def recorded_batch_steps(self) -> list[int]:

@@ -10,6 +10,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import known_labels
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, default_projection, display_dims, num_known
+from dmlviz.ops.precision import to_numbers
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
@@ -140,7 +141,7 @@ class RunRecorder:
         )
 
     def _snapshot(self, event: Snapshot) -> None:
-        write_array(self.run.path / "snapshots" / f"{event.step}.npy", event.embeddings.astype(np.float32))
+        write_array(self.run.path / "snapshots" / f"{event.step}.npy", to_numbers(event.embeddings))
         if event.net_weights is not None and self.save_checkpoints:
             write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.net_weights))
         frame = self.writer.frame(self.view.frame(event.embeddings))
@@ -197,7 +198,7 @@ class RunRecorder:
 
     def _write_embeddings(self, event: Embedded) -> None:
         path = self.run.path
-        write_array(path / "embeddings.npy", event.embeddings.astype(np.float32))
+        write_array(path / "embeddings.npy", to_numbers(event.embeddings))
         if event.net_weights:
             write_weights(path / "weights.safetensors", event.net_weights)
         if event.loss_weights:

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from dmlviz.cli.neighbors import app as neighbors_app
 from dmlviz.cli.project import app as project_app
-from dmlviz.data.embedding_file import validate_vectors
+from dmlviz.data.embedding_file import EmbeddingTable, validate_vectors
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.import_embeddings import import_embeddings
@@ -20,7 +20,9 @@ def half_labeled(tmp_path_factory):
     rng, group = np.random.default_rng(0), np.arange(90) % 3
     labels = np.array(list("abc"), object)[group]
     labels[::2] = None
-    vectors = validate_vectors("t", 5 * rng.normal(size=(3, 6))[group] + rng.normal(size=(90, 6)), labels, None)
+    vectors = validate_vectors(
+        "t", EmbeddingTable(5 * rng.normal(size=(3, 6))[group] + rng.normal(size=(90, 6)), labels)
+    )
     return import_embeddings(Runs(tmp_path_factory.mktemp("runs")), vectors, "half"), labels
 
 

@@ -83,8 +83,8 @@ def _nearest(path: str, created: str) -> bytes:
     from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
     run = Run(Path(path))
-    embeddings = np.asarray(run.embeddings, np.float32)
-    if run.labels is None or len(embeddings) < 2:
+    embeddings = run.embeddings
+    if embeddings is None or run.labels is None or len(embeddings) < 2:
         raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
     distances, items = NearestNeighbors(embeddings).others(1)
     content: bytes = items.astype("<i4").tobytes() + distances.astype("<f4").tobytes()
