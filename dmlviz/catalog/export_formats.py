@@ -1,6 +1,7 @@
 """The specs of the export formats of a run."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from dmlviz.catalog.parameters import Catalog, Spec
 
@@ -10,13 +11,22 @@ class ExportFormatSpec(Spec):
     """A kind of file: how its name ends and what it is called on the web (RFC 6838).
 
     `needs_net` says that the run must have weights, `needs_torch` that writing it loads torch, which a server does in
-    a process of its own.
+    a process of its own. `library` is what must be installed, by the extra `extra` of dmlviz.
     """
 
     suffix: str
     media_type: str
     needs_net: bool = False
     needs_torch: bool = False
+    library: str = ""
+    extra: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why such a file cannot be made on this machine, in a sentence; empty if it can."""
+        if not self.library or find_spec(self.library) is not None:
+            return ""
+        return f"{self.title} needs {self.library}, which is not installed: pip install 'dmlviz[{self.extra}]'."
 
 
 FORMATS = Catalog(
@@ -72,6 +82,8 @@ FORMATS = Catalog(
             media_type="application/octet-stream",
             needs_net=True,
             needs_torch=True,
+            library="onnxscript",
+            extra="onnx",
         ),
         ExportFormatSpec(
             name="weights",

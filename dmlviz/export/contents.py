@@ -125,8 +125,10 @@ class RunExport:
         return basis.kind if basis is not None else ""
 
     def file_name(self, format: str) -> str:
-        """Return a portable file name: title, view if it matters, start of the run ID."""
+        """Return a portable file name: title, view if it matters, start of the run ID, format if several end alike."""
         plain = unicodedata.normalize("NFKD", self.run.title).encode("ascii", "ignore").decode().lower()
         words = re.sub("[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
         view = "" if self.projection is None or FORMATS[format].needs_net else f"-{self.view}"
-        return f"{words or 'run'}{view}-{self.run.id[:6]}{FORMATS[format].suffix}"
+        suffix = FORMATS[format].suffix
+        kind = f"-{format}" if sum(other.suffix == suffix for other in FORMATS.values()) > 1 else ""
+        return f"{words or 'run'}{view}-{self.run.id[:6]}{kind}{suffix}"

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-EXTRA = "An ONNX file is written by onnxscript, which is not installed: pip install 'dmlviz[onnx]'."
 
 
 def write_onnx(export: RunExport, file: IO[bytes]) -> None:
@@ -25,10 +24,8 @@ def write_onnx(export: RunExport, file: IO[bytes]) -> None:
         UserError: If the run has no net, the weights of its backbone are not on this machine, or the extra `onnx` is
             not installed.
     """
-    try:
-        import onnxscript  # noqa: F401  what torch.onnx.export needs
-    except ImportError:
-        raise UserError(EXTRA) from None
+    if FORMATS["onnx"].problem:
+        raise UserError(FORMATS["onnx"].problem)
     import torch
 
     from dmlviz.nets.byte_images import behind_backbone, from_bytes

@@ -13,12 +13,13 @@ class Script(TypedDict):
 
 
 class ExportFile(TypedDict):
-    """A file to download."""
+    """A file to download, or the problem that it cannot be made here."""
 
     title: str
     summary: str
     url: str
     name: str
+    problem: str
 
 
 class ExportProps(TypedDict):

@@ -3,9 +3,10 @@ import type { ExportFile, ExportProps, Script } from "../../protocol.ts";
 import { copied, h, setData } from "../../lib/dom.ts";
 import { staticComponent } from "../../lib/mount.ts";
 import style from "./export.css";
-import { serverUrl } from "../../lib/server.ts";
+import { fetchServer, refusal, serverUrl } from "../../lib/server.ts";
 
 const COPIED_MS = 1600; // that "Copied" stands on the button
+const KEPT_MS = 60_000; // that a file is kept for the browser to save it
 
 let open = 0; // which script is shown
 
@@ -44,17 +45,35 @@ function showScripts(root: HTMLElement, scripts: Script[]): void {
 
 export default staticComponent(style, "export", show);
 
-const fileRow = ({ title, summary, url, name }: ExportFile): HTMLElement =>
-  h(
-    "li",
-    null,
-    h(
-      "a",
-      { class: "file", href: serverUrl(url), download: name },
-      h("span", "words", h("strong", null, title), h("span", "quiet", summary)),
-      h("span", "size quiet", name.slice(name.lastIndexOf("."))),
-    ),
-  );
+function fileRow({ title, summary, url, name, problem }: ExportFile): HTMLElement {
+  const words = h("span", "quiet", summary);
+  const reason = h("span", { class: "problem", role: "status" }, problem);
+  const content = [
+    h("span", "words", h("strong", null, title), words, reason),
+    h("span", "size quiet", name.slice(name.lastIndexOf("."))),
+  ];
+  if (problem) return h("li", null, h("span", { class: "file", "aria-disabled": true }, ...content));
+  const link = h("a", { class: "file", href: serverUrl(url), download: name, click: (event) => void fetchFile(event) });
+  link.append(...content);
+  return h("li", null, link);
+
+  /** Download with fetch: a plain link would not tell why the server refuses. */
+  async function fetchFile(event: MouseEvent): Promise<void> {
+    event.preventDefault();
+    reason.textContent = "";
+    words.textContent = "Is being made …";
+    try {
+      const response = await fetchServer(url);
+      if (!response.ok) throw await refusal(response, title);
+      const file = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
+      file.click();
+      setTimeout(() => URL.revokeObjectURL(file.href), KEPT_MS);
+    } catch (error) {
+      reason.textContent = error instanceof Error ? error.message : String(error);
+    }
+    words.textContent = summary;
+  }
+}
 
 function loadingSnippet(text: string): HTMLElement {
   const copy = copyButton(
