@@ -8,6 +8,7 @@ import numpy as np
 
 from dmlviz.data.text_columns import NO_NUMBER
 from dmlviz.errors import UserError
+from dmlviz.storage.text import plain_name
 
 MAX_CLASSES = 65_535  # the page has two bytes for each label
 MAX_NAME = 40  # characters of a class name on the page
@@ -53,6 +54,7 @@ def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> 
             f"{np.count_nonzero(~mask):,} of {len(ids):,} rows have no label: they are gray on the map and left out "
             "of the scores."
         )
+    notes += shortened_note(label for label in labels.tolist() if isinstance(label, str))
     words = [name for name in classes if name in NO_NUMBER]
     if words:
         notes.append(f"{', '.join(words)} is a class: if it stands for no label, add --missing {','.join(words)}.")
@@ -70,7 +72,7 @@ def natural_order(texts: Iterable[str]) -> list[str]:
 
 
 def short_names(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return a name of up to 40 characters for each of some different texts; no two are equal.
+    """Return a name on one line of up to 40 characters for each of some different texts; no two are equal.
 
     A longer text is cut. Where that makes two names equal, their ends are kept, and if these are equal, too, they are
     numbered.
@@ -79,12 +81,12 @@ def short_names(texts: Sequence[str]) -> tuple[str, ...]:
         >>> short_names([f"https://example.org/a/long/long/path/of/the/{kind}-pictures" for kind in ("cat", "dog")])
         ('https://example.org…of/the/cat-pictures', 'https://example.org…of/the/dog-pictures')
     """
-    names = [text[:MAX_NAME] for text in texts]
-    often = Counter(names)
+    lines = [text if text.isprintable() else plain_name(text) for text in texts]
+    often = Counter(line[:MAX_NAME] for line in lines)
     half = (MAX_NAME - 1) // 2
     names = [
-        f"{text[:half]}…{text[-half:]}" if often[name] > 1 and len(text) > MAX_NAME else name
-        for name, text in zip(names, texts, strict=True)
+        f"{line[:half]}…{line[-half:]}" if often[line[:MAX_NAME]] > 1 and len(line) > MAX_NAME else line[:MAX_NAME]
+        for line in lines
     ]
     used_names = {name for name, text in zip(names, texts, strict=True) if name == text}
     different = []
@@ -95,6 +97,13 @@ def short_names(texts: Sequence[str]) -> tuple[str, ...]:
         used_names.add(unique)
         different.append(unique)
     return tuple(different)
+
+
+def shortened_note(texts: Iterable[str]) -> list[str]:
+    """Return a sentence on class names that `short_names` cuts, if there are any."""
+    count = sum(len(text) > MAX_NAME for text in set(texts))
+    words = "1 class name is" if count == 1 else f"{count:,} class names are"
+    return [f"{words} longer than {MAX_NAME} characters and shortened; no two become equal."] if count else []
 
 
 def label_text(label: Any) -> str:
@@ -108,6 +117,6 @@ def label_text(label: Any) -> str:
             return UNLABELED
         label = int(label) if label.is_integer() else label
     text = str(label)
-    if not text.isprintable():
-        text = "".join(letter for letter in text if letter.isprintable())
+    if not text.isprintable() and not plain_name(text):  # nothing that is seen
+        return UNLABELED
     return text.strip() or UNLABELED

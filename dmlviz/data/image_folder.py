@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dmlviz.data.class_folders import ClassFolders, class_name, read_class_folders
-from dmlviz.data.class_names import MAX_NAME, short_names
+from dmlviz.data.class_names import MAX_NAME, short_names, shortened_note
 from dmlviz.data.file_source import Entry, iter_files
 from dmlviz.data.image_ops import decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
@@ -131,7 +131,7 @@ def import_image_folder(
         "taken": int(kept.sum()),
         "classes": classes,
         "left_out": left_out.summary(),
-        "notes": [*folders.notes, *split, *preprocessing.notes(), *files.notes],
+        "notes": [*folders.notes, *shortened_note(class_names), *split, *preprocessing.notes(), *files.notes],
         "warnings": [*folders.warnings, *import_warnings([entry for entry in classes if entry["train"]])],
         "levels": folders.levels,
         "level": folders.level,

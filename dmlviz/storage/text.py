@@ -25,7 +25,7 @@ def plain_name(text: str) -> str:
         >>> plain_name("two\nlines\x1b")
         'two lines'
     """
-    return " ".join("".join(map(_plain, text)).split())
+    return "".join(map(_plain, text.replace("\r\n", "\n"))).strip()
 
 
 def _plain(letter: str) -> str:

@@ -4,9 +4,11 @@ import csv
 import io
 import json
 import re
+import sys
 import zipfile
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
@@ -21,6 +23,7 @@ from dmlviz.export import FORMATS, RunExport, save, write
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
+from dmlviz.runs.add_data import add_data
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
@@ -211,3 +214,52 @@ def test_faiss_reads_the_index_and_finds_the_same_neighbors(kept):
     np.testing.assert_array_equal(ids[:, 0], kept.items[:20])
     np.testing.assert_allclose(np.sqrt(squared[:, 1:]), distances[:20], atol=1e-3)
     assert (ids[:, 1:] == neighbors[:20]).mean() > 0.95  # equal distances may change places
+
+
+NAMES = [
+    'say "hi"', "it's", "a,b", "a;b", "a\\b", "a/b", "tab\there", "tab there", "two\nlines", "two lines", "cr\r\nlf",
+    "<b>x</b>", "</script><script>alert(1)</script>", "$x$ %s {y}", "日本語", "قطة", "می\u200cخواهم",
+    "👩\u200d👩\u200d👧", "e\u0301", "é", "\u202eevil", "x" * 300, "x" * 299 + "y", "A&B", "&amp;", "#tag", "a  b",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_class_names_of_any_script_and_sign_stay_different_in_every_file(tmp_path):
+    count = 4 * len(NAMES)
+    vectors = np.random.default_rng(0).normal(size=(count, 8)).tolist()
+    table = pa.table({"v": vectors, "label": [NAMES[i % len(NAMES)] for i in range(count)]})
+    said = []
+    run = add_data(table, runs=tmp_path, report=said.append)
+    export = RunExport.from_run(run)
+    names = [export.classes[label] for label in export.labels]
+    assert len(set(names)) == len(NAMES)
+    assert all(name.isprintable() or "\u200c" in name or "\u200d" in name for name in names)
+    assert any("2 class names are longer than 40 characters" in line for line in said)
+    files = {}
+    for name, spec in FORMATS.items():
+        if not spec.needs_net:
+            write(name, export, file := io.BytesIO())
+            files[name] = file.getvalue()
+    rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"), newline="")))
+    assert [row["class"] for row in rows] == names
+    assert parquet.read_table(io.BytesIO(files["parquet"])).column("class").to_pylist() == names
+    with zipfile.ZipFile(io.BytesIO(files["projector"])) as archive:
+        lines = archive.read("metadata.tsv").decode().split("\n")[1:]
+    assert [line.split("\t")[1].split() for line in lines if line] == [name.split() for name in names]
+    assert b"</script><script>alert" not in files["html"]
+    with zipfile.ZipFile(io.BytesIO(files["figures"])) as archive:
+        pages = [archive.read(name) for name in archive.namelist() if name.endswith(".html")]
+    assert pages
+    assert not any(b"</script><script>alert" in page for page in pages)
+
+
+def test_no_two_files_of_a_run_have_one_name(kept):
+    names = [kept.file_name(format) for format in FORMATS]
+    assert len(set(names)) == len(names)
+
+
+def test_a_file_that_cannot_be_made_here_says_why(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    monkeypatch.setattr("dmlviz.catalog.export_formats.find_spec", lambda name: None)
+    assert "needs onnxscript, which is not installed: pip install 'dmlviz[onnx]'" in FORMATS["onnx"].problem
+    assert not any(FORMATS[name].problem for name in FORMATS if name != "onnx")
