@@ -1,7 +1,7 @@
 """Precomputed embeddings from npy, npz or a table, with labels and further columns where there are any."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -118,10 +118,12 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
         UserError: For any other content.
     """
     path = Path(path)
-    table = read_table(path, choice=choice)
+    choice = choice or Choice()
+    own = choice if labels is None else replace(choice, label=None)  # which is a column of the other file
+    table = read_table(path, choice=own)
     if labels is not None:
         _check_vectors(path.name, table.vectors)
-        how = len(table.vectors), table.columns, choice or Choice()
+        how = len(table.vectors), table.columns, choice
         found = read_any(read_labels_file, Path(labels), *how)
         table = table._replace(
             labels=found.labels,

@@ -212,6 +212,14 @@ def test_a_file_of_labels_is_never_shifted(tmp_path, name, content, expected):
     assert name in found.notes[0]
 
 
+def test_the_column_of_labels_is_chosen_in_their_own_file(tmp_path):
+    FRAME.drop(columns="label").to_parquet(tmp_path / "v.parquet")
+    (tmp_path / "l.csv").write_text("kind,label\n" + "".join(f"{k},x\n" for k in LABELS))
+    found = read_embeddings(tmp_path / "v.parquet", tmp_path / "l.csv", Choice(label="kind"))
+    is_whole(found)
+    assert found.columns.column_names == ["price", "label"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
