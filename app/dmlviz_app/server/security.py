@@ -48,12 +48,13 @@ def content_security_policy(embedders: tuple[str, ...], scripts: tuple[bytes, ..
     """Return the Content-Security-Policy that the front ends of Streamlit and dmlviz work with.
 
     Everything comes from this server. Streamlit writes its styles into the page, and pictures are also data in the
-    page; the scripts that its page holds, and `scripts`, are named by what they contain.
+    page; the scripts that its page holds, and `scripts`, are named by what they contain. WebAssembly may be compiled,
+    as Streamlit does for its messages: where that is forbidden, Firefox writes an error to the console.
     """
     return "; ".join(
         [
             "default-src 'self'",
-            " ".join(["script-src 'self'", *map(_hash, (*_inline_scripts(), *scripts))]),
+            " ".join(["script-src 'self' 'wasm-unsafe-eval'", *map(_hash, (*_inline_scripts(), *scripts))]),
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
             "font-src 'self' data:",
