@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from tests.browser.person import SLOW, Person, Tabs
 from tests.browser.server_process import ROOT, Server
 
+FIREFOX = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 BROWSERS = (os.environ.get("DMLVIZ_CHROMIUM", ""), "chromium-headless-shell", "chromium", "google-chrome")
 # Its shell without windows, if there is one, opens and draws a page with half of the work of the whole program.
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -105,20 +106,40 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def playwright() -> Iterator[Playwright]:
+    """What drives the browsers."""
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
     """The browser."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")
 def tabs(chromium: Browser) -> Tabs:
     """The browser's tabs."""
     return Tabs(chromium)
+
+
+@pytest.fixture(scope="session")
+def firefox_tabs(playwright: Playwright) -> Iterator[Tabs]:
+    """Tabs of Firefox as Debian has it."""
+    if FIREFOX is None:
+        pytest.skip("there is no Firefox on this machine")
+    browser = playwright.firefox.launch(
+        channel="moz-firefox",
+        executable_path=Path(__file__).parent / "firefox_for_playwright.py",
+        env=os.environ | {"DMLVIZ_FIREFOX": FIREFOX, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
+    yield Tabs(browser)
+    browser.close()
 
 
 @pytest.fixture
@@ -135,9 +156,10 @@ def visit(tabs: Tabs, server: Server):
         theme: str = "light",
         at: Server = server,
         motion: bool = False,
+        browser: Tabs = tabs,
         **options: Any,
     ) -> Person:
-        people.append(Person(tabs, at.url, width=width, height=height, theme=theme, motion=motion, **options))
+        people.append(Person(browser, at.url, width=width, height=height, theme=theme, motion=motion, **options))
         return people[-1]
 
     yield come

@@ -1,0 +1,93 @@
+"""The first sentence of the README, walked on MNIST and on Fashion-MNIST, in Chromium and in Firefox."""
+
+import io
+import re
+
+import pytest
+from PIL import Image, ImageDraw
+from playwright.sync_api import expect
+
+from dmlviz.runs.store import Runs
+from tests.browser.conftest import data_folder
+from tests.browser.person import SLOW
+from tests.waiting import until
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+BROWSERS = ["chromium", "firefox"]
+TITLES = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST"}
+# So few that a walk takes seconds; all test images are on the map.
+FEW = {"tsne": "view.iterations=50", "umap": "view.iterations=10"}
+SETTINGS = "net=mlp&steps=40&max_train_images=1000"
+
+
+def picture() -> bytes:
+    """A dark shape on white paper, as somebody photographs it."""
+    paper, file = Image.new("RGB", (300, 400), "white"), io.BytesIO()
+    ImageDraw.Draw(paper).line([(90, 80), (210, 80), (140, 330)], fill="black", width=36)
+    paper.save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.fixture(params=BROWSERS)
+def person(request, visit):
+    """A person at either browser; equal settings would be one run for both."""
+    request.node.seed = BROWSERS.index(request.param)
+    return visit(browser=request.getfixturevalue("tabs" if request.param == "chromium" else "firefox_tabs"))
+
+
+@pytest.mark.skipif(data_folder() is None, reason="neither MNIST nor Fashion-MNIST is on this machine")
+@pytest.mark.parametrize("dataset", TITLES)
+def test_the_mission_from_the_first_page_to_the_export(person, runs, dataset, tmp_path, request):
+    page, inspector = person.page, person.page.locator(".inspector")
+    person.open()
+    person.pick("Data", TITLES[dataset])
+    run = person.train(f"dataset={dataset}&{SETTINGS}&seed={request.node.seed}")
+    person.map_has("state", "finished")
+    trained = Runs(runs).get(run)
+    assert trained.config.dataset == dataset
+    person.map_has("points", str(len(trained.labels)))
+    until(lambda: float(person.score("precision_at_1").replace("–", "0")) > 0.4)
+
+    for view in ("pca", "tsne", "umap"):
+        if view == "pca":
+            person.choose("PCA")
+        else:  # by its address, with few iterations
+            person.open(f"?run={run}&view={view}&{FEW[view]}")
+        person.map_has("view", re.compile("[0-9a-f]{16}"))
+        person.map_has("state", "finished", timeout=4 * SLOW)
+        person.map_has("points", str(len(trained.labels)))
+        expect(page.get_by_text("(details in the log)")).to_have_count(0)
+
+    page.mouse.click(*person.place_of(10))
+    expect(inspector).to_have_attribute("data-subject", re.compile("[0-9]+"))
+    expect(inspector.locator("button.row")).to_have_count(10)
+
+    person.inspect("Draw")
+    box = page.locator(".query-pad[data-ready=true] canvas").bounding_box()
+    for index, (x, y) in enumerate([(0.3, 0.2), (0.7, 0.2), (0.45, 0.8)]):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)
+        if index == 0:
+            page.mouse.down()
+    page.mouse.up()
+    expect(inspector).to_have_attribute("data-subject", "query")
+    expect(inspector.locator("button.row")).to_have_count(10)
+    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
+    person.inspect("Upload")
+    upload = {"name": "seven.png", "mimeType": "image/png", "buffer": picture()}
+    page.locator(".query input[type=file]").set_input_files(upload)
+    expect(page.locator(".query .framed")).to_be_visible()
+    expect(inspector.locator("button.row")).to_have_count(10)
+
+    person.press("Export")
+    with page.expect_download() as download:
+        page.locator(".export").get_by_role("link", name="Page to pass on").click()
+    download.value.save_as(tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 500_000
+
+    page.goto(f"{person.url}/compare?a={run}")
+    expect(page.locator(".map[data-ready=true]").first).to_have_attribute("data-run", run)
+    page.goto(f"{person.url}/clean?run={run}")
+    page.get_by_role("button", name="Look through the training images").click()
+    expect(page.locator(".review")).to_have_attribute("data-ready", "true")
+    expect(page.locator(".review .row").first).to_be_visible()
