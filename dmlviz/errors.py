@@ -36,7 +36,7 @@ class DiskFullError(OSError, UserError):
         super().__init__(
             f"The disk is full ({room} in {folder}): delete runs or other files there, or choose another folder."
         )
-        self.needed = needed
+        self.free, self.needed = free, needed
         self.errno, self.strerror = errno.ENOSPC, f"the disk is full: {room}"
 
     @classmethod

@@ -1,8 +1,6 @@
 """All routes, and the answers to errors. Every ID is checked."""
 
 import asyncio
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -10,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from dmlviz.errors import BusyError, DamagedFileError, DiskFullError, UserError
-from dmlviz.storage.disk_space import disk_full, is_disk_full
+from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 from dmlviz.storage.text import one_line
 from dmlviz.version import __version__
 from dmlviz_app.batch_explorer import routes as batches
@@ -67,7 +65,7 @@ def os_error(request: Request, error: Exception) -> Response:
     """Say that the disk is full, where a library found it so; pass on every other error of the system."""
     if not (isinstance(error, OSError) and is_disk_full(error)):
         raise error
-    return user_error(request, disk_full(Path(error.filename or tempfile.gettempdir())))
+    return user_error(request, disk_full_of(error, services().settings.runs, services().data))
 
 
 EXCEPTION_HANDLERS: dict[Any, Any] = {UserError: user_error, DiskFullError: user_error, OSError: os_error}

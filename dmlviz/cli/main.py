@@ -1,15 +1,13 @@
 """The `dmlviz` command; each subcommand is a module of `dmlviz.cli`, imported when it is called."""
 
 import sys
-import tempfile
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dmlviz.errors import UserError
-from dmlviz.storage.disk_space import disk_full, is_disk_full
+from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 
 COMMANDS = {
     "serve": "Open the app in the browser (the default command).",
@@ -57,7 +55,10 @@ def main(arguments: list[str] | None = None) -> None:
         if not isinstance(error, UserError):
             if not is_disk_full(error):
                 raise
-            error = disk_full(Path(error.filename or tempfile.gettempdir()))
+            from dmlviz.runs.store import runs_folder
+            from dmlviz.storage.paths import data_root
+
+            error = disk_full_of(error, runs_folder(), data_root())
         print(error, file=sys.stderr)
         sys.exit(2)
 

@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter
 
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.file_lock import FileLock
-from dmlviz.storage.files import ensure_dir, write_json
+from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.run_schema.validation import read
 
 Visibility = Literal["private", "link", "shelf"]
@@ -75,7 +75,7 @@ class Ownership:
             for, as a built-in data set, has none, and cannot get one.
     """
 
-    def __init__(self, folder: Path, has_owners: Callable[[str], bool]) -> None:
+    def __init__(self, folder: Path, has_owners: Callable[[str], bool] = is_run_id) -> None:
         self.folder = Path(folder) / ".owners"
         self.has_owners = has_owners
         self._thread_lock = threading.Lock()

@@ -1,6 +1,5 @@
 """Writes the events and frames of a training or projection into its folder."""
 
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from typing import Any, Generic, Self
 from dmlviz.errors import DiskFullError, UserError
 from dmlviz.runs.frames import Frame
 from dmlviz.runs.run import EventLogDir
-from dmlviz.storage.disk_space import disk_full, is_disk_full
+from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 from dmlviz.storage.files import Event, atomic_write
 from dmlviz.storage.run_schema.events import FailedEvent, FrameMeta
 
@@ -50,7 +49,7 @@ class RecordWriter(Generic[Event]):
 
     def failed(self, error: BaseException) -> str:
         """Log a "failed" event and return its reason; the traceback of an internal error goes to error.txt."""
-        reason = error_message(error)
+        reason = error_message(error, self.record.path)
         with suppress(DiskFullError):  # then it is the reason, too, and there may be no room to say so
             if not isinstance(error, UserError):
                 with atomic_write(self.record.path / "error.txt") as file:
@@ -59,15 +58,15 @@ class RecordWriter(Generic[Event]):
         return reason
 
 
-def error_message(error: BaseException) -> str:
-    """Return the user-facing message of an exception: one or two sentences."""
+def error_message(error: BaseException, *folders: Path) -> str:
+    """Return the user-facing message of an exception: one or two sentences; `folders` may have been written to."""
     text = " ".join(str(error).split())
     if isinstance(error, UserError):
         return text
     if isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text:
         return "Out of memory; use smaller batches, a smaller net or fewer test images."
     if isinstance(error, OSError) and is_disk_full(error):
-        return str(disk_full(Path(error.filename or tempfile.gettempdir())))
+        return str(disk_full_of(error, *folders))
     if isinstance(error, OSError) and error.strerror:
         return f"Cannot read or write {error.filename or 'the run folder'}: {error.strerror}."
     return f"Internal error ({type(error).__name__}: {text[:200]})."

@@ -1,6 +1,7 @@
 """Turn a full disk into an error of one sentence, and leave no half-made folder."""
 
 import errno
+import os
 import shutil
 import tempfile
 import time
@@ -43,6 +44,19 @@ def disk_full(folder: Path, needed: int = 0) -> DiskFullError:
     except OSError:
         free = 0
     return DiskFullError(str(existing.absolute()), free, needed)
+
+
+def disk_full_of(error: OSError, *folders: Path) -> DiskFullError:
+    """Return the error of the disk that a system's error means, which often names no file.
+
+    Args:
+        error: The error, as `is_disk_full` knows it.
+        folders: Folders that may have been written to, besides this one and the temporary one.
+    """
+    if error.filename:
+        return disk_full(Path(os.fsdecode(error.filename)))
+    found = [disk_full(folder) for folder in (*folders, Path(tempfile.gettempdir()), Path.cwd())]
+    return min(found, key=lambda full: full.free)
 
 
 @contextmanager

@@ -76,7 +76,7 @@ class Settings(BaseSettings):
         json_schema_extra={"metavar": "FOLDER"},
     )
     disk_limit: Annotated[float, BeforeValidator(_gigabytes)] = _setting(
-        5.0, "disk quota for runs; oldest unpinned runs are evicted", metavar="GB"
+        5.0, "disk quota; people beyond their room, then guests, then the oldest make room", metavar="GB"
     )
     slots: int | None = _setting(
         None, "trainings at a time on this machine (default: the cores less one)", ge=0, le=256

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dmlviz.errors import UserError
-from dmlviz.storage.disk_space import disk_full, is_disk_full
+from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 from dmlviz_app.server.services import services
 from dmlviz_app.widgets.markdown import escape_markdown
 
@@ -28,8 +28,8 @@ def error_boundary(part: str) -> Iterator[None]:
     except UserError as error:
         st.caption(f":orange[{escape_markdown(error)}]")
     except Exception as error:
-        if is_disk_full(error):
-            st.caption(f":orange[{escape_markdown(disk_full(services().settings.runs))}]")
+        if isinstance(error, OSError) and is_disk_full(error):
+            st.caption(f":orange[{escape_markdown(disk_full_of(error, services().settings.runs, services().data))}]")
             return
         if _is_of_two_reruns(error) and _repeats():
             st.rerun()
