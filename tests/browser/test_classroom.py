@@ -77,16 +77,21 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
 
     # A task for all; nobody sees the answer before the teacher shows it.
     teacher.get_by_label("Lesson", exact=True).select_option("why-a-margin")
+    teacher.get_by_label("Data set", exact=True).select_option("digits")
     press(teacher, "Set for all")
     for page, guess in zip(students, ("About 100", "Millions"), strict=True):
         task = page.locator(".st-key-lesson")
         task.get_by_text(guess, exact=True).click()
         press(page, "Commit and train")
         expect(task).to_contain_text("when your teacher shows it")
-        assert page.locator(".map").count() == 0
+        expect(page.locator(".map")).to_have_count(1)  # who has guessed sees the run train
+        expect(page.locator(".scores")).to_have_count(0)
     expect(board).to_have_attribute("data-guessed", "2")
     counts = board.locator(".histogram li").evaluate_all("bars => bars.map((bar) => bar.dataset.count)")
     assert counts == ["0", "1", "1"]
+    tracks = board.locator(".histogram .track, .histogram .fill")
+    widths = tracks.evaluate_all("nodes => nodes.map((node) => node.offsetWidth)")
+    assert abs(widths[3] / widths[2] - 0.5) < 0.02, "one of two guesses is half of the bar"
     expect(board.locator(".histogram .right")).to_have_count(0)
     runs = Runs(tmp_path / "runs")
     (run,) = [run for run in runs.list() if not runs.is_bundled(run)]  # one for both
@@ -96,11 +101,20 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
     expect(board.locator(".histogram .right")).to_contain_text("Millions")
     expect(board).to_contain_text("the answer is ready on 2 pages")
+    expect(board.locator(".result")).to_contain_text(re.compile(r"Millions\..*\d", re.DOTALL))  # sentence and number
+    map_has(teacher, ready="true", run=run.id)
     assert [accessibility_violations(page) for page in (teacher, ada)] == [[], []]
 
-    # Where the teacher goes, they go.
+    # A student who goes elsewhere and comes back to Explore finds the class's run.
+    bob.goto(url)
+    map_has(bob, run=run.id)
     bob.close()  # one map less to draw
-    press(teacher, "Follow me")
+
+    # The run of all, and where the teacher goes.
+    press(teacher, "Show the run to all")
+    expect(ada).to_have_url(re.compile(f"run={run.id}"))
+    map_has(ada, ready="true", run=run.id)
+    map_has(teacher, ready="true", run=run.id)
     teacher.get_by_role("link", name="Learn", exact=True).click()
     expect(ada).to_have_url(re.compile("/learn$"))
     teacher.get_by_role("link", name="Explore", exact=True).click()

@@ -6,10 +6,17 @@ from functools import lru_cache
 import segno
 import streamlit as st
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.lessons import LESSONS
 from dmlviz_app.people.classroom import Classroom
 from dmlviz_app.protocol.classroom import ClassroomBoardProps
 from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.protocol.workbench import WorkbenchProps
+from dmlviz_app.run_views import component_props
+from dmlviz_app.run_views.class_run import revealed_run
+from dmlviz_app.run_views.current_view import run_view_of
+from dmlviz_app.run_views.seen_view import SeenView
+from dmlviz_app.run_views.workbench import view_props, workbench
 from dmlviz_app.server.public_address import is_loopback, public_address
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
@@ -23,7 +30,28 @@ def classroom_board(services: Services, room: Classroom) -> None:
     """Render the board."""
     with error_boundary("The board"):
         _board(services, room)
+    _map(services)
     _queue(services, room)
+
+
+def _datasets(services: Services) -> list[str]:
+    default = services.datasets.default()
+    return [default, *(name for name in services.datasets.available() if name != default)]
+
+
+def _map(services: Services) -> None:
+    """Render the map of the run whose answer is shown to the class."""
+    run = revealed_run(services)
+    if run is None:
+        return
+    with error_boundary("The map"):
+        run_view = run_view_of(run, services)
+        props = WorkbenchProps(
+            view=view_props("classroom", [run_view], SeenView(), follows=False),
+            maps=[component_props.map_data(run_view)],
+            inspectors=[component_props.inspector_data(run_view)],
+        )
+        workbench("classroom.map", props, lambda seen: None)
 
 
 def _board(services: Services, room: Classroom) -> None:
@@ -41,6 +69,7 @@ def _board(services: Services, room: Classroom) -> None:
             qr=path,
             qr_size=size,
             ends=time.strftime("%H:%M", time.localtime(room.expires)),
+            datasets=[{"name": name, "title": DATASETS[name].title} for name in _datasets(services)],
             lessons=[
                 {"name": lesson.name, "title": lesson.title, "tasks": [task.title for task in lesson.tasks]}
                 for lesson in LESSONS.values()

@@ -7,16 +7,27 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS, Task
+from dmlviz.lessons.measurements import format_measurement, task_measurements
 from dmlviz.runs.ownership import Entry
+from dmlviz.runs.run import Run
 from dmlviz.storage.csv_table import safe_cell
 from dmlviz_app.people.classroom import Classroom, Member, Place
 from dmlviz_app.people.classrooms import Classrooms
-from dmlviz_app.protocol.classroom import ClassroomEvent, ClassroomLead, ClassroomStudent, ClassroomTask
+from dmlviz_app.protocol.classroom import (
+    ClassroomEvent,
+    ClassroomLead,
+    ClassroomResult,
+    ClassroomStudent,
+    ClassroomTask,
+)
+from dmlviz_app.run_views.class_run import class_run, class_task
 from dmlviz_app.server.services import Services
 
 CSV_COLUMNS = (
@@ -74,7 +85,11 @@ HandIn = TypedDict(
 
 
 def classroom_event(
-    rooms: Classrooms, code: str, person: str, has_answer: Callable[[Task, str | None], bool]
+    rooms: Classrooms,
+    code: str,
+    person: str,
+    has_answer: Callable[[Task, str | None], bool],
+    result: Callable[[Classroom], ClassroomResult | None] = lambda room: None,
 ) -> ClassroomEvent | None:
     """Return how a class stands as one person may know it; None once it is over for this person.
 
@@ -83,6 +98,7 @@ def classroom_event(
         code: Code of the class.
         person: ID of the person.
         has_answer: Whether the run of a task has finished on a data set; None for the default one.
+        result: What the run of the class's task answered; None before its end.
     """
     try:
         room = rooms.get(code, person)
@@ -91,7 +107,7 @@ def classroom_event(
     teacher = room.teacher == person
     if not rooms.is_open(room) or not (teacher or person in room.present):
         return None
-    task = _current_task(room)
+    task = class_task(room)
     is_revealed = room.task_key in room.revealed
     guesses = [guess for member in room.present.values() if (guess := _guess(room, member)) is not None]
     counts = None if task is None else [guesses.count(number) for number in range(1, len(task.guesses) + 1)]
@@ -116,6 +132,7 @@ def classroom_event(
         "mine": None if mine is None else _guess(room, mine),
         "counts": counts if teacher or is_revealed else None,
         "answer": task.answer + 1 if task is not None and (teacher or is_revealed) else None,
+        "result": result(room) if is_revealed else None,
         "ready": ready,
         "students": _students(rooms, room) if teacher else None,
     }
@@ -138,11 +155,22 @@ def known_task(lesson: str, number: int) -> Task:
     return LESSONS[lesson].tasks[number - 1]
 
 
-def _current_task(room: Classroom) -> Task | None:
-    try:
-        return None if room.lesson is None else known_task(room.lesson, room.task)
-    except UserError:  # of another version of the program
+def class_result(services: Services, room: Classroom) -> ClassroomResult | None:
+    """Return the answer to the task of the class, as its run says it; None before that has finished."""
+    task, run = class_task(room), class_run(services, room)
+    if task is None or run is None or run.state != "finished":
         return None
+    return {
+        "run": run.id,
+        "sentence": f"{task.guesses[task.answer]}. {task.reveal}",
+        "numbers": _numbers(run.path, room.lesson or "", room.task),
+    }
+
+
+@lru_cache(maxsize=64)
+def _numbers(path: Path, lesson: str, task: int) -> list[tuple[str, str]]:
+    values = task_measurements(Run(path), known_task(lesson, task))
+    return [(name, format_measurement(value)) for name, value in values.items()]
 
 
 def _guess(room: Classroom, member: Member) -> int | None:
@@ -166,6 +194,7 @@ def _task(room: Classroom, task: Task) -> ClassroomTask:
         "title": task.title,
         "question": task.question,
         "guesses": list(task.guesses),
+        "dataset": room.dataset,
     }
 
 

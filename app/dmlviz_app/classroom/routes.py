@@ -20,6 +20,7 @@ from dmlviz_app.classroom import payloads
 from dmlviz_app.people.classroom import RUN_PARAMETERS, Classroom, Place
 from dmlviz_app.people.classroom_register import class_not_found
 from dmlviz_app.protocol.classroom import ClassroomEvent
+from dmlviz_app.run_views.class_run import class_run
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
 from dmlviz_app.server.headers import NO_STORE, STREAM
@@ -60,6 +61,7 @@ class _SetTask(_Model):
     what: Literal["task"]
     lesson: Annotated[str, Field(max_length=80)] | None
     task: Annotated[int, Field(ge=1, le=99)] = 1
+    dataset: Annotated[str, Field(max_length=80)] | None = None
 
 
 class _Switch(_Model):
@@ -74,7 +76,7 @@ class _Remove(_Model):
 
 
 class _Press(_Model):
-    what: Literal["reveal", "end", "leave"]
+    what: Literal["reveal", "show", "end", "leave"]
 
 
 _PLACE: TypeAdapter[_Place] = TypeAdapter(_Place)
@@ -91,9 +93,10 @@ async def events(request: Request) -> Response:
 
 async def _blocks(services: Services, room: Classroom) -> AsyncIterator[str]:
     rooms, person = services.classrooms, services.person.id
+    has_answer = partial(_has_answer, services)
 
     def state() -> ClassroomEvent | None:
-        return payloads.classroom_event(rooms, room.code, person, partial(_has_answer, services))
+        return payloads.classroom_event(rooms, room.code, person, has_answer, partial(payloads.class_result, services))
 
     pause = BOARD_PAUSE_S if room.teacher == person else HEARTBEAT_S
     with rooms.watched(room, person) as changes:
@@ -137,7 +140,9 @@ def _act(services: Services, room: Classroom, wish: _Action) -> None:
     if isinstance(wish, _SetTask):
         if wish.lesson is not None:
             payloads.known_task(wish.lesson, wish.task)
-        rooms.set_task(code, person, wish.lesson, wish.task)
+        if wish.dataset is not None and wish.dataset not in services.datasets.available():
+            raise UserError(f"The data set {wish.dataset!r} is not on this server: choose one of the list.")
+        rooms.set_task(code, person, wish.lesson, wish.task, wish.dataset)
     elif isinstance(wish, _Remove):
         rooms.set_removed(code, person, payloads.student_of(room, wish.student), wish.on)
     elif wish.what == "lead":
@@ -150,10 +155,29 @@ def _act(services: Services, room: Classroom, wish: _Action) -> None:
         rooms.set_following(code, person, wish.on)
     elif wish.what == "reveal":
         rooms.reveal(code, person)
+        _share_run(services, room)
+    elif wish.what == "show":
+        run = class_run(services, room)
+        if run is None:
+            raise UserError("Nobody has trained the run of this task yet: it begins when a student commits to a guess.")
+        _share_run(services, room)
+        rooms.show(code, person, Place(query={"run": run.id}))
     elif wish.what == "end":
         rooms.end(code, person)
     else:
         rooms.leave(person)
+
+
+def _share_run(services: Services, room: Classroom) -> None:
+    """Let teacher and students see the run of the task, whoever of them trained it."""
+    run = class_run(services, room)
+    for holder in (room.teacher, *room.present):
+        entry = None if run is None else services.run_owners.entry(run.id, holder)
+        if run is not None and entry is not None and entry.deleted is None:
+            if entry.visibility == "private":
+                services.run_owners.share(run.id, holder, "link")
+            services.run_owners.admit(run.id, holder, (room.teacher, *room.present))
+            return
 
 
 @access(Rule.VISITOR)

@@ -34,7 +34,7 @@ def page(context: PageContext, progress: TaskProgress | None) -> None:
 def _run(context: PageContext, run_view: RunView, progress: TaskProgress | None) -> None:
     ui, services = context.ui, context.services
     is_revealed = progress is None or progress.is_revealed
-    shows_scores = is_revealed or (progress is not None and not progress.task.view_before_guess)
+    shows_scores = is_revealed or not (progress is None or progress.task.view_before_guess or progress.held)
     if is_revealed:
         with error_boundary("The notice of a recording"):
             toolbar.recording_notice(ui, services, run_view)

@@ -39,9 +39,11 @@ class TaskProgress:
 
     @property
     def shows_map(self) -> bool:
-        """Return whether the map may be seen: before the guess only where the guess is about it."""
-        has_guess = self.guess is not None and not self.held
-        return self.run is not None and (has_guess or self.task.view_before_guess)
+        """Return whether the map may be seen: before the guess only where the guess is about it.
+
+        Who has guessed sees the run train, without scores while a teacher holds the answer back.
+        """
+        return self.run is not None and (self.guess is not None or self.task.view_before_guess)
 
 
 def task_progress(ui: UIState, services: Services, dataset: str) -> TaskProgress | None:

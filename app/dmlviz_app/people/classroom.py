@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # no letter that looks like another on a projector
+ALPHABET = "ACEFHJKMNPRTVWXY2346789"  # nothing that looks like another: no letter like a digit, no U beside V
 CODE_LENGTH = 6
 MAX_MEMBERS = 300
 MAX_HOURS = 12
@@ -76,6 +76,7 @@ class Classroom:
         ended: Time at which it ended; None while it is open.
         lesson: Name of the lesson that is set for all; None for none.
         task: Number of its task, from 1.
+        dataset: Name of the data set on which it is answered; None for the default one.
         turn: Number of times a task was set: pages go to the task when this number grows.
         revealed: Tasks whose answers are shown, as "lesson/number".
         leading: Whether pages follow the teacher.
@@ -92,6 +93,7 @@ class Classroom:
     ended: float | None = None
     lesson: str | None = None
     task: int = 1
+    dataset: str | None = None
     turn: int = 0
     revealed: list[str] = field(default_factory=list)
     leading: bool = False

@@ -24,10 +24,10 @@ class Classrooms(ClassroomRegister):
         with self._room_of_teacher(code, teacher) as room:
             room.ended, room.leading = self._clock(), False
 
-    def set_task(self, code: str, teacher: str, lesson: str | None, task: int = 1) -> None:
-        """Set a task of a lesson for all, or none; the caller checks that there is such a task."""
+    def set_task(self, code: str, teacher: str, lesson: str | None, task: int = 1, dataset: str | None = None) -> None:
+        """Set a task of a lesson for all, or none; the caller checks that there are such a task and data set."""
         with self._room_of_teacher(code, teacher) as room:
-            room.lesson, room.task = lesson, task
+            room.lesson, room.task, room.dataset = lesson, task, dataset
             room.turn += 1
 
     def reveal(self, code: str, teacher: str) -> None:
@@ -35,6 +35,11 @@ class Classrooms(ClassroomRegister):
         with self._room_of_teacher(code, teacher) as room:
             if room.task_key is not None and room.task_key not in room.revealed:
                 room.revealed.append(room.task_key)
+
+    def show(self, code: str, teacher: str, place: Place) -> None:
+        """Take all pages to a place, as if the teacher were there."""
+        self.set_leading(code, teacher, True)
+        self.move(code, teacher, place)
 
     def set_leading(self, code: str, teacher: str, leading: bool) -> None:
         """Let pages follow the teacher, or not any more; at first all follow."""

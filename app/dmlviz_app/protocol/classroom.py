@@ -23,6 +23,15 @@ class ClassroomTask(TypedDict):
     title: str
     question: str
     guesses: list[str]
+    dataset: str | None
+
+
+class ClassroomResult(TypedDict):
+    """What the run of the task answered: its sentence, and numbers by their names."""
+
+    run: str
+    sentence: str
+    numbers: list[tuple[str, str]]
 
 
 class ClassroomStudent(TypedDict):
@@ -38,7 +47,7 @@ class ClassroomStudent(TypedDict):
 
 
 class ClassroomEvent(TypedDict):
-    """The state of a class for one person; `counts` and `answer` come to students once the answer is shown.
+    """The state of a class for one person; `counts`, `answer` and `result` come to students once the answer is shown.
 
     `ready` is on how many pages the run that answers the task has finished; for the teacher only, as `students`.
     """
@@ -59,6 +68,7 @@ class ClassroomEvent(TypedDict):
     mine: int | None
     counts: list[int] | None
     answer: int | None
+    result: ClassroomResult | None
     ready: int | None
     students: list[ClassroomStudent] | None
 
@@ -81,6 +91,13 @@ class ClassroomLesson(TypedDict):
     tasks: list[str]
 
 
+class ClassroomDataset(TypedDict):
+    """A data set on which a task may be answered; the first is the default one."""
+
+    name: str
+    title: str
+
+
 class ClassroomBoardProps(TypedDict):
     """The teacher's board; `qr` is the link as an SVG path on a grid of `qr_size`."""
 
@@ -92,4 +109,5 @@ class ClassroomBoardProps(TypedDict):
     qr: str
     qr_size: int
     ends: str
+    datasets: list[ClassroomDataset]
     lessons: list[ClassroomLesson]

@@ -13,6 +13,7 @@ from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 from dmlviz_app.people.personal_datasets import moment
 from dmlviz_app.run_views import sprites
+from dmlviz_app.run_views.class_run import revealed_run
 from dmlviz_app.run_views.columns import has_columns
 from dmlviz_app.run_views.view_options import projection_views
 from dmlviz_app.run_views.view_state import UIState, current
@@ -102,8 +103,7 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
     run = run or default_run(services)
     if run is None:
         return None
-    columns = has_columns(run, services.data)
-    run_view = RunView(run, services.jobs.status(run.id), run_images(run, services), columns=columns)
+    run_view = run_view_of(run, services)
     if ui.subset is not None and ui.subset.dataset != run.config.dataset:
         ui.messages.append("The selected images are of another data set; showing all images.")
         ui.subset = None
@@ -123,9 +123,22 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         return run_view
 
 
+def run_view_of(run: Run, services: Services) -> RunView:
+    """Return a run as its own view shows it."""
+    columns = has_columns(run, services.data)
+    return RunView(run, services.jobs.status(run.id), run_images(run, services), columns=columns)
+
+
 def default_run(services: Services) -> Run | None:
-    """Return the run that the first page shows: the first ready-made one that learned something, or the newest."""
-    return _ready_made(services.store, services.data, moment()) or next(iter(services.runs.list()), None)
+    """Return the run that the first page shows.
+
+    It is that of a class after its answer; else the first ready-made one that learned something, or the newest.
+    """
+    return (
+        revealed_run(services)
+        or _ready_made(services.store, services.data, moment())
+        or next(iter(services.runs.list()), None)
+    )
 
 
 @lru_cache(maxsize=4)

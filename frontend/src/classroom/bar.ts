@@ -45,8 +45,8 @@ class Bar {
     if (event === "ended") return this.refresh("ended");
     this.event = event;
     this.presence.follow(event);
-    // Python draws the answer; it looks again when that may be seen, or may not any more.
-    if (!event.teacher && event.revealed !== this.data.revealed) this.refresh(`${event.turn} ${event.revealed}`);
+    // Python draws the answer, and on the board the map; it looks again when that may be seen, or may not any more.
+    if (event.revealed !== this.data.revealed) this.refresh(`${event.turn} ${event.revealed}`);
     this.render();
   }
 

@@ -1,8 +1,9 @@
 // The teacher's board, made for a projector: how to join, the task for all, the guesses; names only when asked for.
-import type { ClassroomBoardProps, ClassroomEvent, ClassroomStudent } from "../protocol.ts";
+import type { ClassroomBoardProps, ClassroomEvent, ClassroomResult, ClassroomStudent } from "../protocol.ts";
 import { svg } from "../charts/svg.ts";
 import { h, setData } from "../lib/dom.ts";
 import { counted, messageOf } from "../lib/format.ts";
+import { navigate } from "../lib/router.ts";
 import { serverUrl } from "../lib/server.ts";
 import { component } from "../lib/mount.ts";
 import { act, type Action, followClassroom } from "./feed.ts";
@@ -28,6 +29,7 @@ function histogram(guesses: string[], counts: number[], answer: number | null): 
 class Board {
   private lesson = h("select", { "aria-label": "Lesson", change: () => this.listTasks() });
   private task = h("select", { "aria-label": "Task" });
+  private dataset = h("select", { "aria-label": "Data set" });
   private set = button("Set for all", () => this.setTask(), "primary");
   private end = button("End the class", () => this.confirmEnd());
   private trouble = h("p", { class: "trouble", role: "alert", hidden: true });
@@ -45,10 +47,11 @@ class Board {
     parent: ParentNode,
     private data: ClassroomBoardProps,
   ) {
-    const controls = h("div", "controls", this.lesson, this.task, this.set, h("span", "gap"), this.end);
+    const controls = h("div", "controls", this.lesson, this.task, this.dataset, this.set, h("span", "gap"), this.end);
     this.root = h("div", "board", controls, this.trouble, h("div", "main", this.join, this.now), this.students);
     parent.append(this.root);
     this.lesson.append(...data.lessons.map(({ name, title }) => h("option", { value: name }, title)));
+    this.dataset.append(...data.datasets.map(({ name, title }) => h("option", { value: name }, title)));
     this.listTasks();
     this.drawJoin();
     this.leave = followClassroom(data, (event) => event !== "ended" && this.render(event));
@@ -66,7 +69,7 @@ class Board {
   }
 
   private setTask(): void {
-    this.press({ what: "task", lesson: this.lesson.value, task: Number(this.task.value) });
+    this.press({ what: "task", lesson: this.lesson.value, task: Number(this.task.value), dataset: this.dataset.value });
   }
 
   private confirmEnd(): void {
@@ -110,7 +113,7 @@ class Board {
 
   private render(event: ClassroomEvent): void {
     this.event = event;
-    const { task, counts, ready, revealed, answer, guessed, present, online, leading } = event;
+    const { task, counts, ready, revealed, answer, result, guessed, present, online, leading } = event;
     this.root.classList.toggle("tasking", task !== null);
     this.present.textContent = `${online} here`;
     if (task && counts) {
@@ -122,6 +125,7 @@ class Board {
         h("h2", null, task.title),
         h("p", "question", task.question),
         histogram(task.guesses, counts, revealed ? answer : null),
+        result ? this.resultView(result) : "",
         h(
           "p",
           "foot",
@@ -135,6 +139,20 @@ class Board {
     } else this.now.replaceChildren();
     this.drawStudents(event.students ?? []);
     setData(this.root, { ready: true, present, online, guessed, revealed, leading, code: event.code });
+  }
+
+  private resultView({ sentence, numbers, run }: ClassroomResult): HTMLElement {
+    const showAll = () => {
+      this.press({ what: "show" });
+      navigate(`${location.pathname.replace(/[^/]*$/, "")}?run=${run}`);
+    };
+    return h(
+      "div",
+      "result",
+      h("p", "sentence", sentence),
+      h("dl", null, ...numbers.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, value)])),
+      button("Show the run to all", showAll, "primary"),
+    );
   }
 
   private drawStudents(students: ClassroomStudent[]): void {

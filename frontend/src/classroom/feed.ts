@@ -8,10 +8,10 @@ export type Listener = (event: ClassroomEvent | "ended") => void;
 
 /** The buttons of a person. */
 export type Action =
-  | { what: "task"; lesson: string | null; task: number }
+  | { what: "task"; lesson: string | null; task: number; dataset?: string }
   | { what: "lead" | "follow"; on: boolean }
   | { what: "remove"; student: string; on: boolean }
-  | { what: "reveal" | "end" | "leave" };
+  | { what: "reveal" | "show" | "end" | "leave" };
 
 const streams = createStreams();
 if (globalThis.document) onWake(() => streams.reconnect());

@@ -155,7 +155,8 @@ export class Presence {
   openTask({ task, mine }: Pick<ClassroomEvent, "task" | "mine">): void {
     if (!task) return;
     const own: Record<string, string> = mine === null ? {} : { guess: String(mine) };
-    const query = new URLSearchParams({ lesson: task.lesson, task: String(task.number), ...own });
+    const data: Record<string, string> = task.dataset === null ? {} : { dataset: task.dataset };
+    const query = new URLSearchParams({ lesson: task.lesson, task: String(task.number), ...data, ...own });
     navigate(`${this.here.root}?${query.toString()}`);
   }
 

@@ -10,6 +10,7 @@ import pytest
 from dmlviz_app.classroom.payloads import classroom_event
 from dmlviz_app.explore.task_progress import task_progress
 from dmlviz_app.people.classroom import (
+    ALPHABET,
     MAX_MEMBERS,
     MAX_NEW_MEMBERS,
     MAX_WRONG_CODES,
@@ -64,6 +65,25 @@ def event(rooms, room, person, trained=()):
     if said is not None:
         TypeAdapter(ClassroomEvent).validate_json(json.dumps(said), strict=True)
     return said
+
+
+def test_a_task_is_answered_on_the_data_set_that_the_teacher_chose_and_says_so_once_shown(rooms, room):
+    rooms.set_task(room.code, "teacher", LESSON, 1, "digits")
+    answer = {"run": "0" * 16, "sentence": "Millions.", "numbers": [("P@1", "0.930")]}
+
+    def told(person):
+        return classroom_event(rooms, room.code, person, lambda *_: False, lambda room: answer)
+
+    assert told("ada")["task"]["dataset"] == "digits"
+    assert [told(person)["result"] for person in ("ada", "teacher")] == [None, None]
+    rooms.reveal(room.code, "teacher")
+    assert [told(person)["result"] for person in ("ada", "teacher")] == [answer, answer]
+    rooms.show(room.code, "teacher", Place(query={"run": answer["run"]}))
+    assert told("ada")["lead"]["query"] == {"run": answer["run"]}
+
+
+def test_no_letter_of_a_code_looks_like_another_or_a_digit():
+    assert not {*ALPHABET} & {*"01OQDILSZBGUV5"} - {"V"}
 
 
 def test_a_code_is_typed_with_spaces_and_small_letters(rooms):
