@@ -156,6 +156,7 @@ def test_a_column_of_pandas_keeps_its_order_and_its_ends(tmp_path, name):
     assert ("cut after 200" in " ".join(said)) == (name == "long")
 
 
+@pytest.mark.slow
 def test_a_million_categories_are_texts_and_a_long_dictionary_is_no_legend():
     count = 1_000_000
     texts = pa.array([f"t{i}" for i in range(1500)])

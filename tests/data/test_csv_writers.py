@@ -155,7 +155,7 @@ def test_only_an_empty_cell_and_what_is_named_is_no_label(tmp_path):
     assert imported.classes == ("01", "1", "1.10", "1e5", "no label")
 
 
-@pytest.mark.parametrize("row", [5, 120, 40_000])
+@pytest.mark.parametrize("row", [5, 120, pytest.param(40_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("odd", ["n/k", "1.2.3", "12 kg"])
 def test_a_column_of_the_vector_that_is_not_of_numbers_is_named_wherever_it_shows(tmp_path, row, odd):
     numbers = [[str(i + 0.5)] * 3 for i in range(max(N, row + 1))]
