@@ -1,6 +1,7 @@
 """The losses: `LOSSES` is the catalog, `build` creates one. Importing this loads no torch; building does."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dmlviz.catalog.losses import LOSSES
@@ -29,6 +30,8 @@ def build(
     offers it. Raises UserError.
     """
     declaration = LOSSES[name]
+    sizes = {"embedding_dim": embedding_dim, "num_classes": num_classes, "seed": seed}
+    rebuild = partial(build, name, num_second_classes=num_second_classes, **sizes, **params)
     unreduced = params.get("reduction") == "none" and any(p.name == "reduction" for p in declaration.parameters)
     if unreduced:
         del params["reduction"]
@@ -44,9 +47,8 @@ def build(
     from dmlviz.ops.torch_state import own_state
 
     with own_state():
-        code = _implementations()[name]
-        loss: Loss = code(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed, **values)
-    loss.declaration = declaration
+        loss: Loss = _implementations()[name](**sizes, **values)
+    loss.declaration, loss.rebuild = declaration, rebuild
     return loss
 
 

@@ -3,7 +3,7 @@
 Hinges are summed in O(n² log n) by sorting; the smooth form visits each triplet once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import SummedTerms
+from dmlviz.ops.fixed_path import is_transformed
 from dmlviz.ops.pairwise import differentiable_gradients
 from dmlviz.ops.reductions import softplus
 from dmlviz.ops.sorted_negatives import PairTable, pair_table, sort_negatives
@@ -32,6 +33,11 @@ def hinge_sum(
     Of anchor a's negatives in order of distance, the first k_ap are nearer than b_ap. So the sum is
     Σ_ap w_ap·b_ap·k_ap − Σ_an d_an·(Σ of w_ap over the pairs that reach n), a product of n × n matrices and gradients.
     """
+    if is_transformed(batch.positive):
+        scale = torch.ones_like(bounds) if weights is None else weights
+        return _one_positive_at_a_time(
+            batch, lambda p: scale[:, p, None] * (bounds[:, p, None] - distances).relu(), reduction
+        )
     pairs, ranking = pair_table(batch.positive), sort_negatives(distances, batch.negative)
     bound = bounds[pairs.a, pairs.p]
     reached = ranking.count_closer(pairs.table(bound.detach(), 0.0))
@@ -48,12 +54,27 @@ def hinge_sum(
 
 def softplus_sum(batch: LossBatch, distances: Float[Tensor, "n n"], reduction: str) -> SummedTerms:
     """Sum log(1 + e^{d_ap − d_an}) over all triplets."""
+    if is_transformed(batch.positive):
+        return _one_positive_at_a_time(batch, lambda p: softplus(distances[:, p, None] - distances), reduction)
     pairs, ranking = pair_table(batch.positive), sort_negatives(distances, batch.negative)
     nearer = ranking.count_closer(pairs.table(distances.detach()[pairs.a, pairs.p], 0.0) - _SOFTPLUS_ACTIVE)
-    total = _SoftTriplets.apply(distances, batch.negative, pairs)
+    function = _SoftTriplets.plain if is_transformed(distances) else _SoftTriplets.apply
+    total, _ = function(distances, batch.negative, pairs)
     terms = ranking.count[pairs.a].sum()
     nonzero = _above_zero(distances.detach(), batch.negative, pairs) if reduction == "nonzero" else terms
     return SummedTerms(total, terms, pairs.flat(nearer).sum(), reduction, nonzero)
+
+
+def _one_positive_at_a_time(batch: LossBatch, terms: Callable[[int], Tensor], reduction: str) -> SummedTerms:
+    """Sum in O(n³) the terms of each image as a positive (n × n): where vmap maps over labels, none can be listed."""
+    total, count, active = [], [], []
+    for p in range(len(batch)):
+        mask = batch.positive[:, p, None] & batch.negative
+        values = torch.where(mask, terms(p), 0.0)
+        total.append(values.sum())
+        count.append(mask.sum())
+        active.append((values != 0).sum())
+    return SummedTerms(*(torch.stack(each).sum() for each in (total, count, active)), reduction)
 
 
 def _sum_float64(values: Tensor) -> Tensor:
@@ -76,8 +97,10 @@ def _above_zero(distances: Tensor, negative: Tensor, pairs: PairTable) -> Tensor
 class _SoftTriplets(torch.autograd.Function):
     """Finds the gradient on the way forward, one positive of every anchor at a time, and keeps only that."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, distances: Tensor, negative: Tensor, pairs: PairTable) -> Tensor:
+    def forward(distances: Tensor, negative: Tensor, pairs: PairTable) -> tuple[Tensor, tuple[Tensor]]:
         pull, push = distances.new_zeros(pairs.anchors, pairs.width), torch.zeros_like(distances)
         total = distances.new_zeros(())
         for slot, difference in enumerate(_differences(distances, negative, pairs)):
@@ -86,18 +109,25 @@ class _SoftTriplets(torch.autograd.Function):
             pull[:, slot] = share.sum(1)
             push -= share
         push[pairs.a, pairs.p] += pairs.flat(pull)
-        ctx.save_for_backward(distances, negative, push)
-        ctx.pairs = pairs
-        return total
+        return total, (push,)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def plain(distances: Tensor, negative: Tensor, pairs: PairTable) -> tuple[Tensor, tuple[()]]:
+        sums = [softplus(difference).sum() for difference in _differences(distances, negative, pairs)]
+        return torch.stack([*sums, distances.new_zeros(())]).sum(), ()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, PairTable], output: tuple[Tensor, tuple[Tensor]]) -> None:
+        ctx.save_for_backward(*inputs[:2], *output[1])
+        ctx.pairs = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, _: None) -> tuple[Tensor, None, None]:
         distances, negative, push = ctx.saved_tensors
         if torch.is_grad_enabled():
 
-            def plain(distances: Tensor) -> Tensor:
-                sums = [softplus(difference).sum() for difference in _differences(distances, negative, ctx.pairs)]
-                return torch.stack([*sums, distances.new_zeros(())]).sum()
+            def total(distances: Tensor) -> Tensor:
+                return _SoftTriplets.plain(distances, negative, ctx.pairs)[0]
 
-            return differentiable_gradients(plain, (distances,), gradient)[0], None, None
+            return differentiable_gradients(total, (distances,), gradient)[0], None, None
         return gradient * push, None, None

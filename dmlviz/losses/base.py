@@ -11,7 +11,8 @@ from dmlviz.errors import UserError
 from dmlviz.losses.answers import TreeNode
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import LossParts, SummedTerms, Terms
-from dmlviz.miners.tuples import Pairs, Triplets, as_pairs
+from dmlviz.miners.tuples import Pairs, Triplets, as_pairs, check_tuples
+from dmlviz.ops.fixed_path import is_transformed
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.pairwise import without_autocast
 from dmlviz.ops.reductions import keep_graph
@@ -24,12 +25,17 @@ class Loss(nn.Module):
     """
 
     declaration: LossSpec
+    rebuild: Callable[[], "Loss"]
     __call__: Callable[..., Tensor]
 
     def __init__(self) -> None:
         super().__init__()
-        self._last_parts: list[Terms | SummedTerms] = []
+        self._last_parts: list[Terms | SummedTerms] | None = []
         self._images = 0
+
+    def __reduce__(self) -> tuple[Callable[[], "Loss"], tuple[()], dict[str, Any]]:
+        """Make a copy by building it, since what the catalog and a plug-in hold of a loss is not saved."""
+        return self.rebuild, (), {name: vars(self)[name] for name in vars(self).keys() - {"declaration", "formula"}}
 
     def class_centers(self) -> Tensor | None:
         """Return the points or directions that the loss pulls the classes to (k × d, one or several each), or None."""
@@ -53,7 +59,7 @@ class Loss(nn.Module):
     def _count_terms(self) -> tuple[Tensor, Tensor]:
         """Return how many terms of the last call were active, and how many there were."""
         active = total = torch.zeros((), dtype=torch.float32, device="cpu")
-        for part in self._last_parts:
+        for part in self.last_parts:
             if isinstance(part, Terms):
                 alive = part.values > 0.01 if part.smooth else part.values != 0
                 mask = torch.ones_like(alive) if part.mask is None else part.mask
@@ -66,7 +72,7 @@ class Loss(nn.Module):
     @property
     def loss_per_image(self) -> Tensor | None:
         """The terms of the last call where it was one an image, each of which counts (n); None otherwise."""
-        part = self._last_parts[0] if len(self._last_parts) == 1 else None
+        part = self.last_parts[0] if len(self.last_parts) == 1 else None
         if not isinstance(part, Terms) or part.values.ndim != 1 or len(part.values) != self._images:
             return None
         every = part.mask is None or (part.mask.shape == part.values.shape and bool(part.mask.all()))
@@ -74,7 +80,12 @@ class Loss(nn.Module):
 
     @property
     def last_parts(self) -> Sequence[Terms | SummedTerms]:
-        """The terms of the last call, without their graph; scalars that were added to them are left out."""
+        """The terms of the last call, without their graph; scalars that were added to them are left out.
+
+        Raises UserError after a call inside a transform of torch.func, whose tensors end with it.
+        """
+        if self._last_parts is None:
+            raise UserError("A call inside a transform of torch.func keeps no terms: call the loss outside of it.")
         return self._last_parts
 
     def terms(self, batch: LossBatch) -> LossParts:
@@ -83,6 +94,7 @@ class Loss(nn.Module):
 
     def batch(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> LossBatch:
         """Return what `terms` sees of n × d embeddings with n labels; raise UserError as a call does."""
+        check_tuples(tuples, len(embeddings))
         return LossBatch(LabeledBatch(embeddings, labels), self._accepted(tuples))
 
     def parts(self, batch: LossBatch) -> list[Terms | SummedTerms | Tensor]:
@@ -93,9 +105,12 @@ class Loss(nn.Module):
     def forward(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> Tensor:
         """Return the loss of n × d embeddings with n labels, over the tuples of a miner when these are given.
 
-        Raises UserError for wrong shapes, labels that are no whole numbers, tuples of the wrong kind.
+        Raises UserError for wrong shapes, labels that are no whole numbers, tuples of the wrong kind or of
+        another batch.
         """
-        return self.compute(LabeledBatch(embeddings, labels), tuples)
+        shared = LabeledBatch(embeddings, labels)
+        check_tuples(tuples, len(shared))
+        return self.compute(shared, tuples)
 
     def compute(self, shared: LabeledBatch, tuples: Pairs | Triplets | None = None) -> Tensor:
         """Return the loss of a batch whose matrices a miner or another loss uses too; as `forward` otherwise."""
@@ -108,7 +123,8 @@ class Loss(nn.Module):
             # Nothing of an embedding may get lost: not its graph, where no pair is valid, and not a NaN.
             loss = keep_graph(loss, batch.embeddings)
         self._images = len(batch)
-        self._last_parts = [part.detach() for part in parts if not isinstance(part, Tensor)]
+        kept = [part.detach() for part in parts if not isinstance(part, Tensor)]
+        self._last_parts = None if is_transformed(loss) else kept
         return loss
 
     def _accepted(self, tuples: Any) -> Pairs | Triplets | None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from dmlviz.errors import UserError
 from dmlviz.losses.terms import Numbers, Terms
 from dmlviz.miners.tuples import AnchoredPairs, FixedPairs, FixedTriplets, Pairs, Triplets, pair_masks
+from dmlviz.ops.fixed_path import is_transformed
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.pairwise import clamp_range
 
@@ -97,13 +98,29 @@ class LossBatch:
 
     def class_indices(self, count: int) -> Tensor:
         """Return the labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
-        low, high = (int(label) for label in self.labels.aminmax()) if len(self) else (0, 0)
+        if not self.shared.numbered:
+            raise UserError(f"Labels number the class weights, 0 to {count - 1}; got texts: number the classes first.")
+        may_look = len(self) and not is_transformed(self.labels)
+        low, high = (int(label) for label in self.labels.aminmax()) if may_look else (0, 0)
         if not 0 <= low <= high < count:
             raise UserError(
                 f"Labels number the class weights, 0 to {count - 1}; got {low} to {high}: "
                 "renumber the classes, or build with more num_classes."
             )
         return self.labels
+
+    @cached_property
+    def classes(self) -> tuple[Tensor, Tensor]:
+        """The class of each image as an index (n), and the members of each class (n × classes).
+
+        Where vmap maps over labels, a class is numbered by its first image, and the other numbers have no members.
+        """
+        if is_transformed(self.labels):
+            index, count = self.same_class.int().argmax(dim=1), len(self)
+        else:
+            names, index = self.labels.unique(return_inverse=True)
+            count = len(names)
+        return index, index[:, None] == torch.arange(count, device=index.device)
 
     def distances(self, kind: str) -> Tensor:
         """Return "euclidean", "sqeuclidean" or "cosine" distances (n × n): a shared matrix, not to be written into."""

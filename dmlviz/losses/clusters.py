@@ -1,7 +1,7 @@
 """Losses on classes as clusters: images against class means."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from dmlviz.losses.batch import LossBatch
@@ -14,7 +14,7 @@ from dmlviz.ops.reductions import masked_max, masked_min
 @register_loss("coupled_clusters")
 def coupled_clusters(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """[m + d(x_p, c_p) − d(x*, c_p)]₊ for each image, x* the negative nearest to the class mean (Liu et al. 2016)."""
-    x, index, member, means = _classes(batch)
+    (index, member), (x, means) = batch.classes, _class_means(batch)
     d = cross_distance(x, means)
     own = d.gather(1, index[:, None]).squeeze(1)
     nearest_negative = masked_min(d, ~member, dim=0) if len(batch) else own
@@ -29,8 +29,8 @@ def coupled_clusters(batch: LossBatch, *, margin: float, reduction: str) -> Term
 @register_loss("hard_cluster")
 def hard_cluster(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     """[max ‖x − c‖² − min ‖c − c'‖² + m]₊ for each class of at least two images, c' the nearest other class mean."""
-    x, index, member, means = _classes(batch)
-    others = ~torch.eye(len(means), dtype=torch.bool, device=means.device)
+    (index, member), (x, means) = batch.classes, _class_means(batch)
+    others = ~torch.eye(len(means), dtype=torch.bool, device=means.device) & member.any(dim=0)
     counts = (member.sum(dim=0) > 1) & others.any(dim=1)
     if not len(batch):
         return Terms(means.sum(dim=1), counts, reduction)
@@ -44,11 +44,8 @@ def hard_cluster(batch: LossBatch, *, margin: float, reduction: str) -> Terms:
     return Terms((widest - nearest + margin).relu(), counts, reduction, numbers=numbers, term_of=index)
 
 
-def _classes(
-    batch: LossBatch,
-) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"], Bool[Tensor, "n classes"], Float[Tensor, "classes d"]]:
-    """Return the centered embeddings, the class of each, the members of each class, and the class means."""
-    names, index = batch.labels.unique(return_inverse=True)
-    member = index[:, None] == torch.arange(len(names), device=index.device)
+def _class_means(batch: LossBatch) -> tuple[Float[Tensor, "n d"], Float[Tensor, "classes d"]]:
+    """Return the centered embeddings, and the class means."""
+    _, member = batch.classes
     x = batch.x - batch.x.detach().mean(dim=0)  # means of far-off points would lose digits
-    return x, index, member, member.to(x.dtype).T @ x / member.sum(dim=0)[:, None]
+    return x, member.to(x.dtype).T @ x / member.sum(dim=0).clamp(min=1)[:, None]

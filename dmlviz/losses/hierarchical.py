@@ -11,6 +11,7 @@ from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import REGISTRY
 from dmlviz.losses.terms import Numbers, SummedTerms, Terms
 from dmlviz.miners.tuples import Triplets
+from dmlviz.ops.fixed_path import is_transformed
 from dmlviz.ops.pairwise import l2_normalize
 
 
@@ -19,13 +20,17 @@ def class_distances(embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"])
 
     On the diagonal an image's distance 0 to itself counts, too.
     """
-    means = _class_means(l2_normalize(embeddings.detach()).nan_to_num(), *labels.unique(return_inverse=True))
+    names, index = labels.unique(return_inverse=True)
+    means, _ = _class_means(l2_normalize(embeddings.detach()).nan_to_num(), len(names), index)
     return 2 - 2 * means @ means.T
 
 
-def _class_means(x: Float[Tensor, "n d"], names: Int[Tensor, " c"], index: Int[Tensor, " n"]) -> Float[Tensor, "c d"]:
-    size = torch.bincount(index, minlength=len(names)).to(x.dtype)
-    return x.new_zeros(len(names), x.shape[1]).index_add_(0, index, x) / size[:, None]
+def _class_means(
+    x: Float[Tensor, "n d"], count: int, index: Int[Tensor, " n"]
+) -> tuple[Float[Tensor, "c d"], Float[Tensor, " c"]]:
+    """Return the mean of each class, 0 where it has no images, and how many it has."""
+    size = x.new_zeros(count).index_add(0, index, torch.ones_like(x[:, 0]))
+    return x.new_zeros(count, x.shape[1]).index_add(0, index, x) / size.clamp(min=1)[:, None], size
 
 
 class ClassTree:
@@ -38,25 +43,29 @@ class ClassTree:
 
     def __init__(self, embeddings: Float[Tensor, "n d"], labels: Int[Tensor, " n"], levels: int) -> None:
         x = l2_normalize(embeddings.detach()).nan_to_num()
-        self.names, index = labels.unique(return_inverse=True)
-        size = torch.bincount(index, minlength=len(self.names)).to(x.dtype)
-        means = _class_means(x, self.names, index)
+        if is_transformed(labels):  # by vmap: numbers below n, not all of which are classes
+            self.names, index = torch.arange(len(labels), device=labels.device), labels
+        else:
+            self.names, index = labels.unique(return_inverse=True)
+        means, size = _class_means(x, len(self.names), index)
         between = means @ means.T
         several = size > 1
         # Of n(n − 1) ordered pairs of unit vectors the mean squared distance is 2 (1 − ‖mean‖²) n / (n − 1).
         spread = 2 * (1 - between.diagonal()).clamp(min=0) * size / (size - 1).clamp(min=1)
         self.spread = torch.where(several, spread, 0.0)
-        start = float(self.spread[several].mean()) if several.any() else 0.0
+        start = self.spread.sum() / several.sum().clamp(min=1)
 
         thresholds = start + (4 - start) * torch.arange(1, levels + 1, dtype=x.dtype, device=x.device) / levels
-        level = torch.searchsorted(thresholds, _linked(2 - 2 * between), right=True)
+        apart = (2 - 2 * between).masked_fill((size == 0) | (size == 0)[:, None], torch.inf)
+        level = torch.searchsorted(thresholds, _linked(apart), right=True)
         self.merged = thresholds[level.clamp(max=levels - 1)]
 
     def margins(self, labels: Int[Tensor, " n"], beta: float) -> Float[Tensor, "n n"]:
         """Return β + d_H(y_a, y_n) − s_{y_a} for anchors a (rows) and negatives n; β where the tree lacks a class."""
-        place = torch.searchsorted(self.names, labels.contiguous()).clamp(max=len(self.names) - 1)
-        known = self.names[place] == labels
-        extra = self.merged[place][:, place] - self.spread[place, None]
+        names, merged, spread = (each.to(labels.device) for each in (self.names, self.merged, self.spread))
+        place = torch.searchsorted(names, labels.contiguous()).clamp(max=len(names) - 1)
+        known = names[place] == labels
+        extra = merged[place][:, place] - spread[place, None]
         return beta + torch.where(known[:, None] & known, extra, 0.0)
 
     def nodes(self) -> list[TreeNode]:
@@ -119,9 +128,10 @@ class HierarchicalTriplet(Loss):
 
     def terms(self, batch: LossBatch) -> Terms | SummedTerms:
         """Return a term for each triplet: of a miner, or all of the batch, summed."""
-        tree = self.tree or ClassTree(batch.embeddings, batch.labels, self.levels)
+        labels = batch.classes[0] if self.tree is None and is_transformed(batch.labels) else batch.labels
+        tree = self.tree or ClassTree(batch.embeddings, labels, self.levels)
         d = 2 * batch.distances("cosine")
-        below = d - tree.margins(batch.labels, self.beta).to(d.dtype)
+        below = d - tree.margins(labels, self.beta).to(d.dtype)
         if isinstance(batch.tuples, Triplets):
             a, p, n = batch.tuples
             values = (d[a, p] - below[a, n]).relu()

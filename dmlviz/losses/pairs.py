@@ -11,6 +11,7 @@ from dmlviz.losses.base import Loss
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.losses.terms import LossParts, Numbers, Terms
+from dmlviz.ops.fixed_path import is_transformed
 from dmlviz.ops.pairwise import distance_matrix
 from dmlviz.ops.reductions import masked_logsumexp, masked_mean, softplus
 
@@ -151,7 +152,8 @@ class Margin(Loss):
     def terms(self, batch: LossBatch) -> Terms:
         """Return a term for each pair; in both directions where β belongs to the class of the anchor."""
         d, same, counts = batch.pairs(batch.distances("euclidean"), directed=self.per_class)
-        beta = batch.anchors(self.beta[batch.class_indices(len(self.beta))]) if self.per_class else self.beta
+        own = self.beta.to(d.dtype)
+        beta = batch.anchors(own[batch.class_indices(len(own))]) if self.per_class else own
         values = (torch.where(same, d - beta, beta - d) + self.alpha).relu()
         numbers: Numbers = {"d": d, r"\beta": beta, r"\alpha": self.alpha}
         return Terms(values, counts, self.reduction, numbers=lambda: numbers)
@@ -203,7 +205,9 @@ class HingePair(Loss):
         """Return a term for each pair, in both directions."""
         kind = batch.x.dtype
         first = batch.x @ self.first.to(kind) + self.hidden_bias.to(kind)
-        scores = _Decisions.apply(first, batch.x @ self.second.to(kind), self.score.to(kind)) + self.bias.to(kind)
+        second, score = batch.x @ self.second.to(kind), self.score.to(kind)
+        function = _Decisions.forward if is_transformed(first, second, score) else _Decisions.apply
+        scores = function(first, second, score) + self.bias.to(kind)
         o, same, counts = batch.pairs(scores, directed=True)
         return Terms((1 - torch.where(same, o, -o)).relu(), counts, self.reduction, numbers=lambda: {"o": o})
 
@@ -214,10 +218,15 @@ class _Decisions(torch.autograd.Function):
     Hidden units are computed anew for backward, some rows at a time, so that n² numbers are kept and not n² h.
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, first: Tensor, second: Tensor, score: Tensor) -> Tensor:
-        ctx.save_for_backward(first, second, score)
+    def forward(first: Tensor, second: Tensor, score: Tensor) -> Tensor:
         return torch.cat([(block[:, None] + second).relu_() @ score for block in first.split(_ROWS)])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:

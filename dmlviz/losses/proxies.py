@@ -233,15 +233,14 @@ def prototypical(batch: LossBatch, *, support: int, distance: str) -> Terms:
     The first `support` images of each class are its support (one less where that would leave no query), the others
     queries.
     """
-    _, index = batch.labels.unique(return_inverse=True)
+    index, member = batch.classes
     size = batch.same_class.sum(dim=1)
     place = batch.same_class.tril(-1).sum(dim=1)
     supports = place < (size - 1).clamp(min=1, max=support)
     x = clamp_range(batch.embeddings)
-    which = torch.nn.functional.one_hot(index).to(x.dtype) if len(batch) else x.new_zeros(0, 0)
-    members = which * supports[:, None]
-    prototypes = members.T @ x / members.sum(dim=0)[:, None]
-    scores = -cross_distance(x, prototypes, distance)
+    members = member.to(x.dtype) * supports[:, None]
+    prototypes = members.T @ x / members.sum(dim=0).clamp(min=1)[:, None]
+    scores = -cross_distance(x, prototypes, distance).masked_fill(~member.any(dim=0), torch.inf)
     values = cross_entropy(scores, index, reduction="none") if len(batch) else x.sum(dim=1)
 
     def numbers() -> Numbers:

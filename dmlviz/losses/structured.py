@@ -10,7 +10,7 @@ from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.registry import register_loss
 from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.miners.tuples import Pairs
-from dmlviz.ops.fixed_path import on_fixed_path
+from dmlviz.ops.fixed_path import is_transformed, on_fixed_path
 from dmlviz.ops.pairwise import safe_sqrt
 from dmlviz.ops.reductions import (
     masked_logsumexp,
@@ -43,7 +43,7 @@ def lifted(batch: LossBatch, *, margin: float, squared: bool, reduction: str) ->
     """J = log(Σ_k e^{m−d_ik} + Σ_l e^{m−d_jl}) + d_ij for each positive pair; [J]₊²/2, or [J]₊ (Song et al. 2016)."""
     d = batch.distances("euclidean")
     nearest = masked_logsumexp(margin - d, batch.negative)
-    lifted_pair = _LogAddExp.apply(nearest) + d
+    lifted_pair = (_LogAddExp.plain if is_transformed(nearest) else _LogAddExp.apply)(nearest) + d
     hinge = lifted_pair.relu()
 
     def numbers() -> Numbers:
@@ -57,10 +57,19 @@ def lifted(batch: LossBatch, *, margin: float, squared: bool, reduction: str) ->
 class _LogAddExp(torch.autograd.Function):
     """log(e^{v_i} + e^{v_j}) for all i, j; torch's own has a second derivative of NaN where the two are far apart."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, values: Tensor) -> Tensor:
-        ctx.save_for_backward(values)
+    def forward(values: Tensor) -> Tensor:
         return torch.logaddexp(values[:, None], values)
+
+    @staticmethod
+    def plain(values: Tensor) -> Tensor:
+        return torch.stack(torch.broadcast_tensors(values[:, None], values)).logsumexp(dim=0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
@@ -88,9 +97,11 @@ def n_pairs(batch: LossBatch, *, l2: float, reduction: str) -> LossParts:
     A class with 2r images in the batch takes part in r rounds, each with its next two images; a miner's pairs make
     one round, of the first pair listed of each class.
     """
-    anchors, positives, rounds = _one_pair_per_class(batch)
+    anchors, positives, rounds, counts = _one_pair_per_class(batch)
     scores = batch.x[anchors] @ batch.x[positives].T
     together = rounds[:, None] == rounds
+    if counts is not None:
+        together = together & counts
     surprise = masked_logsumexp(scores, together) - scores.diagonal()
     lengths = batch.x[anchors].square().sum(dim=1) + batch.x[positives].square().sum(dim=1)
 
@@ -101,24 +112,28 @@ def n_pairs(batch: LossBatch, *, l2: float, reduction: str) -> LossParts:
         return {r"f_i\cdot f_i^+": own, r"f_i\cdot f_j^+": most, rest: (others - own).exp()}
 
     term_of = torch.full_like(batch.labels, -1)
-    term_of[anchors] = term_of[positives] = torch.arange(len(anchors), device=anchors.device)
-    listed = Terms(surprise, None, reduction, smooth=True, numbers=numbers, term_of=term_of)
-    return [listed, l2 / 2 * reduce(lengths, None)]
+    if counts is None:
+        term_of[anchors] = term_of[positives] = torch.arange(len(anchors), device=anchors.device)
+    listed = Terms(surprise, counts, reduction, smooth=True, numbers=numbers, term_of=term_of)
+    return [listed, l2 / 2 * reduce(lengths, counts)]
 
 
-def _one_pair_per_class(batch: LossBatch) -> tuple[Tensor, Tensor, Tensor]:
+def _one_pair_per_class(batch: LossBatch) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Return anchors, positives, the round of each pair, and which of them count (None: all)."""
     if isinstance(batch.tuples, Pairs):
         a, p = batch.tuples[:2]
         order = batch.labels[a].argsort(stable=True)
         classes = batch.labels[a[order]]
         first = order[torch.cat([classes.new_ones(1).bool(), classes[1:] != classes[:-1]])[: len(order)]]
-        return a[first], p[first], torch.zeros_like(first)
+        return a[first], p[first], torch.zeros_like(first), None
     order = batch.labels.argsort(stable=True)
     classes = batch.labels[order]
     place = torch.arange(len(order), device=order.device)
     rank = place - torch.searchsorted(classes, classes)  # 0, 1, 2 … within each class
     leads = (rank[:-1] % 2 == 0) & (classes[:-1] == classes[1:])
-    return order[:-1][leads], order[1:][leads], rank[:-1][leads]
+    if is_transformed(leads):  # vmap maps over labels, so that how many lead differs
+        return order[:-1], order[1:], rank[:-1], leads
+    return order[:-1][leads], order[1:][leads], rank[:-1][leads], None
 
 
 @register_loss("nt_xent")
@@ -173,8 +188,8 @@ def nca(batch: LossBatch, *, log: bool, scale: float, reduction: str) -> Terms:
 
 def _odds(near: Tensor, batch: LossBatch) -> tuple[Tensor, Tensor]:
     """Return the log odds log (1 − p)/p of each anchor, and the mask of those that have a positive."""
-    if batch.listed is None:
-        odds, _ = _Odds.apply(near, batch.positive)
+    if batch.listed is None and not is_transformed(near, batch.positive):
+        odds, *_ = _Odds.apply(near, batch.positive)
         if odds is not None:
             return odds, torch.ones_like(odds, dtype=torch.bool)
     own = masked_logsumexp(near, batch.positive)
@@ -188,16 +203,23 @@ class _Odds(torch.autograd.Function):
     result, too, so that it can be differentiated again.
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, values: Tensor, positive: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    def forward(values: Tensor, positive: Tensor) -> tuple[Tensor | None, Tensor | None, tuple[Tensor, ...]]:
         share = values.clone().fill_diagonal_(most_negative(values)).softmax(dim=1)
         of_own, of_rest = _Odds.sums(share, positive)
         least = _MIN_RELIABLE * torch.finfo(values.dtype).tiny
         if on_fixed_path() or not len(values) or not torch.minimum(of_own, of_rest).min().item() > least:
-            return None, None
-        ctx.save_for_backward(share, positive, of_own, of_rest)
+            return None, None, ()
+        return (of_rest.log() - of_own.log()).squeeze(1), share, (of_own, of_rest)
+
+    @staticmethod
+    def setup_context(
+        ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor | None, Tensor | None, tuple[Tensor, ...]]
+    ) -> None:
+        ctx.save_for_backward(output[1], inputs[1], *output[2])
         ctx.set_materialize_grads(False)
-        return (of_rest.log() - of_own.log()).squeeze(1), share
 
     @staticmethod
     def sums(share: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]:
@@ -205,7 +227,7 @@ class _Odds(torch.autograd.Function):
         return own.sum(dim=1, keepdim=True), (share - own).sum(dim=1, keepdim=True)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor | None, of_share: Tensor | None) -> tuple[Tensor | None, None]:
+    def backward(ctx: Any, gradient: Tensor | None, of_share: Tensor | None, _: None) -> tuple[Tensor | None, None]:
         share, positive, of_own, of_rest = ctx.saved_tensors
         if torch.is_grad_enabled():
             of_own, of_rest = _Odds.sums(share, positive)

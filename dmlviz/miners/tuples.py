@@ -1,10 +1,13 @@
 """Selected pairs and triplets, as index tensors into a batch."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
+
+from dmlviz.errors import UserError
+from dmlviz.ops.fixed_path import is_transformed
 
 
 class Pairs(NamedTuple):
@@ -46,6 +49,31 @@ class FixedTriplets(Triplets):
     """As many triplets for all values, as a program needs it: only those that `kept` marks are selected."""
 
     kept: Bool[Tensor, " triplets"]
+
+
+def check_tuples(tuples: Any, size: int) -> None:
+    """Raise UserError for pairs or triplets that are no indices into a batch of `size` images."""
+    if not isinstance(tuples, Pairs | Triplets):
+        return
+    kind = type(tuples).__name__
+    for index in tuples:
+        if not isinstance(index, Tensor) or index.dtype not in (torch.int64, torch.int32) or index.ndim != 1:
+            got = f"{index.dtype} {tuple(index.shape)}" if isinstance(index, Tensor) else type(index).__name__
+            raise UserError(
+                f"{kind} hold whole numbers in tensors of one dimension; got {got}: pass what a miner returns."
+            )
+    sides = (tuples[:2], tuples[2:]) if isinstance(tuples, Pairs) else (tuples,)
+    if any(len({len(index) for index in side}) > 1 for side in sides):
+        lengths = ", ".join(str(len(index)) for index in tuples)
+        raise UserError(f"{kind} go together one by one; got {lengths} indices: pass what a miner returns.")
+    indices = torch.cat(list(tuples))
+    if len(indices) and not is_transformed(indices):
+        low, high = (int(each) for each in indices.aminmax())
+        if not 0 <= low <= high < size:
+            raise UserError(
+                f"{kind} hold indices into their batch, 0 to {size - 1}; got {low} to {high}: they were "
+                "mined of another batch, so mine this one."
+            )
 
 
 def fixed_pairs(a: Tensor, p: Tensor, b: Tensor, n: Tensor, kept: Tensor) -> FixedPairs:

@@ -4,12 +4,17 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dmlviz.errors import UserError
+from dmlviz.ops.fixed_path import is_transformed
+from dmlviz.ops.labels import read_labels
 from dmlviz.ops.pairwise import cosine_distance, cosine_matrix, distance_matrix
+
+_WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
 
 class LabeledBatch:
@@ -20,7 +25,12 @@ class LabeledBatch:
 
     Args:
         embeddings: Embeddings (n × d), a tensor of floats.
-        labels: Whole numbers (n).
+        labels: Whole numbers or texts (n), as `read_labels` takes them.
+
+    Attributes:
+        labels: The class of each embedding (n, int64).
+        numbered: Whether `labels` are the numbers that were given: texts, and numbers beyond int64, are numbered anew
+            in each batch.
 
     Raises:
         UserError: For another shape or type.
@@ -32,7 +42,8 @@ class LabeledBatch:
     """
 
     def __init__(self, embeddings: Any, labels: Any) -> None:
-        self.embeddings, self.labels = _check(embeddings, labels)
+        self.embeddings = _check(embeddings)
+        self.labels, self.numbered = _numbers(labels, self.embeddings)
         self._matrices: dict[str, Tensor] = {}
         self.second: LabeledBatch | None = None
 
@@ -72,45 +83,35 @@ class LabeledBatch:
 
     @property
     def _needs_graph(self) -> bool:
-        return torch.is_grad_enabled() and self.embeddings.requires_grad
+        return torch.is_grad_enabled() and self._may_need_graph
+
+    @property
+    def _may_need_graph(self) -> bool:
+        return self.embeddings.requires_grad or is_transformed(self.embeddings)
 
     def _once(self, name: str, compute: Callable[[Tensor], Tensor]) -> Tensor:
         if name not in self._matrices:
             # The miner asks first, without gradient; the loss then needs the graph.
-            with torch.set_grad_enabled(self.embeddings.requires_grad):
+            with torch.set_grad_enabled(self._may_need_graph):
                 self._matrices[name] = compute(self.embeddings)
         matrix = self._matrices[name]
         return matrix if self._needs_graph else matrix.detach()
 
 
-def _check(embeddings: Any, labels: Any) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"]]:
-    """Validate a batch.
-
-    Args:
-        embeddings: Embeddings (n × d), a tensor of floats.
-        labels: Whole numbers (n).
-
-    Returns:
-        The embeddings unchanged, and the labels as int64 on the same device.
-
-    Raises:
-        UserError: For another shape or type.
-    """
+def _check(embeddings: Any) -> Float[Tensor, "n d"]:
     if not isinstance(embeddings, Tensor) or not embeddings.is_floating_point():
         kind = embeddings.dtype if isinstance(embeddings, Tensor) else type(embeddings).__name__
         raise UserError(f"Embeddings are a tensor of floating-point numbers; got {kind}: convert with .float().")
     if embeddings.ndim != 2 or embeddings.shape[1] == 0:
         shape = tuple(embeddings.shape)
         raise UserError(f"Embeddings are n images × d dimensions; got shape {shape}: reshape to one row an image.")
-    labels = torch.as_tensor(labels, device=embeddings.device)
-    if labels.shape != embeddings.shape[:1]:
-        raise UserError(
-            f"There is one label for each embedding; got labels of shape {tuple(labels.shape)} "
-            f"for {len(embeddings)} embeddings: pass {len(embeddings)} class numbers in one dimension."
-        )
-    if labels.is_floating_point() or labels.is_complex():
-        is_whole = (labels == labels.real.round()) & (labels.abs() < 2.0**63)
-        if not is_whole.all():
-            invalid = labels[~is_whole][0].item()
-            raise UserError(f"Labels are whole numbers; got {invalid}: pass class numbers, not scores.")
-    return embeddings, labels.to(torch.int64)
+    return embeddings
+
+
+def _numbers(labels: Any, embeddings: Tensor) -> tuple[Int[Tensor, " n"], bool]:
+    """Return a number for the class of each embedding, and whether it is the one that was given."""
+    if isinstance(labels, Tensor) and labels.shape == embeddings.shape[:1] and labels.dtype in _WHOLE:
+        return labels.to(embeddings.device, torch.int64), True
+    index, classes = read_labels(labels, len(embeddings))
+    numbered = classes.dtype == np.int64
+    return torch.from_numpy(classes[index] if numbered else index).to(embeddings.device), numbered

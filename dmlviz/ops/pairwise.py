@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dmlviz.errors import UserError
-from dmlviz.ops.fixed_path import on_fixed_path
+from dmlviz.ops.fixed_path import is_transformed, may_look, on_fixed_path
 
 Kind = Literal["euclidean", "sqeuclidean", "cosine"]
 DISTANCES = ("euclidean", "sqeuclidean", "cosine")
@@ -54,10 +54,19 @@ def upcast_half(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 class _Upcast(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.narrow, ctx.may_overflow = x.dtype, _may_overflow.get()
+    def forward(x: Tensor) -> Tensor:
         return x.float()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.narrow, ctx.may_overflow = inputs[0].dtype, _may_overflow.get()
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Tensor:
+        return tangent.float()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
@@ -74,7 +83,7 @@ def clamp_range(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """
     x = upcast_half(x)
     limit = torch.finfo(x.dtype).max ** 0.16
-    if x.device.type == "cpu" and x.numel() and not on_fixed_path():
+    if x.numel() and may_look(x):
         low, high = x.detach().aminmax()
         if -limit < low.item() and high.item() < limit:
             return x  # the gradient of a clamp takes five times as long as this look
@@ -88,27 +97,32 @@ def l2_normalize(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         >>> l2_normalize(torch.tensor([[0.0, 5.0], [0.0, 0.0]])).tolist()
         [[0.0, 1.0], [0.0, 0.0]]
     """
-    unit: Tensor = _Normalize.apply(upcast_half(x))
+    x = upcast_half(x)
+    unit: Tensor = _Normalize.plain(x) if is_transformed(x) else _Normalize.apply(x)[0]
     return unit
 
 
 class _Normalize(torch.autograd.Function):
-    """L2 normalization as one autograd node; several small ones take as long as a whole loss on class weights."""
+    """L2 normalization as one autograd node; several small ones take as long as a whole loss on class weights.
+
+    Beside the result it returns what backward divides by.
+    """
+
+    generate_vmap_rule = True
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
+    def forward(x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         lengths: Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
         low, high = _SAFE_NORM_RANGE
-        may_look = x.device.type == "cpu" and len(x) and not on_fixed_path()
-        if may_look and low < lengths.min().item() and lengths.max().item() < high:
-            direction = x / lengths
-            ctx.save_for_backward(x, direction, lengths)
-            return direction
+        if len(x) and may_look(x) and low < lengths.min().item() and lengths.max().item() < high:
+            return x / lengths, (lengths,)
         scaled, largest = _Normalize.scaled(x)
         lengths = scaled.square().sum(dim=1, keepdim=True).clamp_min_(1.0).sqrt_()
-        direction = scaled.div_(lengths)
-        ctx.save_for_backward(x, direction, lengths, largest)
-        return direction
+        return scaled.div_(lengths), (lengths, largest)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: tuple[Tensor, tuple[Tensor, ...]]) -> None:
+        ctx.save_for_backward(inputs[0], output[0], *output[1])
 
     @staticmethod
     def scaled(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,7 +137,7 @@ class _Normalize(torch.autograd.Function):
         return scaled / scaled.square().sum(dim=1, keepdim=True).clamp_min(1.0).sqrt()
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+    def backward(ctx: Any, gradient: Tensor, _: None) -> Tensor:
         x, direction, *lengths = ctx.saved_tensors
         if torch.is_grad_enabled():
             return differentiable_gradients(_Normalize.plain, (x,), gradient)[0]
@@ -177,9 +191,7 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
     """
     if kind == "cosine":
         return cosine_distance(cosine_matrix(x))
-    squared = kind == "sqeuclidean"
-    distance: Tensor = _Distance.apply(clamp_range(x), None, squared)
-    return distance if squared else _to_kind(distance, kind)
+    return _distance(clamp_range(x), None, kind)
 
 
 def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
@@ -197,9 +209,7 @@ def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str =
     if kind == "cosine":
         return 1 - cross_cosine(x, y)
     dtype = torch.promote_types(upcast_half(x).dtype, upcast_half(y).dtype)
-    squared = kind == "sqeuclidean"
-    distance: Tensor = _Distance.apply(clamp_range(x).to(dtype), clamp_range(y).to(dtype), squared)
-    return distance if squared else _to_kind(distance, kind)
+    return _distance(clamp_range(x).to(dtype), clamp_range(y).to(dtype), kind)
 
 
 def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Float[Tensor, "n m"]:
@@ -209,22 +219,40 @@ def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Flo
         return x @ (x if y is None else l2_normalize(y).to(x.dtype)).T
 
 
-def _to_kind(distance: Tensor, kind: str) -> Tensor:
+def _distance(x: Tensor, y: Tensor | None, kind: str) -> Tensor:
     if kind not in DISTANCES:
         raise UserError(f"A distance is one of {', '.join(DISTANCES)}; got {kind!r}.")
-    return distance.square() if kind == "sqeuclidean" else distance
+    square = kind == "sqeuclidean"
+    if is_transformed(x, y):
+        return _plain_distance(x, y, square)
+    distance: Tensor = _Distance.apply(x, y, square)[0]
+    return distance
+
+
+def _plain_distance(x: Tensor, y: Tensor | None, square: bool) -> Tensor:
+    a, b = _centered(x, y, _wide(x))
+    norms, others = a.square().sum(dim=1), b.square().sum(dim=1)
+    squared = norms[:, None] + others - 2 * a @ b.T
+    greatest = torch.cat([norms, others, norms.new_zeros(1)]).max()
+    equal = squared <= _COINCIDENT_ULPS * torch.finfo(a.dtype).eps * greatest
+    if y is None:
+        equal = equal | torch.eye(len(a), dtype=torch.bool, device=a.device)
+    squared = squared.masked_fill(equal, 0.0)
+    return (squared if square else safe_sqrt(squared)).to(x.dtype)
 
 
 class _Distance(torch.autograd.Function):
     """Euclidean distances, or their squares, from one float64 product of centered points: exact after any offset.
 
-    Saves the points for backward, and the distances unless squared. Backward runs in single precision unless some
-    points are very near each other. The common path uses no masks: on a CPU a masked fill costs as much as several
-    sums.
+    Beside them it returns whether points are near, and whether they may be equal. Backward runs in single precision
+    unless some points are very near each other. The common path uses no masks: on a CPU a masked fill costs as much as
+    several sums.
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor | None, square: bool) -> Tensor:
+    def forward(x: Tensor, y: Tensor | None, square: bool) -> tuple[Tensor, bool, bool]:
         a, b = _centered(x, y, _wide(x))
         norms, others = a.square().sum(dim=1), b.square().sum(dim=1)
         squared = (-2 * a) @ b.T
@@ -234,26 +262,31 @@ class _Distance(torch.autograd.Function):
             squared.fill_diagonal_(torch.inf)
         greatest = torch.cat([norms, others, norms.new_zeros(1)]).max()
         if on_fixed_path():  # the product's digits suffice in float64, but for points that coincide
-            ctx.near = ctx.equal = True
+            is_near = is_equal = True
             squared = torch.where(squared <= _COINCIDENT_ULPS * torch.finfo(a.dtype).eps * greatest, 0.0, squared)
         else:
             largest = greatest.item()
             near = max(_NEAR, _COINCIDENT_ULPS * torch.finfo(a.dtype).eps) * largest
             # Further apart no distance is 0 in the type of `x`, either.
             apart = max(near, torch.finfo(x.dtype).tiny)
-            ctx.near = ctx.equal = bool(squared.numel()) and not squared.amin().item() > apart
-            if ctx.near:
-                ctx.near = _measure_near(squared, x, y, near, largest)
+            is_near = is_equal = bool(squared.numel()) and not squared.amin().item() > apart
+            if is_near:
+                is_near = _measure_near(squared, x, y, near, largest)
         distance = squared.to(x.dtype)
         if not square:
             distance.sqrt_()
         if y is None:
             distance.fill_diagonal_(0.0)
-        ctx.save_for_backward(x, y, None if square else distance)
-        return distance
+        return distance, is_near, is_equal
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor | None, bool], output: tuple[Tensor, bool, bool]) -> None:
+        x, y, square = inputs
+        distance, ctx.near, ctx.equal = output
+        ctx.save_for_backward(x, y, None if square else distance)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, *_: None) -> tuple[Tensor | None, Tensor | None, None]:
         x, y, distance = ctx.saved_tensors
         a, b = _centered(x, y, _wide(x) if ctx.near else x.dtype)
         if distance is None:

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dmlviz.errors import UserError
+from dmlviz.ops.fixed_path import is_transformed
 
 Reduction = Literal["mean", "nonzero", "sum", "none"]
 
@@ -41,6 +42,8 @@ def masked_logsumexp(values: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -
     """Return log Σ exp over the selected values along `dim`; `most_negative(values)` where none is selected."""
     if not values.shape[dim]:
         return values.sum(dim=dim) + most_negative(values)
+    if is_transformed(values, mask):
+        return torch.where(mask, values, most_negative(values)).logsumexp(dim)
     result: Tensor = _LogSumExp.apply(values, mask, dim)[0]
     return result
 
@@ -64,19 +67,26 @@ class _LogSumExp(torch.autograd.Function):
     The softmax is a second output only so that it can be differentiated again.
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, values: Tensor, mask: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    def forward(values: Tensor, mask: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
         selected = torch.where(mask, values, most_negative(values))
         greatest = selected.amax(dim=dim, keepdim=True)
         share = selected.softmax(dim=dim)
         result = greatest - share.amax(dim=dim, keepdim=True).log()
-        ctx.save_for_backward(share, greatest > most_negative(values))
-        ctx.dim = dim
-        ctx.set_materialize_grads(False)
-        return result.squeeze(dim), share
+        return result.squeeze(dim), share, greatest > most_negative(values)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor | None, of_share: Tensor | None) -> tuple[Tensor | None, None, None]:
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, int], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        ctx.save_for_backward(*output[1:])
+        ctx.dim = inputs[2]
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(
+        ctx: Any, gradient: Tensor | None, of_share: Tensor | None, _: None
+    ) -> tuple[Tensor | None, None, None]:
         share, has_any = ctx.saved_tensors
         result = None if gradient is None else (gradient.unsqueeze(ctx.dim) * has_any) * share
         if of_share is not None:
@@ -130,15 +140,22 @@ def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "m
 
 def keep_graph(loss: Tensor, embeddings: Float[Tensor, "n d"]) -> Tensor:
     """Return `loss` connected to the graph of the embeddings, so that backward works; NaN if an embedding is NaN."""
+    if is_transformed(loss, embeddings):
+        return loss + (embeddings * 0).sum()
     connected: Tensor = _KeepGraph.apply(loss, embeddings)
     return connected
 
 
 class _KeepGraph(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, loss: Tensor, embeddings: Tensor) -> Tensor:
-        ctx.embeddings = embeddings.shape, embeddings.dtype
+    def forward(loss: Tensor, embeddings: Tensor) -> Tensor:
         return loss + (embeddings * 0).sum()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.embeddings = inputs[1].shape, inputs[1].dtype
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dmlviz.ops.fixed_path import on_fixed_path
+from dmlviz.ops.fixed_path import may_look
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def finite(distances: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
 
 
 def _argsort(rows: Tensor) -> Tensor:
-    if rows.device.type != "cpu" or on_fixed_path():
+    if not may_look(rows):
         return rows.argsort(dim=1, stable=True)
     # NumPy sorts with vector instructions: float32 with its column number packed behind it, as one int64, eight times
     # as fast as torch, and ties in order.
