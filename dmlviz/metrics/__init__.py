@@ -173,7 +173,8 @@ def _parts(
 def _plugged(queries: LabeledEmbeddings) -> dict[str, float]:
     if len(queries.points) < 2:
         return dict.fromkeys(PLUGGED, float("nan"))
-    labels = queries.class_ids[queries.classes]
+    ids = queries.class_ids
+    labels = queries.classes if ids.dtype == object else ids[queries.classes]
     return {name: float(score(queries.points, labels)) for name, score in PLUGGED.items()}
 
 

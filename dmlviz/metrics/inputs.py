@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops.labels import common_classes, read_labels
 from dmlviz.ops.precision import to_numbers
 
 
@@ -16,7 +17,7 @@ class LabeledEmbeddings:
     Attributes:
         points: Points (n × d), float32 or float64.
         classes: Indices (n, int64) into `class_ids`.
-        class_ids: The labels of the classes, ascending.
+        class_ids: The labels of the classes, ascending, as `read_labels` returns them.
         cameras: Camera of each point (n, int64); None where cameras don't matter.
         rows: Ascending indices of the points that are scored as queries; None for all.
     """
@@ -90,9 +91,10 @@ def class_and_camera(queries: LabeledEmbeddings, gallery: LabeledEmbeddings) -> 
 
 def read(embeddings: Any, labels: Any, cameras: Any = None) -> LabeledEmbeddings:
     """Validate embeddings (n × d), labels (n) and cameras (n); raise UserError for a wrong shape, type or length."""
-    points, class_labels = _points(embeddings, "embeddings"), _labels(labels, len(embeddings), "labels")
-    class_ids, classes = np.unique(class_labels, return_inverse=True)
-    return LabeledEmbeddings(points, classes, class_ids, _cameras(cameras, len(points), "cameras"))
+    points = _points(embeddings, "embeddings")
+    classes, class_ids = read_labels(labels, len(points))
+    own = None if cameras is None else read_labels(cameras, len(points), "cameras")[0]
+    return LabeledEmbeddings(points, classes, class_ids, own)
 
 
 def read_rows(rows: Any, n: int) -> np.ndarray:
@@ -142,26 +144,26 @@ def read_query_and_gallery(
             f"Queries and gallery lie in one space; got {points.shape[1]} and {gallery_points.shape[1]} dimensions: "
             "embed both with the same net."
         )
-    all_labels = [
-        _labels(labels, len(points), "labels"),
-        _labels(gallery_labels, len(gallery_points), "gallery_labels"),
-    ]
     kind = np.result_type(points, gallery_points)
-    class_ids, classes = np.unique(np.concatenate(all_labels), return_inverse=True)
+    points, gallery_points = points.astype(kind, copy=False), gallery_points.astype(kind, copy=False)
+    classes, others, class_ids = _read_both(labels, gallery_labels, points, gallery_points, "labels")
+    own = gallery_own = None
+    if cameras is not None:
+        own, gallery_own, _ = _read_both(cameras, gallery_cameras, points, gallery_points, "cameras")
     return (
-        LabeledEmbeddings(
-            points.astype(kind, copy=False),
-            classes[: len(points)],
-            class_ids,
-            _cameras(cameras, len(points), "cameras"),
-        ),
-        LabeledEmbeddings(
-            gallery_points.astype(kind, copy=False),
-            classes[len(points) :],
-            class_ids,
-            _cameras(gallery_cameras, len(gallery_points), "gallery_cameras"),
-        ),
+        LabeledEmbeddings(points, classes, class_ids, own),
+        LabeledEmbeddings(gallery_points, others, class_ids, gallery_own),
     )
+
+
+def _read_both(
+    labels: Any, gallery_labels: Any, points: np.ndarray, gallery_points: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the labels of both sides as indices into their common classes, and these."""
+    index, own = read_labels(labels, len(points), name)
+    gallery_index, others = read_labels(gallery_labels, len(gallery_points), f"gallery_{name}")
+    classes, places, other_places = common_classes(own, others)
+    return places[index], other_places[gallery_index], classes
 
 
 def _array(values: Any, name: str) -> np.ndarray:
@@ -182,18 +184,3 @@ def _points(values: Any, name: str) -> np.ndarray:
             f"got {array.dtype} of shape {' × '.join(map(str, array.shape)) or 'a single value'}."
         )
     return array
-
-
-def _labels(values: Any, n: int, name: str, what: str = "class id") -> np.ndarray:
-    array = _array(values, name)
-    if array.ndim != 1 or len(array) != n:
-        raise UserError(f"{name} holds one {what} per embedding; got shape {array.shape} for {n} embeddings.")
-    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.round(array)).all():
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iub":
-        raise UserError(f"{name} holds {what}s, which are whole numbers; got {array.dtype}.")
-    return array.astype(np.int64)
-
-
-def _cameras(values: Any, n: int, name: str) -> np.ndarray | None:
-    return None if values is None else _labels(values, n, name, "camera id")

@@ -8,7 +8,8 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
-from dmlviz.metrics.inputs import LabeledEmbeddings, read
+from dmlviz.metrics.inputs import LabeledEmbeddings, read, read_query_and_gallery
+from dmlviz.ops.labels import common_classes
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.ops.stopping import stop_check
 
@@ -50,13 +51,14 @@ def knn_probe_accuracy(embeddings: Any, labels: Any, train_embeddings: Any, trai
         >>> knn_probe_accuracy([[0.1], [2.9]], [0, 0], [[0.0], [1.0], [3.0]], [0, 0, 1], k=1)
         0.5
     """
-    queries, train = read(embeddings, labels), read(train_embeddings, train_labels)
+    queries, train = read_query_and_gallery(embeddings, labels, train_embeddings, train_labels)
+    assert train is not None
     if not 1 <= k <= len(train.points):
         raise UserError(f"k lies between 1 and the {len(train.points)} training images; got {k}.")
     if not (queries.finite and train.finite):
         return float("nan")
     nearest = NearestNeighbors(train.points).search(queries.points, k)[1]
-    return float((train.class_ids[majority_vote(train.classes[nearest])] == _labels(queries)).mean())
+    return float((majority_vote(train.classes[nearest]) == queries.classes).mean())
 
 
 def linear_probe_accuracy(
@@ -102,8 +104,9 @@ def linear_probe_accuracy(
             probe = LogisticRegression(C=strength, max_iter=MAX_ITERATIONS)
             with warnings.catch_warnings():  # some more digits would not change a class
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                probes[strength] = probe.fit(scaler.transform(fitted.points), _labels(fitted))
-        return float((probes[strength].predict(scaler.transform(part.points)) == _labels(part)).mean())
+                probes[strength] = probe.fit(scaler.transform(fitted.points), fitted.classes)
+        _, own, places = common_classes(fitted.class_ids, part.class_ids)
+        return float((own[probes[strength].predict(scaler.transform(part.points))] == places[part.classes]).mean())
 
     check = stop_check()
     probes: dict[float, Any] = {}
@@ -111,7 +114,3 @@ def linear_probe_accuracy(
     if chosen_by is not None:
         best = max(sorted(strengths), key=lambda strength: accuracy(strength, chosen_by))
     return accuracy(best, queries)
-
-
-def _labels(part: LabeledEmbeddings) -> np.ndarray:
-    return np.asarray(part.class_ids[part.classes])

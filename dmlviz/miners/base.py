@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -77,12 +78,12 @@ class Miner:
         self._select = select
         self._generator = torch.Generator().manual_seed(seed)
 
-    def __call__(self, embeddings: Tensor, labels: Tensor) -> Pairs | Triplets:
+    def __call__(self, embeddings: Tensor, labels: Any) -> Pairs | Triplets:
         """Select pairs or triplets of a batch.
 
         Args:
             embeddings: n × d.
-            labels: Class numbers (n).
+            labels: Whole numbers or texts (n).
 
         Raises:
             UserError: For another shape or type.

@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
+from dmlviz.ops import labels as class_labels
 from dmlviz.ops.precision import narrowed, to_numbers
 from dmlviz.storage.run_schema.fields import MAX_STEPS
 from dmlviz.storage.text import one_line
@@ -65,34 +66,16 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
     """
     if labels is None:
         return _without_labels(classes, count)
-    array = to_numpy(labels)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1 or len(array) < 2:
-        raise UserError(
-            f"labels hold one class for each of at least 2 images; got an array of shape {array.shape}: pass a list of "
-            "numbers or names."
-        )
-    if array.dtype.kind == "O" and all(isinstance(label, str) for label in array):
-        array = array.astype(str)
-    if array.dtype.kind == "O":
-        odd = next((i for i, label in enumerate(array) if not isinstance(label, str)), 0)
-        raise UserError(
-            f"Labels are whole numbers or texts; got {one_line(repr(array[odd]), 40)} at index {odd:,}: label every "
-            "image, or pass no labels."
-        )
-    if array.dtype.kind not in "iubUS":
-        how = "labels.long()" if hasattr(labels, "detach") else "labels.astype(int)"
-        raise UserError(f"Labels are whole numbers or texts; got {array.dtype}: convert them, as with {how}.")
-    if classes is None:
-        names, ids = np.unique(array, return_inverse=True)
-    else:
-        names, ids = np.array([str(name) for name in classes]), array
-        if array.dtype.kind not in "iub" or array.min() < 0 or array.max() >= len(names):
+    ids, names = class_labels.read_labels(labels)
+    if len(ids) < 2:
+        raise UserError(f"Labels hold one class for each of at least 2 images; got {len(ids)}: pass more.")
+    if classes is not None:
+        if names.dtype == object or names[0] < 0 or names[-1] >= len(classes):
             raise UserError(
-                f"With classes, labels are numbers from 0 to {len(names) - 1}; got {_range(array)}: leave classes out, "
-                "or name every class."
+                f"With classes, labels are numbers from 0 to {len(classes) - 1}; got {_range(names)}: leave classes "
+                "out, or name every class."
             )
+        ids, names = names[ids], np.array([str(name) for name in classes], object)
     if not 2 <= len(names) <= MAX_CLASSES:
         raise UserError(
             f"A run has 2 to {MAX_CLASSES:,} classes; got {len(names):,}: "
@@ -112,8 +95,8 @@ def _without_labels(classes: Sequence[Any] | None, count: int) -> tuple[np.ndarr
     return np.zeros(count, np.int64), (UNLABELED,)
 
 
-def _range(labels: np.ndarray) -> str:
-    return f"{labels.min()} to {labels.max()}" if labels.dtype.kind in "iub" else "texts"
+def _range(names: np.ndarray) -> str:
+    return "texts" if isinstance(names[0], str) else f"{names[0]} to {names[-1]}"
 
 
 def read_embeddings(embeddings: Any, step: int, count: int, dimensions: int | None) -> np.ndarray:

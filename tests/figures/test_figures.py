@@ -123,7 +123,7 @@ def test_each_kind_of_pairs_adds_up_to_one(told):
     ("arrays", "said"),
     [
         ((np.eye(3),), "pass labels too"),
-        ((np.eye(3), [0, 1]), "one class id per embedding"),
+        ((np.eye(3), [0, 1]), "one label for each embedding"),
         ((np.ones((4, 5)), [0, 0, 1, 1]), "needs coordinates of shape"),
     ],
 )

@@ -112,7 +112,7 @@ def test_a_collapsed_space_recalls_nothing_before_all_others_are_seen():
 def test_what_has_no_curve_is_refused_in_a_sentence(curve):
     with pytest.raises(UserError, match="finite"):
         curve([[0.0], [np.nan]], [0, 0])
-    with pytest.raises(UserError, match="one class id per embedding"):
+    with pytest.raises(UserError, match="one label for each embedding"):
         curve([[0.0], [1.0]], [0])
 
 

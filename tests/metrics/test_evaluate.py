@@ -134,9 +134,9 @@ def test_labels_of_any_width_and_any_values_are_accepted(kind):
         ((np.zeros((2, 0)), [0, 1]), "n × d"),
         (([["a", "b"]], [0]), "array of numbers"),
         (([[1.0], [1.0, 2.0]], [0, 1]), "unequal length"),
-        (([[1.0], [2.0]], [0]), "one class id per embedding; got shape (1,) for 2"),
+        (([[1.0], [2.0]], [0]), "one label for each embedding; got labels of shape (1,) for 2"),
         (([[1.0], [2.0]], [0.5, 1]), "whole numbers"),
-        (([[1.0], [2.0]], ["a", "b"]), "whole numbers"),
+        (([[1.0], [2.0]], ["a", "b"], [[1.0]], [0]), "labels of one kind; got 'a' and 0"),
         (([[1.0], [2.0]], [0, 1], [[1.0]], None), "gallery_labels is missing"),
         (([[1.0], [2.0]], [0, 1], None, [0]), "gallery is missing"),
         (([[1.0], [2.0]], [0, 1], [[1.0, 2.0]], [0]), "got 1 and 2 dimensions"),
@@ -154,8 +154,8 @@ def test_wrong_input_is_a_sentence(arguments, said):
     [
         ({"cameras": [0, 1]}, "gallery_cameras is missing"),
         ({"gallery_cameras": [0, 1]}, "cameras is missing"),
-        ({"cameras": [0], "gallery_cameras": [0, 1]}, "cameras holds one camera id per embedding"),
-        ({"cameras": [0, 1], "gallery_cameras": [0.5, 1]}, "gallery_cameras holds camera ids"),
+        ({"cameras": [0], "gallery_cameras": [0, 1]}, "got cameras of shape"),
+        ({"cameras": [0, 1], "gallery_cameras": [0.5, 1]}, "whole numbers or texts; got 0.5"),
     ],
 )
 def test_wrong_cameras_are_a_sentence(cameras, said):

@@ -119,9 +119,9 @@ def test_huge_labels_stay_distinct():
     assert torch.equal(LabeledBatch(points(3), labels).labels, labels)
 
 
-@pytest.mark.parametrize("wrong", [0.5, float("nan"), float("inf"), 2.0**64, 1j])
+@pytest.mark.parametrize("wrong", [0.5, float("nan"), float("inf"), 1j])
 def test_labels_that_number_no_class_are_refused(wrong):
-    with pytest.raises(UserError, match=f"Labels are whole numbers; got {re.escape(str(wrong))}"):
+    with pytest.raises(UserError, match=f"Labels are whole numbers or texts; got {re.escape(str(wrong))} at index 1"):
         LabeledBatch(points(3), torch.tensor([1, wrong, 2]))
 
 
