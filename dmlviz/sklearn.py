@@ -3,23 +3,47 @@
 Each is thin: the work is done by `dmlviz.projection`, `dmlviz.losses` and `dmlviz.miners`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from dmlviz import losses, miners
+from dmlviz.catalog.parameters import Parameter, brief
 from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.ops.labels import read_labels
 from dmlviz.projection import Projection, project
 
 __all__ = ["TSNE", "UMAP", "MetricLearner"]
 
 _FLOATS = [np.float64, np.float32]
+_FARTHEST = 1e18  # standard deviations from the mean of a column: further away a row has no direction
+
+
+def _number(name: str, kind: type = int, minimum: float | None = 1, maximum: float | None = None) -> Parameter:
+    return Parameter(name=name, kind=kind, default=None, minimum=minimum, maximum=maximum, help="")
+
+
+_MAP = (_number("n_components"),)
+_LEARNER = (
+    *(_number(name) for name in ("n_components", "n_neighbors", "max_iter")),
+    _number("hidden_units", minimum=0),
+    _number("batch_size", minimum=2),
+    _number("learning_rate", float, minimum=1e-12),
+    _number("normalize", bool),
+)
+
+
+def _checked(estimator: BaseEstimator, parameters: Iterable[Parameter]) -> dict[str, Any]:
+    """Return the values of an estimator's parameters; raise UserError for a wrong one."""
+    values = {each.name: getattr(estimator, each.name) for each in parameters}
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+    return {each.name: each.check(type(estimator).__name__, plain[each.name]) for each in parameters}
 
 
 class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -33,18 +57,19 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the map of X (n × d). Labels y (n) are used by a supervised UMAP alone; -1, None, NaN: unknown."""
         X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
+        dims = _checked(self, _MAP)["n_components"]
         config = ProjectionConfig(
             method=type(self).__name__.lower(),
             params=self._params(),
-            dims=min(3, max(2, self.n_components)),
+            dims=min(3, max(2, dims)),
             seed=_seed(self.random_state),
         )
-        if self.n_components > 3:  # more than a page shows
-            config = config.model_copy(update={"dims": self.n_components})
+        if dims > 3:  # more than a page shows
+            config = config.model_copy(update={"dims": dims})
         self.projection_ = project(X, config, labels=y if config.params.get("supervised") else None)
         points = self.projection_.coordinates
         self.axes_ = np.eye(points.shape[1], dtype=np.float32)
-        if self.n_components == 1:
+        if dims == 1:
             self.axes_ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2][:1].T
         self.n_iter_ = self.projection_.iterations
         self.embedding_ = points @ self.axes_
@@ -217,79 +242,99 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train the net on X (n × d) with labels y (n), two classes or more."""
+        """Train the net on X (n × d) with labels y (n whole numbers or texts), two classes or more.
+
+        Raises UserError for a parameter out of its range, or labels of another kind.
+        """
         import torch
         from torch import nn
 
         from dmlviz.projection.threads import one_thread
         from dmlviz.training.optimizers import eager
 
-        X, y = validate_data(self, X, y, dtype=_FLOATS)
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"A metric is learned from 2 classes or more; got 1 class, {self.classes_[0]!r}.")
-        self.mean_, self.scale_ = X.mean(axis=0), X.std(axis=0)
-        self.scale_[self.scale_ < 1e-12] = 1.0
+        params = _checked(self, _LEARNER)
+        dims, hidden, steps = params["n_components"], params["hidden_units"], params["max_iter"]
+        X = validate_data(self, X, dtype=_FLOATS)
+        labels, self.classes_ = _read_classes(y, len(X))
+        self._fit_scale(X)
         seed, width = _seed(self.random_state), X.shape[1]
-        loss = losses.build(
-            self.loss,
-            embedding_dim=self.n_components,
-            num_classes=len(self.classes_),
-            seed=seed,
-            **(self.loss_params or {}),
-        )
-        mine = None if self.miner is None else miners.build(self.miner, seed=seed, **(self.miner_params or {}))
+        own = _mapping(self.loss_params, "loss_params")
+        loss = losses.build(self.loss, embedding_dim=dims, num_classes=len(self.classes_), seed=seed, **own)
+        own = _mapping(self.miner_params, "miner_params")
+        mine = None if self.miner is None else miners.build(self.miner, seed=seed, **own)
         with one_thread():  # operations this small mostly wait for other threads
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
-                layers = [nn.Linear(width, self.hidden_units), nn.ReLU()] if self.hidden_units else []
-                self.net_ = nn.Sequential(*layers, nn.Linear(self.hidden_units or width, self.n_components))
+                layers = [nn.Linear(width, hidden), nn.ReLU()] if hidden else []
+                self.net_ = nn.Sequential(*layers, nn.Linear(hidden or width, dims))
             parameters = [*self.net_.parameters(), *loss.parameters()]
-            optimizer = eager(torch.optim.Adam)(parameters, lr=self.learning_rate, fused=True)
-            rows = torch.tensor((X - self.mean_) / self.scale_, dtype=torch.float32)
-            for batch in self._batches(labels, np.random.default_rng(seed)):
+            optimizer = eager(torch.optim.Adam)(parameters, lr=params["learning_rate"], fused=True)
+            rows = torch.tensor(self._scaled(X), dtype=torch.float32)
+            for batch in self._batches(labels, np.random.default_rng(seed), steps, params["batch_size"]):
                 embeddings, ids = self._embed(rows[batch]), torch.tensor(labels[batch])
                 value = loss(embeddings, ids, None if mine is None else mine(embeddings.detach(), ids))
                 optimizer.zero_grad()
                 value.backward()
                 optimizer.step()
-        self.n_iter_ = self.max_iter
+        self.n_iter_ = steps
         self.net_.double()  # so that a row's embedding does not depend on the rows beside it
-        self.neighbors_ = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(self.transform(X), y)
+        k = min(params["n_neighbors"], len(X))
+        self.neighbors_ = KNeighborsClassifier(k, weights=_nearest_settle_ties).fit(self._transform(X), labels)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the embeddings (m × n_components) of X (m × d), with the type of X."""
+        check_is_fitted(self)
+        return self._transform(validate_data(self, X, dtype=_FLOATS, reset=False))
+
+    def _transform(self, X: np.ndarray) -> np.ndarray:
         import torch
 
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
         with torch.inference_mode():
-            embeddings = self._embed(torch.from_numpy(np.asarray((X - self.mean_) / self.scale_, np.float64)))
+            embeddings = self._embed(torch.from_numpy(self._scaled(X)))
         return embeddings.numpy().astype(X.dtype)  # type: ignore[no-any-return]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class (m) for which the nearest training rows of each row of X (m × d) vote."""
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]  # type: ignore[no-any-return]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the share of each class (m × classes) among the nearest training rows of each row of X (m × d)."""
         check_is_fitted(self)
-        return self.neighbors_.predict(self.transform(X))  # type: ignore[no-any-return]
+        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        return self.neighbors_.predict_proba(self._transform(X))  # type: ignore[no-any-return]
+
+    def _fit_scale(self, X: np.ndarray) -> None:
+        """Find what standardizes each column: in units of its largest number, since squares of others may overflow."""
+        rows = X.astype(np.float64)
+        self.unit_ = np.abs(rows).max(axis=0)
+        self.unit_[self.unit_ == 0] = 1.0
+        rows /= self.unit_
+        self.mean_, self.scale_ = rows.mean(axis=0), rows.std(axis=0)
+        self.scale_[self.scale_ < 8 * np.finfo(np.float64).eps] = np.inf  # a constant, but for its rounding
+
+    def _scaled(self, X: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            scaled = (X.astype(np.float64) / self.unit_ - self.mean_) / self.scale_
+        return np.clip(np.nan_to_num(scaled), -_FARTHEST, _FARTHEST)
 
     def _embed(self, rows: Any) -> Any:
         from torch.nn.functional import normalize
 
         return normalize(self.net_(rows)) if self.normalize else self.net_(rows)
 
-    def _batches(self, labels: np.ndarray, rng: np.random.Generator) -> Any:
+    def _batches(self, labels: np.ndarray, rng: np.random.Generator, steps: int, size: int) -> Any:
         """Yield the rows of each batch: of as many classes as fit four times, equally many of each."""
         members = [np.flatnonzero(labels == label) for label in range(len(self.classes_))]
-        count = max(2, min(len(members), self.batch_size // 4))
-        for _ in range(self.max_iter):
+        count = max(2, min(len(members), size // 4))
+        for _ in range(steps):
             classes = rng.choice(len(members), count, replace=False)
-            yield np.concatenate([rng.choice(members[each], max(2, self.batch_size // count)) for each in classes])
+            yield np.concatenate([rng.choice(members[each], max(2, size // count)) for each in classes])
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components
+        return int(self.neighbors_.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -299,3 +344,35 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
 
 def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _mapping(params: Any, name: str) -> Mapping[str, Any]:
+    if params is not None and not isinstance(params, Mapping):
+        raise UserError(f'MetricLearner: {name} is a mapping, as in {{"margin": 0.3}}; got {brief(params)}.')
+    return params or {}
+
+
+def _read_classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class of each row as an index, and the classes as they were given; raise UserError for other labels.
+
+    The messages hold what scikit-learn's checks of an estimator look for.
+    """
+    if y is None:
+        raise UserError("MetricLearner requires y to be passed, but the target y is None: pass one class for each row.")
+    try:
+        labels, classes = read_labels(y, count, "y")
+    except UserError as error:
+        raise UserError(f"Unknown label type: {error}") from None
+    if np.asarray(y).ndim == 2:
+        column_or_1d(np.asarray(y), warn=True)
+    if len(classes) < 2:
+        raise UserError(f"A metric is learned from 2 classes or more; got 1 class, {brief(classes.tolist()[0])}.")
+    given = getattr(y, "dtype", None)
+    if isinstance(given, np.dtype) and given.kind in "biufUS":
+        classes = classes.astype(given)
+    return labels, classes
+
+
+def _nearest_settle_ties(distances: np.ndarray) -> np.ndarray:
+    """Return the votes of neighbors, nearest first: all count alike, but of equally many the nearer ones win."""
+    return np.tile(1 + 1e-6 * 0.5 ** np.arange(distances.shape[1]), (len(distances), 1))

@@ -30,7 +30,7 @@ def build(
     offers it. Raises UserError.
     """
     declaration = LOSSES[name]
-    sizes = {"embedding_dim": embedding_dim, "num_classes": num_classes, "seed": seed}
+    sizes: dict[str, Any] = {"embedding_dim": embedding_dim, "num_classes": num_classes, "seed": seed}
     rebuild = partial(build, name, num_second_classes=num_second_classes, **sizes, **params)
     unreduced = params.get("reduction") == "none" and any(p.name == "reduction" for p in declaration.parameters)
     if unreduced:

@@ -74,7 +74,8 @@ def _one_positive_at_a_time(batch: LossBatch, terms: Callable[[int], Tensor], re
         total.append(values.sum())
         count.append(mask.sum())
         active.append((values != 0).sum())
-    return SummedTerms(*(torch.stack(each).sum() for each in (total, count, active)), reduction)
+    sums = [torch.stack(each).sum() for each in (total, count, active)]
+    return SummedTerms(sums[0], sums[1], sums[2], reduction)
 
 
 def _sum_float64(values: Tensor) -> Tensor:

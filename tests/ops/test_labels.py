@@ -106,6 +106,7 @@ TAKERS = [of_loss, of_miner, of_scores, of_recording, of_learner]
 every_taker = pytest.mark.parametrize("take", TAKERS, ids=lambda take: take.__name__[3:])
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y")  # of scikit-learn
 @every_taker
 @pytest.mark.parametrize("labels", ACCEPTED.values(), ids=ACCEPTED)
 def test_labels_as_people_have_them_are_the_same_classes(take, labels):
