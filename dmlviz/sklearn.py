@@ -317,7 +317,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             scaled = (X.astype(np.float64) / self.unit_ - self.mean_) / self.scale_
-        return np.clip(np.nan_to_num(scaled), -_FARTHEST, _FARTHEST)
+        return np.clip(np.nan_to_num(scaled), -_FARTHEST, _FARTHEST)  # type: ignore[no-any-return]
 
     def _embed(self, rows: Any) -> Any:
         from torch.nn.functional import normalize
@@ -363,8 +363,8 @@ def _read_classes(y: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         labels, classes = read_labels(y, count, "y")
     except UserError as error:
         raise UserError(f"Unknown label type: {error}") from None
-    if np.asarray(y).ndim == 2:
-        column_or_1d(np.asarray(y), warn=True)
+    if getattr(y, "ndim", 1) == 2:
+        column_or_1d(labels[:, None], warn=True)
     if len(classes) < 2:
         raise UserError(f"A metric is learned from 2 classes or more; got 1 class, {brief(classes.tolist()[0])}.")
     given = getattr(y, "dtype", None)
