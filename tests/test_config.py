@@ -250,3 +250,25 @@ def test_a_projection_has_its_own_id() -> None:
     assert pca.id != pca.replace(dims=3).id
     with pytest.raises(UserError, match="dims: "):
         ProjectionConfig(dims=4)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_a_users_script_passes_strict_mypy_without_plug_ins(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        """from dmlviz.config import ProjectionConfig, TrainConfig
+
+config = TrainConfig(dataset="digits", steps=2)
+other: TrainConfig = TrainConfig(loss="triplet", loss_params={"margin": 0.3}, miner="batch_hard", max_seconds=1.5)
+steps: int = other.replace(steps=3).steps
+ProjectionConfig(method="tsne", params={"perplexity": 5}, dims=3).id.upper()
+TrainConfig(steps="two")
+TrainConfig(stepz=2)
+"""
+    )
+    options = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={tmp_path}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, script], capture_output=True, text=True, cwd=tmp_path
+    )
+    errors = [line for line in done.stdout.splitlines() if ": error:" in line]
+    assert [line.split(":")[1] for line in errors] == ["7", "8"], done.stdout + done.stderr

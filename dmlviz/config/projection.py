@@ -18,18 +18,21 @@ class ProjectionConfig(Config):
 
     optional_settings: ClassVar[frozenset[str]] = frozenset({"subset"})
 
-    method: str = Field("pca", description="projection method")
+    method: str = Field(default="pca", description="projection method")
     engine: Engine = Field(
-        "dmlviz",
+        default="dmlviz",
         description="implementation of t-SNE and UMAP: dmlviz, the reference (scikit-learn, umap-learn), or torchdr",
     )
     params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
-    dims: Literal[2, 3] = Field(2, description="dimensions of the projection")
-    seed: int = Field(0, ge=0, lt=2**31, description="random seed")
-    step: int | None = Field(None, ge=0, le=1_000_000, description="training step to project (default: the last)")
-    all_epochs: bool = Field(False, description="project every snapshot as an animation")
+    dims: Literal[2, 3] = Field(default=2, description="dimensions of the projection")
+    seed: int = Field(default=0, ge=0, lt=2**31, description="random seed")
+    step: int | None = Field(
+        default=None, ge=0, le=1_000_000, description="training step to project (default: the last)"
+    )
+    all_epochs: bool = Field(default=False, description="project every snapshot as an animation")
     subset: str | None = Field(
-        None, description="test images to project: the word after select=DATASET. in the page's address (default: all)"
+        default=None,
+        description="test images to project: the word after select=DATASET. in the page's address (default: all)",
     )
 
     @model_serializer(mode="wrap")

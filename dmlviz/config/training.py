@@ -66,43 +66,44 @@ class TrainConfig(Config):
     Fields left out take the values that the loss's declaration recommends, then the defaults below.
     """
 
-    dataset: str = Field("mnist", description="data set")
+    dataset: str = Field(default="mnist", description="data set")
     max_train_images: int | None = Field(
-        None, ge=10, le=MAX_IMAGES, description="use only the first N training images (default: all)"
+        default=None, ge=10, le=MAX_IMAGES, description="use only the first N training images (default: all)"
     )
     held_out_classes: Annotated[tuple[int, ...], BeforeValidator(_class_ids)] = Field(
-        (), description="classes held out of training, e.g. 7,8,9; adds separate scores for seen and unseen classes"
+        default=(),
+        description="classes held out of training, e.g. 7,8,9; adds separate scores for seen and unseen classes",
     )
 
     corrections: str | None = Field(
-        None,
+        default=None,
         pattern="^[0-9a-f]{16}$",
         description="revision of the corrections of the training labels (see `dmlviz clean`); latest: those so far",
     )
 
     label_noise: float = Field(
-        0.0, ge=0, le=0.9, description="share of the training labels that are replaced by a random other class"
+        default=0.0, ge=0, le=0.9, description="share of the training labels that are replaced by a random other class"
     )
 
-    net: str = Field("small", description="embedding net")
-    embedding_dim: int = Field(64, ge=1, le=4096, description="dimensions of the embedding")
-    normalize: bool = Field(True, description="L2-normalize the embeddings")
+    net: str = Field(default="small", description="embedding net")
+    embedding_dim: int = Field(default=64, ge=1, le=4096, description="dimensions of the embedding")
+    normalize: bool = Field(default=True, description="L2-normalize the embeddings")
     unfrozen_blocks: int = Field(
-        0,
+        default=0,
         ge=0,
         le=100,
         description="last blocks of the pretrained backbone that are trained, too; for data sets of features",
     )
     backbone_rate: float = Field(
-        0.01, gt=0, le=10, description="learning rate of the unfrozen blocks, as a share of the head's"
+        default=0.01, gt=0, le=10, description="learning rate of the unfrozen blocks, as a share of the head's"
     )
     frozen_batch_norm: bool = Field(
-        False,
+        default=False,
         description="keep statistics and weights of the net's batch normalization as they are at the start; a net that "
         "begins untrained has no normalization then",
     )
     projection_dim: int = Field(
-        0,
+        default=0,
         ge=0,
         le=4096,
         description="dimensions of a projection head, on which the loss is computed and which is dropped afterwards; "
@@ -110,59 +111,61 @@ class TrainConfig(Config):
     )
 
     use_labels: bool = Field(
-        True,
+        default=True,
         description="whether loss and miner see the class labels; without them the views of an image are its positives",
     )
-    views: int = Field(1, ge=1, le=8, description="augmented copies of each image in a batch")
+    views: int = Field(default=1, ge=1, le=8, description="augmented copies of each image in a batch")
     augmentation: Annotated[dict[str, float], BeforeValidator(check_strengths)] = Field(
         default_factory=dict, description="random changes of the images of a batch, e.g. rotate=15"
     )
 
-    loss: str = Field("nt_xent", description="loss function")
+    loss: str = Field(default="nt_xent", description="loss function")
     loss_params: dict[str, Any] = Field(default_factory=dict, description="loss parameters")
     second_labels: str = Field(
-        "",
+        default="",
         pattern="^[a-z_]{0,40}$",
         description="labels that the second loss of a sum sees, e.g. model of identities (default: the classes)",
     )
-    miner: str | None = Field(None, description="miner (default: all pairs or triplets of the batch)")
+    miner: str | None = Field(default=None, description="miner (default: all pairs or triplets of the batch)")
     miner_params: dict[str, Any] = Field(default_factory=dict, description="miner parameters")
 
-    sampler: str = Field("balanced", description="batch sampler")
-    classes_per_batch: int = Field(10, ge=1, le=1000, description="classes per balanced batch (P)")
-    images_per_class: int = Field(16, ge=1, le=1000, description="images per class in a balanced batch (K)")
-    batch_size: int = Field(160, ge=1, le=4096, description="batch size of the other samplers")
+    sampler: str = Field(default="balanced", description="batch sampler")
+    classes_per_batch: int = Field(default=10, ge=1, le=1000, description="classes per balanced batch (P)")
+    images_per_class: int = Field(default=16, ge=1, le=1000, description="images per class in a balanced batch (K)")
+    batch_size: int = Field(default=160, ge=1, le=4096, description="batch size of the other samplers")
 
-    optimizer: Literal["adam", "sgd", "rmsprop"] = Field("adam", description="optimizer")
-    learning_rate: float = Field(4e-3, gt=0, le=10, description="initial learning rate")
+    optimizer: Literal["adam", "sgd", "rmsprop"] = Field(default="adam", description="optimizer")
+    learning_rate: float = Field(default=4e-3, gt=0, le=10, description="initial learning rate")
     loss_learning_rate: float | None = Field(
-        None, gt=0, le=10, description="learning rate of the loss parameters (default: learning_rate)"
+        default=None, gt=0, le=10, description="learning rate of the loss parameters (default: learning_rate)"
     )
-    schedule: Literal["constant", "cosine", "linear", "step"] = Field("cosine", description="learning-rate schedule")
-    momentum: float = Field(0.9, ge=0, lt=1, description="momentum of SGD")
-    weight_decay: float = Field(0.0, ge=0, le=1, description="weight decay")
+    schedule: Literal["constant", "cosine", "linear", "step"] = Field(
+        default="cosine", description="learning-rate schedule"
+    )
+    momentum: float = Field(default=0.9, ge=0, lt=1, description="momentum of SGD")
+    weight_decay: float = Field(default=0.0, ge=0, le=1, description="weight decay")
     steps: Annotated[int, AfterValidator(_coerce_steps)] = Field(
-        600, le=1_000_000, description="number of training steps"
+        default=600, le=1_000_000, description="number of training steps"
     )
     mixed_precision: bool = Field(
-        False,
+        default=False,
         description="compute the net with 16-bit numbers and keep its weights with 32: faster on a GPU, and on "
         "processors with instructions for bfloat16",
     )
-    max_seconds: float | None = Field(None, gt=0, description="time limit in seconds (default: none)")
-    seed: int = Field(0, ge=0, lt=2**31, description="random seed (initial weights and batches)")
+    max_seconds: float | None = Field(default=None, gt=0, description="time limit in seconds (default: none)")
+    seed: int = Field(default=0, ge=0, lt=2**31, description="random seed (initial weights and batches)")
 
     validation_fraction: float = Field(
-        0.1,
+        default=0.1,
         ge=0,
         le=0.5,
         description="share of the training images held out of training, on which scores are computed meanwhile; "
         "0: on test images",
     )
     eval_subset_size: int = Field(
-        2000, ge=2, le=MAX_IMAGES, description="number of test images embedded at each snapshot; all at the end"
+        default=2000, ge=2, le=MAX_IMAGES, description="number of test images embedded at each snapshot; all at the end"
     )
-    num_snapshots: int = Field(60, ge=1, le=1000, description="number of snapshots")
+    num_snapshots: int = Field(default=60, ge=1, le=1000, description="number of snapshots")
 
     @property
     def train_classes(self) -> tuple[int, ...]:
