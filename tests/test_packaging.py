@@ -200,7 +200,7 @@ def test_start_installs_once_and_passes_its_arguments_on(checkout, tmp_path):
     assert log.read_text().splitlines() == [
         f"-m venv {checkout}/.venv",
         f"-m pip install --no-compile --disable-pip-version-check --constraint {checkout}/constraints.txt"
-        f" --editable {checkout}",
+        f" --editable {checkout}[torchvision]",
         "-m dmlviz.projection.compilation",
         "-m dmlviz runs",
         "-m dmlviz runs",

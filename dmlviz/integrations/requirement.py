@@ -1,5 +1,6 @@
 """A library that a callback or the notebook needs, and the extra that installs it."""
 
+from contextlib import suppress
 from importlib.util import find_spec
 
 from dmlviz.errors import UserError
@@ -22,9 +23,10 @@ def missing(library: str, extra: str) -> MissingLibraryError:
 
 
 def prepare_import(library: str) -> None:
-    """Mend torchvision, which the library imports; raise ImportError where the library is not installed."""
+    """Mend torchvision, if there is one, for a library that imports it; raise ImportError where there is no library."""
     if find_spec(library) is None:
         raise ImportError(library)
     from dmlviz.nets.torchvision_operators import register_missing
 
-    register_missing()
+    with suppress(UserError):
+        register_missing()

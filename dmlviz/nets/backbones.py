@@ -229,10 +229,7 @@ def _timm() -> Any:
 def _register_operators() -> None:
     from dmlviz.nets.torchvision_operators import register_missing
 
-    try:
-        register_missing()
-    except ImportError:
-        raise UserError("Backbones need torchvision, which is not installed: pip install torchvision.") from None
+    register_missing()
 
 
 ZIP, PICKLE = b"PK", b"\x80"  # how files of torch.save begin, today and before PyTorch 1.6

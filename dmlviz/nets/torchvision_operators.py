@@ -6,6 +6,8 @@ Next to a CPU build of torch, torchvision's CUDA wheel cannot load its C++ opera
 
 import torch
 
+from dmlviz.errors import UserError
+
 _SCHEMAS = {
     "nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -14,14 +16,21 @@ _library: torch.library.Library | None = None
 
 
 def register_missing() -> None:
-    """Declare, without implementation, the operators that torchvision's import needs and does not define."""
+    """Declare, without implementation, the operators that torchvision's import needs and does not define.
+
+    Raises UserError where torchvision is not installed: a torchvision goes with one torch, so dmlviz brings none that
+    might replace the torch that is there.
+    """
     global _library
-    if _library is not None:
-        return
     try:
         import torchvision  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            f"This net, or augmentation, is torchvision's, which is not there ({error}): pip install "
+            "'dmlviz[torchvision]', or the torchvision of your torch."
+        ) from None
     except RuntimeError as error:
-        if "torchvision::" not in str(error):
+        if "torchvision::" not in str(error) or _library is not None:
             raise
         _library = torch.library.Library("torchvision", "FRAGMENT")
         for name, schema in _SCHEMAS.items():

@@ -1,12 +1,17 @@
 """Properties of every embedding net."""
 
+import sys
+
 import pytest
 import torch
 from torch import nn
 
+from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.errors import UserError
-from dmlviz.nets import NETS, build
+from dmlviz.integrations.requirement import prepare_import
+from dmlviz.nets import NETS, backbones, build
 from dmlviz.nets.models import PooledPReLU, registry
+from dmlviz.training.augmentation import Augmentation
 
 QUICK = [name for name in NETS if name != "resnet18"]
 
@@ -132,3 +137,16 @@ def test_torchvision_loads_beside_a_cpu_build_of_torch_and_twice_is_once() -> No
     import torchvision.models
 
     assert torchvision.models.resnet18 is not None
+
+
+def test_without_torchvision_only_what_is_its_own_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    assert build("small", embedding_dim=2)(torch.zeros(1, 1, 28, 28)).shape == (1, 2)
+    for use in (
+        lambda: build("resnet18", embedding_dim=2),
+        lambda: Augmentation({"crop": 0.5}, size=28, background=0.0, color=False, seed=0),
+        lambda: backbones.download_weights(BACKBONES["resnet18"]),
+    ):
+        with pytest.raises(UserError, match=r"pip install 'dmlviz\[torchvision\]'"):
+            use()
+    prepare_import("numpy")  # whoever imports torchvision only where it is there, is not in need of it
