@@ -67,6 +67,7 @@ def test_few_open_files_are_said(monkeypatch, limits, state):
     assert ("LimitNOFILE" in check.remedy) == (state == "warning")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 @pytest.mark.parametrize(("hard", "soft"), [(300, 300), (5000, 5000)])
 def test_a_server_opens_as_many_files_as_the_system_lets_it(hard, soft):
