@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from dmlviz_app.explore import backbone_state
 from dmlviz_app.explore.toolbar import recorded_run
+from dmlviz_app.run_views import current_view
 from dmlviz_app.run_views.current_view import default_run
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.sprites import image_tiles
@@ -24,6 +25,8 @@ from dmlviz.jobs.job import Status
 from dmlviz.runs.import_embeddings import import_embeddings
 from tests.app import pages
 from tests.waiting import until
+
+OPEN_ON_UMAP = current_view._open_on_umap
 
 
 class Page(pages.Page):
@@ -391,15 +394,45 @@ def test_a_select_box_without_a_value_is_empty():
 
 
 @pytest.fixture
-def imported(here, tmp_path):
+def no_first_map(monkeypatch):
+    """Own vectors open on the map that they have: no worker draws another one."""
+    monkeypatch.setattr(current_view, "_open_on_umap", lambda *_: None)
+
+
+@pytest.fixture
+def imported(here, tmp_path, no_first_map):
     """A run of nine embeddings."""
     columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "price": np.arange(9.0)}
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
     return import_embeddings(here.runs, import_path(tmp_path / "t.parquet"), "Nine animals")
 
 
+@pytest.mark.parametrize("method", ["umap", "pca"])
+def test_own_vectors_open_on_umap_and_pca_stands_in_until_it_is_drawn(here, imported, monkeypatch, method):
+    monkeypatch.setattr(current_view, "_open_on_umap", OPEN_ON_UMAP)
+    monkeypatch.setattr(here.scheduler, "submit", lambda order, owner="": order.existing() or order.begin())
+    status = {"umap": Status("running"), "pca": Status("finished")}
+    ended = here.scheduler.status
+    monkeypatch.setattr(
+        here.scheduler,
+        "status",
+        lambda record: ended(record) if record.path == imported.path else status[record.config.method],
+    )
+    if method == "umap":
+        status["umap"] = Status("finished")
+    page = Page(run=imported.id)
+    shown = page.data("map")["view"]
+    assert imported.projection(shown).config.method == method
+    assert page.data("progress")["replaces_map"] == (method == "pca")
+    assert page.ui.view == "umap"
+    page.ui.set_view("live")  # what a person chooses stays
+    page.run()
+    assert page.data("map")["view"] == "live"
+    assert page.data("workbench")["welcome"]["vectors"]
+
+
 @pytest.fixture
-def recorded(here):
+def recorded(here, no_first_map):
     """A run of one step of another program."""
     recording = dmlviz.record("A run elsewhere", labels=[0, 1] * 5, runs=here.runs.folder)
     recording.snapshot(1, np.random.default_rng(0).normal(size=(10, 4)))

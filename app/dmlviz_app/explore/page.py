@@ -45,7 +45,7 @@ def _run(context: PageContext, run_view: RunView, progress: TaskProgress | None)
         if damage:
             st.caption(f":orange[{escape_markdown(damage_summary(run_view.run, damage))}]")
     with navigation.top_bar_slot(), error_boundary("The progress"):
-        progress_panel(ui, services, run_view)
+        progress_panel(ui, services, run_view.awaited or run_view)
     with error_boundary("The workbench"):
         follows = ui.curves is not None or table.lists_selection(run_view.run.id)
         maps.maps(ui, services, run_view, shows_scores=shows_scores, follows=follows)

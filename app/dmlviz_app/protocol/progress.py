@@ -33,6 +33,7 @@ class ProgressProps(Source):
     projection: bool
     pausable: bool
     waits_for_pictures: bool
+    replaces_map: bool
     waits_for: WaitsFor | None
 
 

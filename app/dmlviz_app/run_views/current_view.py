@@ -1,10 +1,12 @@
 """The run, status, test images and projection on screen."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from dmlviz import data
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
@@ -19,13 +21,15 @@ from dmlviz_app.run_views.view_options import projection_views
 from dmlviz_app.run_views.view_state import UIState, current
 from dmlviz_app.server.services import Services, session_services
 
+MAP_DIMENSIONS = 3  # vectors of so many are a map themselves
+
 
 @dataclass(frozen=True)
 class RunView:
     """A run with its status; `pictures` None while its data set is not on disk; `projection` None in the live view.
 
-    `second` is the view of the same projection by the other engine, where it is shown beside. `columns` says whether
-    more is known of the test images, as columns.
+    `awaited` is the view that this one stands in for until it is drawn. `second` is the view of the same projection by
+    the other engine, where it is shown beside. `columns` says whether more is known of the test images, as columns.
     """
 
     run: Run
@@ -34,6 +38,7 @@ class RunView:
     projection: ProjectionRun | None = None
     projection_status: Status | None = None
     second: "RunView | None" = None
+    awaited: "RunView | None" = None
     columns: bool = False
 
     @property
@@ -107,8 +112,14 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
     if ui.subset is not None and ui.subset.dataset != run.config.dataset:
         ui.messages.append("The selected images are of another data set; showing all images.")
         ui.subset = None
+    if ui.opened != run.id:
+        ui.opened = run.id
+        _open_on_umap(ui, run_view, services)
     try:
         run_view = with_projection(run_view, ui.projection(), services)
+        ui.awaits &= run_view.projection_live
+        if ui.awaits:
+            return replace(with_projection(run_view, ProjectionConfig(method="pca"), services), awaited=run_view)
     except UserError as error:
         ui.messages.append(str(error))
         ui.drop_projection(ui.view)
@@ -127,6 +138,19 @@ def run_view_of(run: Run, services: Services) -> RunView:
     """Return a run as its own view shows it."""
     columns = has_columns(run, services.data)
     return RunView(run, services.jobs.status(run.id), run_images(run, services), columns=columns)
+
+
+def _open_on_umap(ui: UIState, run_view: RunView, services: Services) -> None:
+    """Choose UMAP as the first map of vectors that no net here has learned: their own map has no course to replay."""
+    config = run_view.run.config
+    if DATASETS[config.dataset].trainable or not run_view.complete or config.embedding_dim <= MAP_DIMENSIONS:
+        return
+    if ui.view != LIVE or ui.subset is not None:
+        return
+    with suppress(UserError):  # of too few points, or no more jobs: then their own map stays
+        for method in ("pca", "umap"):
+            with_projection(run_view, ProjectionConfig(method=method), services)
+        ui.view, ui.awaits = "umap", True
 
 
 def default_run(services: Services) -> Run | None:

@@ -72,6 +72,7 @@ def progress_panel(
             projection=projection_config is not None,
             pausable=projection_config is not None and projection_config.resumable,
             waits_for_pictures=run_view.pictures is None,
+            replaces_map=ui.awaits,
             waits_for=next((waits_for(job, services) for job in blocking), None),
         ),
         on_stop_change=stop,

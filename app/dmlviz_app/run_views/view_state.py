@@ -38,6 +38,8 @@ class UIState(TrainingDraft):
         subset: The test images that alone are projected; None for all. The live view shows all.
         whole_view: The view of all test images, to which `show_whole` returns.
         projection_overrides: Fields of the projection's config that differ from their defaults.
+        opened: ID of the run for which the first map was chosen, by the page or a person.
+        awaits: Whether the page chose a map that is still being drawn, so that PCA stands in for it.
         beside: Whether the map of the other engine is shown beside the projection's.
         seen: What the browser said last of the pin, the selection and the step.
         more: Whether the further settings of the form are open.
@@ -55,6 +57,8 @@ class UIState(TrainingDraft):
     subset: Selection | None = None
     whole_view: str = LIVE
     projection_overrides: dict[str, Any] = field(default_factory=dict)
+    opened: str | None = None
+    awaits: bool = False
     beside: bool = False
     seen: SeenView = field(default_factory=SeenView)
     more: bool = False
@@ -101,7 +105,7 @@ class UIState(TrainingDraft):
 
     def set_view(self, view: str) -> None:
         """Choose a view, to which `restore_view` is the opposite."""
-        self.previous_view, self.view = self.view, view
+        self.previous_view, self.view, self.awaits = self.view, view, False
         if view == LIVE:
             self.subset = None
         if view not in REFERENCES:
@@ -178,6 +182,8 @@ class UIState(TrainingDraft):
 
     def show(self, run: str | None) -> None:
         """Show another run, from its own side."""
+        if run != self.run:
+            self.opened = None
         self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
         self.beside, self.subset, self.whole_view = False, None, LIVE
         self.seen = SeenView(selected=self.seen.selected)

@@ -2,6 +2,7 @@
 import type { HelpProps } from "../protocol.ts";
 import { bus } from "../lib/bus.ts";
 import { h, icon } from "../lib/dom.ts";
+import { KEYS } from "../lib/mapKeys.ts";
 import { mount, type ComponentArguments } from "../lib/mount.ts";
 import { change, current, follow, openSettings, take } from "./steps.ts";
 import style from "./help.css";
@@ -37,6 +38,12 @@ class Help {
     outline: this.item("Outline of the map", () => bus.emit("open-outline", null)),
   };
   private menu = h("div", { class: "menu", popover: "auto" }, ...Object.values(this.items));
+  private keys = h(
+    "details",
+    "keys",
+    h("summary", null, "Keys"),
+    h("dl", null, ...KEYS.flatMap(([keys, does]) => [h("dt", null, keys), h("dd", null, does)])),
+  );
   private button = h("button", { type: "button", class: "help", "aria-haspopup": "true" }, "Help");
   private root = h("div", "help-root", this.bar, this.button, this.menu);
   private unfollow = follow(() => this.update());
@@ -45,6 +52,7 @@ class Help {
     parent.append(this.root);
     useWholeScreen();
     this.button.popoverTargetElement = this.menu;
+    this.menu.append(this.keys);
     this.menu.addEventListener("beforetoggle", () => this.update());
   }
 
@@ -53,7 +61,7 @@ class Help {
     const { steps } = current();
     const { left, bottom } = this.button.getBoundingClientRect();
     this.menu.style.top = `${bottom + 4}px`;
-    this.menu.style.left = `${Math.max(8, Math.min(left, innerWidth - 190))}px`;
+    this.menu.style.left = `${Math.max(8, Math.min(left, innerWidth - 230))}px`;
     this.bar.hidden = !steps;
     for (const step of ["train", "draw"] as const)
       this.bar.querySelector(`[data-bar=${step}]`)?.toggleAttribute("hidden", !steps?.[`${step}s`]);

@@ -6,7 +6,11 @@ import { startTour } from "./stops.ts";
 import { change, current, endFirstVisit, follow, isFirstVisit, take, type Step } from "./steps.ts";
 import style from "./welcome.css";
 
-const SENTENCE = "A small neural network learns to put similar pictures close together.";
+const SENTENCE = [
+  "A small neural network learns to put similar pictures close together.",
+  "Watch it, ask it, draw for it.",
+];
+const VECTORS = ["Points that lie close together have similar vectors.", "Click one to see its neighbors."];
 const STEPS: Record<Step, [title: string, words: string]> = {
   train: ["Train", "watch it learn"],
   ask: ["Ask", "click an image"],
@@ -24,11 +28,12 @@ export default function ({ parentElement, data }: ComponentArguments<WelcomeProp
 }
 
 class Welcome {
+  private sentence = h("p");
   private steps = h("span", "steps");
   private band = h(
     "section",
     { class: "welcome", "aria-label": "Introduction", tabindex: "-1" },
-    h("p", null, SENTENCE, h("span", null, " Watch it, ask it, draw for it.")),
+    this.sentence,
     this.steps,
     textButton("Guided tour", () => void startTour()),
     h(
@@ -47,6 +52,8 @@ class Welcome {
   }
 
   update(steps: WelcomeProps): void {
+    const [sentence, invitation] = steps.vectors ? VECTORS : SENTENCE;
+    this.sentence.replaceChildren(sentence, h("span", null, ` ${invitation}`));
     this.steps.replaceChildren(
       ...Object.entries(STEPS)
         .filter(([step]) => steps[`${step}s` as keyof WelcomeProps] !== false)

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import test, { describe, it } from "node:test";
 import { tileOf, tileStyle } from "../../src/lib/sprites.ts";
-import { keyAction } from "../../src/map/control/keys.ts";
+import { KEYS } from "../../src/lib/mapKeys.ts";
+import { isTaken, keyAction } from "../../src/map/control/keys.ts";
 import { expandProps } from "../../src/map/data/expandProps.ts";
 import { Model } from "../../src/map/data/model.ts";
 import { computePointColors, errorColor } from "../../src/map/render/pointColors.ts";
@@ -179,6 +180,26 @@ describe("thumbnails", () => {
 });
 
 describe("keys", () => {
+  it("leaves fields all keys, other controls those that press and move, and the page none", () => {
+    globalThis.Element ??= class {};
+    globalThis.HTMLInputElement ??= class {};
+    globalThis.document ??= { body: null };
+    const element = (matches, tabIndex) =>
+      Object.assign(new globalThis.Element(), { matches: () => matches, tabIndex });
+    const [field, button, page] = [element(true, 0), element(false, 0), element(false, -1)];
+    const undo = keyAction({ key: "z", ctrlKey: true });
+    const play = keyAction({ key: " " });
+    assert.deepEqual(
+      [field, button, page].map((node) => isTaken([node], undo)),
+      [true, false, false],
+    );
+    assert.deepEqual(
+      [field, button, page].map((node) => isTaken([node], play)),
+      [true, true, false],
+    );
+    assert.ok(KEYS.some(([keys]) => keys.includes("Ctrl+Z")));
+  });
+
   it("mean what the help says, and leave shortcuts of browser and page alone", () => {
     assert.deepEqual(keyAction({ key: " " }), ["play"]);
     assert.deepEqual(keyAction({ key: "ArrowUp" }), ["walk", [0, 1]]);

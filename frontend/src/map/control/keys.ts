@@ -19,6 +19,22 @@ const ARROWS: Record<string, Direction> = {
   ArrowDown: [0, -1],
 };
 
+const TYPED =
+  "textarea, select, [contenteditable=true], [role=combobox], [role=dialog], [role=listbox], [popover], dialog";
+const CHECKED = ["checkbox", "radio", "button", "range"];
+const OF_CONTROLS = new Set(["walk", "play", "home", "step", "clear"]);
+
+/** True if a key belongs to what has the focus: a field takes all, another control the keys that move or press it. */
+export function isTaken(path: readonly EventTarget[], [name]: Action): boolean {
+  const nodes = path.filter((target): target is Element => target instanceof Element);
+  const isField = (node: Element) =>
+    node.matches(TYPED) || (node instanceof HTMLInputElement && !CHECKED.includes(node.type));
+  if (nodes.some(isField)) return true;
+  return (
+    OF_CONTROLS.has(name) && nodes[0] !== document.body && nodes.some((node) => (node as HTMLElement).tabIndex >= 0)
+  );
+}
+
 /** The action of a key on the stage, or null for other keys. */
 export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey">): Action | null {
   if (event.ctrlKey || event.metaKey) {

@@ -6,7 +6,7 @@ import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Outline } from "../ui/outline.ts";
 import type { Interaction } from "./interaction.ts";
-import { keyAction, type Action } from "./keys.ts";
+import { isTaken, keyAction, type Action } from "./keys.ts";
 import type { MapLink } from "./linkedMaps.ts";
 import type { Subset } from "./subset.ts";
 
@@ -29,8 +29,11 @@ export class MapActions {
 
   onKey(event: KeyboardEvent): void {
     const action = keyAction(event);
-    if (event.target !== this.parts.stage && action?.[0] !== "clear") return;
-    if (!action || event.altKey) return;
+    if (!action || event.altKey || event.defaultPrevented) return;
+    const path = event.composedPath();
+    const isInside = path.includes(this.parts.root);
+    const isOwn = path[0] === this.parts.stage || (isInside && action[0] === "clear");
+    if (!isOwn && isTaken(path, action)) return;
     event.preventDefault();
     event.stopPropagation(); // single letters are Streamlit's shortcuts too
     this.run(action);

@@ -27,6 +27,7 @@ import { boundsBeside, measureStage } from "./stageFit.ts";
 import { Subset } from "./subset.ts";
 
 let instances = 0;
+let touched: HTMLElement | null = null; // the map that a person used last
 const mounts = new Map<string, number>();
 const CHOICE = Symbol("choice"); // of a person, in this map's menu
 const STEP_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub"]);
@@ -191,6 +192,14 @@ export class MapView {
     this.observer.observe(layout.stage);
     this.observer.observe(layout.colorControl.scale); // points make way for it
     layout.root.addEventListener("keydown", (event) => actions.onKey(event));
+    const touch = () => (touched = layout.root);
+    for (const kind of ["focusin", "pointerdown"]) layout.root.addEventListener(kind, touch);
+    // In the app the keys work wherever the focus is, for the map that was used last; a notebook's keys are its own.
+    const onKey = (event: KeyboardEvent) => {
+      if (!touched?.isConnected) touched = layout.root;
+      if (touched === layout.root) actions.onKey(event);
+    };
+    if (state.store === pageStore && document.querySelector(".stApp")) document.addEventListener("keydown", onKey);
     const parts = { state, scene, orbit, playback, interaction, selection, actions, refresh };
     const query = bus.on("query", () => {
       this.receiver.placeQuery();
@@ -199,7 +208,15 @@ export class MapView {
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
     const outline = bus.on("open-outline", () => layout.outline.open());
-    this.offs = [connectGestures(parts), connectPanels(parts), query, neighbors, view, outline];
+    this.offs = [
+      connectGestures(parts),
+      connectPanels(parts),
+      query,
+      neighbors,
+      view,
+      outline,
+      () => document.removeEventListener("keydown", onKey),
+    ];
     if (!input.link) this.offs.push(state.store.keepOpen(layout.toolbar.view, "view")); // of two maps each has its own
     this.offs.push(state.store.keepOpen(layout.footer.node, "quality"));
     (layout.root as HTMLElement & { map?: MapView }).map = this; // for tests in a browser: root.map.clientOf(item)

@@ -126,6 +126,7 @@ export class PlayerBar {
     this.timeline = timeline;
     const frames = framesOf(timeline);
     const open = isOpen(timeline);
+    this.node.hidden = frames.length < 2 && !open; // nothing to play
     const low = Math.floor(player.position);
     const a = placeOf(timeline, low);
     const share = a + (placeOf(timeline, low + 1) - a) * (player.position - low);

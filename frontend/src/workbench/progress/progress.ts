@@ -139,6 +139,9 @@ class Progress {
       this.lastRefresh = this.subscription.name;
       setTimeout(() => this.host.setTriggerValue("refresh", true), 0);
     }
+    // Another map stands in for this one until it is there.
+    if (event.event === "end" && this.data.replaces_map)
+      setTimeout(() => this.host.setTriggerValue("refresh", true), 0);
     if (isNews) this.draw();
   }
 
