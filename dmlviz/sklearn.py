@@ -273,6 +273,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
             for batch in self._batches(labels, np.random.default_rng(seed), steps, params["batch_size"]):
                 embeddings, ids = self._embed(rows[batch]), torch.tensor(labels[batch])
                 value = loss(embeddings, ids, None if mine is None else mine(embeddings.detach(), ids))
+                if not torch.isfinite(value):
+                    raise UserError(
+                        f"The training diverged: a loss of {value.item()}. Try a smaller learning_rate than "
+                        f"{self.learning_rate:g}, or another loss."
+                    )
                 optimizer.zero_grad()
                 value.backward()
                 optimizer.step()

@@ -174,3 +174,10 @@ def test_a_wrong_name_is_one_sentence():
         MetricLearner("tripplet").fit(points, labels)
     with pytest.warns(UserWarning, match="perplexity = 10: 30 is for more points"):
         TSNE(perplexity=30, max_iter=10).fit(points)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_training_that_diverges_says_so(normalize):
+    points, labels = make_blobs(60, 4, centers=3, random_state=0)
+    with pytest.raises(ValueError, match=r"The training diverged.*smaller learning_rate than 1e"):
+        MetricLearner(max_iter=30, learning_rate=1e38, normalize=normalize, random_state=0).fit(points, labels)

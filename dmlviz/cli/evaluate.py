@@ -100,7 +100,7 @@ def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | Non
     source = Runs(runs_folder(runs)).find(run)
     embeddings, labels = source.embeddings, source.labels
     if embeddings is None or labels is None:
-        raise UserError(f"{source.title} has no embeddings yet: wait until training has finished.")
+        raise source.lacks("embeddings of all test images")
     mask = has_label(labels, DATASETS[source.config.dataset].classes)
     if mask.any() and not mask.all():
         embeddings, labels = embeddings[mask], labels[mask]

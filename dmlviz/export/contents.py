@@ -75,7 +75,7 @@ class RunExport:
     def embeddings(self) -> np.ndarray:
         """Embeddings (n × d, float32); raises UserError before the run's end."""
         if self.run.embeddings is None:
-            raise UserError(f"{self.run.title} has no embeddings yet: wait until training has finished.")
+            raise self.run.lacks("embeddings of all test images")
         return self._shown[0]
 
     @cached_property

@@ -4,7 +4,6 @@ import shutil
 from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.storage.regular_file import open_regular
 
@@ -13,7 +12,7 @@ def write_weights(export: RunExport, file: IO[bytes]) -> None:
     """Write the safetensors file; raise UserError if the run has none."""
     path = export.run.path / "weights.safetensors"
     if not path.exists():
-        raise UserError(f"{export.run.title} has no weights yet: wait until training has finished.")
+        raise export.run.lacks("weights")
     with open_regular(path) as stored:
         shutil.copyfileobj(stored, file)
 

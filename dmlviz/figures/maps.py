@@ -35,7 +35,7 @@ def map(
         return draw_map(np.asarray(coordinates), points.labels, items, (), "Map", points.about, dark)
     run = coordinates
     if run.linear_projection is None:
-        raise UserError(f"{run.title} has no map yet: wait until training has finished, or pass coordinates.")
+        raise run.lacks("map")
     places, title = (
         run.linear_projection.project(np.asarray(points.embeddings)),
         PROJECTIONS[run.linear_projection.kind].title,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.errors import UserError
 from dmlviz.jobs.job_record import (
     ORDER_FILE,
     AnswerOrder,
@@ -133,10 +132,7 @@ def projection(
     """
     source = runs.get(run)
     if source.embeddings is None:
-        raise UserError(
-            f"A projection needs the embeddings of all test images; {source.title} has none yet: wait until "
-            "its training ends."
-        )
+        raise source.lacks("embeddings of all test images, which a projection needs")
     step = source.embedded_steps[0] if config.all_epochs else config.step
     embeddings, _ = projected_embeddings(source, config, step)
     check(config, *embeddings.shape)

@@ -107,6 +107,9 @@ def projection_quality(
     rows = np.arange(n)
     if n > largest:
         rows = np.sort(np.random.default_rng(0).choice(n, max(1, largest * largest // n), replace=False))
+    if any((points == points[0]).all() for points in (high_dim, low_dim)):  # nobody is nearer than anybody else
+        nothing = np.zeros(n, np.float32)
+        return ProjectionQuality(k, n, n, dict.fromkeys(MEASURES, 0.0), dict.fromkeys(MEASURES, nothing), {})
     by_index = neighbors is not None and neighbors.measured > 0
     if neighbors is None or by_index or neighbors.indices.shape[1] < k:
         high_neighbors = near_others(high_dim, k, rows, metric)

@@ -1,6 +1,7 @@
 """The training's side of a recording: checks what it is handed, copies it, and leaves the rest to another process."""
 
 import atexit
+import math
 import os
 import secrets
 import time
@@ -134,10 +135,13 @@ class Recording:
         if self.rank:
             return
         self._loss_step = check_step(step, self._loss_step)
+        value = check_number("loss", loss)
+        if value is not None and not math.isfinite(value):
+            self._warn(f"The loss is {value} at step {self._loss_step:,}: the training has diverged.", "loss")
         message = StepMessage(
             event="step",
             step=self._loss_step,
-            loss=check_number("loss", loss),
+            loss=value,
             active=check_number("active", active),
             cpu_seconds=self._cpu_seconds(),
         )

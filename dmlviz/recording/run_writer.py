@@ -1,5 +1,6 @@
 """Writes the run of a recording: snapshots with their maps and scores, the loss, alarms, and the end."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -98,7 +99,7 @@ class RunWriter:
         self.recorder.write(
             Step(
                 step=step,
-                loss=UNKNOWN if loss is None else loss,
+                loss=UNKNOWN if loss is None else loss if math.isfinite(loss) else math.inf,  # which raises an alarm
                 active=UNKNOWN if active is None else active,
                 positive_distance=UNKNOWN,
                 negative_distance=UNKNOWN,

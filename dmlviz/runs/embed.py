@@ -129,7 +129,7 @@ def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedN
         has = f"it keeps those of the steps {text} and of the end" if text else "of a large net only the last are kept"
         raise UserError(f"{run.title} keeps no weights of step {step}: {has}.")
     if not path.exists():
-        raise UserError(f"{run.title} has no model yet: wait until training has finished.")
+        raise run.lacks("model")
     load = _fine_tuned_net if run.config.unfrozen_blocks else _net
     return load(run.path, path, path.stat().st_mtime_ns)
 

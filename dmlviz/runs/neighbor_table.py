@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import DamagedFileError
 from dmlviz.storage.arrays import read_arrays, take
 from dmlviz.storage.files import atomic_write
 
@@ -99,7 +99,7 @@ def index_table(run: "Run") -> "NeighborTable":
 def _points(run: "Run") -> "tuple[np.ndarray, LinearProjection]":
     embeddings, projection = run.embeddings, run.linear_projection
     if embeddings is None or projection is None or len(embeddings) < 2:
-        raise UserError(f"{run.title} has no embeddings of two test images or more: wait until training has finished.")
+        raise run.lacks("embeddings of two test images or more")
     return embeddings, projection
 
 

@@ -319,9 +319,7 @@ class Run(NeighborSearch):
         """
         embeddings, labels, indices, steps = self.embeddings, self.labels, self.tracked_indices, self.embedded_steps
         if labels is None or indices is None or (step is None and embeddings is None):
-            raise RunNotFoundError(
-                f"{self.title} has no embeddings of all test images yet: wait until training has finished."
-            )
+            raise self.lacks("embeddings of all test images")
         if step is None:
             assert embeddings is not None  # checked above
             return embeddings, labels
@@ -331,6 +329,17 @@ class Run(NeighborSearch):
         if embeddings is not None and step == self.end_step:
             return embeddings[indices], labels[indices]
         return self.snapshot(step), labels[indices]
+
+    def lacks(self, what: str) -> RunNotFoundError:
+        """Return the error that says why the run has no `what`, and what can still be done with it."""
+        state, steps = self.state, self.snapshot_steps
+        if state == "running":
+            return RunNotFoundError(f"{self.title} has no {what} yet: wait until training has finished.")
+        why = (end.get("reason") if (end := self.end) else "") or {"interrupted": "Its training was cut off"}.get(
+            state, f"It is {state}"
+        )
+        kept = f"Its snapshots up to step {steps[-1]:,} are kept: draw that step, or train" if steps else "Train"
+        return RunNotFoundError(f"{self.title} has no {what}. {why.rstrip('.')}. {kept} it again.")
 
     def projections(self) -> list[ProjectionRun]:
         """Return every projection with readable settings, finished or not."""

@@ -1,5 +1,6 @@
 """Detects failing trainings from their events. Imports no torch."""
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -87,6 +88,9 @@ class TrainingMonitor:
 
     def _diverging(self) -> Alarm | None:
         losses = [step.loss for step in self.steps]
+        if math.inf in losses:  # of a recording; a training of our own ends there
+            step = next(step.step for step in self.steps if step.loss == math.inf)
+            return Alarm("diverging", f"Training diverged at step {step:,}: its loss is not a finite number.")
         if self.first_loss is None:
             self.first_loss = losses[0]
         if len(losses) < WINDOW_STEPS:

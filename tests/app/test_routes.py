@@ -374,7 +374,7 @@ def test_an_impossible_export_is_one_sentence(client, run, path, reason):
 
 def test_a_running_run_cannot_be_exported(client, here, write):
     begun = write(here.runs, upto=8)
-    assert "has no embeddings yet" in client.get(f"/dmlviz/runs/{begun.id}/export/html").json()["error"]
+    assert "has no embeddings of all test images" in client.get(f"/dmlviz/runs/{begun.id}/export/html").json()["error"]
 
 
 @pytest.mark.slow

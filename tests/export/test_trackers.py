@@ -130,5 +130,5 @@ def test_without_the_library_a_sentence_names_the_extra(name, kept, monkeypatch)
 
 def test_a_run_that_trains_is_refused(run, tmp_path):
     other = Runs(tmp_path).create(run.config)
-    with pytest.raises(UserError, match="has not finished"):
+    with pytest.raises(UserError, match="has no end"):
         log_run("tensorboard", RunExport(other), str(tmp_path))

@@ -115,7 +115,7 @@ def test_equal_subsets_are_one_projection_and_no_subset_keeps_the_old_id():
 
 def test_a_projection_of_an_unfinished_run_is_refused(jobs, long):
     run = jobs.submit(training(jobs.runs, long.replace(seed=50)))
-    with pytest.raises(UserError, match="wait until its training ends"):
+    with pytest.raises(UserError, match="no embeddings of all test images"):
         draw(jobs, run, ProjectionConfig(method="pca"))
     with pytest.raises(UserError, match="no run"):
         projection(jobs.runs, "0" * 16, ProjectionConfig(method="pca"))

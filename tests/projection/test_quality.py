@@ -158,3 +158,10 @@ def test_of_points_equally_near_by_any_metric_the_earlier_come_first():
         apart = np.abs(points[:9, None] - points).sum(axis=2)
         assert (found == np.argsort(apart, axis=1, kind="stable")[:, :20]).all(), metric
         assert (squared == 0).all()
+
+
+@pytest.mark.parametrize("n", [3, 50])
+def test_scores_of_points_that_coincide_are_0_and_not_perfect(n):
+    spread, point = np.random.default_rng(0).normal(size=(n, 4)), np.ones((n, 4))
+    for embeddings, coordinates in ((point, point), (spread, point), (point, spread)):
+        assert set(projection_quality(embeddings, coordinates).overall.values()) == {0.0}

@@ -29,6 +29,6 @@ def log_run(tracker: str, export: RunExport, target: str | None = None) -> str:
     if find_spec(spec.library) is None:
         raise UserError(f"{spec.title} is not installed: pip install 'dmlviz[{spec.extra}]'.")
     if export.run.end is None:
-        raise UserError(f"{export.run.title} has not finished: log it when its training has ended.")
+        raise export.run.lacks("end, after which it can be logged")
     where: str = import_module(f"dmlviz.export.trackers.{tracker}_run").log(export, target or spec.target)
     return where
