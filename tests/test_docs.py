@@ -203,6 +203,9 @@ def bring(folder: Path) -> None:
     vectors = pandas.DataFrame(digits[:200, :8]).add_prefix("d").assign(kind=labels[:200].astype(str))
     for name in ("items", "vectors"):
         vectors.to_parquet(folder / f"{name}.parquet")
+    tabs = {"sep": "\t", "header": False, "index": False}
+    vectors.drop(columns="kind").to_csv(folder / "vectors.tsv", **tabs)
+    vectors["kind"].to_csv(folder / "metadata.tsv", **tabs)
     pictures = [str(path.relative_to(folder)) for path in (folder / "pets").rglob("*.png")]
     brands = [name.split("/")[1] for name in pictures]
     pandas.DataFrame({"photo": pictures, "brand": brands}).to_csv(folder / "items.csv", index=False)
