@@ -1,5 +1,6 @@
 // What happens on a page, for all its components. What a person looks at is in workbench/store.ts.
 import type { ItemNeighbors, NeighborHistory, QueryPlaces } from "../protocol.ts";
+import { guarded } from "./boundary.ts";
 import type { Selection } from "./selection.ts";
 
 /** Rank of each item by distance on the map; null for items that are not drawn. */
@@ -81,8 +82,9 @@ export const bus = {
   /** Listen until the returned function is called. */
   on<K extends Name>(name: K, listener: Listener<K>): () => void {
     const group = listeners.get(name) ?? new Set();
-    listeners.set(name, group.add(listener));
-    return () => void group.delete(listener);
+    const own = guarded(listener);
+    listeners.set(name, group.add(own));
+    return () => void group.delete(own);
   },
 
   /** The last event, for a component that is mounted later. */

@@ -1,6 +1,7 @@
 // A run's events, once per page: one EventSource a run, shared by all components.
 import type { ClassroomEvent, RunEvent } from "../protocol.ts";
 import { bytesOf, type Bytes } from "./base64.ts";
+import { guarded } from "./boundary.ts";
 import { serverUrl } from "./server.ts";
 import { onWake } from "./wake.ts";
 
@@ -171,9 +172,10 @@ export function createStreams({
     /** Call `listener(event)` for everything known so far and for all that comes; returns a cleanup function. */
     subscribe(run: string, listener: (event: StreamEvent) => void, pid: string | null = null): () => void {
       const channel = channelOf(run, pid);
-      for (const event of [...channel.events]) listener(event);
-      channel.listeners.add(listener);
-      return () => void channel.listeners.delete(listener);
+      const own = guarded(listener);
+      for (const event of [...channel.events]) own(event);
+      channel.listeners.add(own);
+      return () => void channel.listeners.delete(own);
     },
 
     /** Stop following a run, for instance because its page was left. */

@@ -1,5 +1,6 @@
 // What a person looks at: one typed state, of which nothing else holds a copy. The map, the inspector, the scores and the
 // address follow it. The server owns what was computed; this owns what is looked at.
+import { guarded } from "../lib/boundary.ts";
 import type { View } from "../map/math/camera.ts";
 
 export type Metric = "euclidean" | "cosine";
@@ -146,8 +147,9 @@ export class ViewStore {
 
   /** Follow the changes until the returned function is called. */
   subscribe(listener: Listener): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
+    const own = guarded(listener);
+    this.listeners.add(own);
+    return () => void this.listeners.delete(own);
   }
 
   /**

@@ -1,6 +1,7 @@
 // Everything that shows a run, or two side by side, on one store: maps, inspectors, scores, loss curve, a closer look.
 // The app mounts it as one component; an exported page, a site and a notebook mount the same one on a packed run.
 import type { DetailProps, Source, WorkbenchProps } from "../protocol.ts";
+import { within } from "../lib/boundary.ts";
 import { h } from "../lib/dom.ts";
 import { mount, type ComponentArguments } from "../lib/mount.ts";
 import renderMap from "../map/control/main.ts";
@@ -24,14 +25,34 @@ export type WorkbenchData = Omit<WorkbenchProps, "maps" | "view"> & {
 type Callbacks = Pick<ComponentArguments<unknown>, "setStateValue" | "setTriggerValue">;
 type Render = (place: ComponentArguments<never> & { store: ViewStore }) => (() => void) | undefined;
 
+const OWN = {
+  map: renderMap as Render,
+  inspector: renderInspector as Render,
+  scores: renderScores as Render,
+  loss_curve: renderLossCurve as Render,
+  detail: renderDetail as Render,
+};
+const NAMES = {
+  welcome: "The first steps",
+  map: "The map",
+  compare: "The comparison",
+  pad: "The drawing pad",
+  inspector: "The inspector",
+  scores: "The scores",
+  loss_curve: "The loss curve",
+  detail: "The closer look",
+};
+type PartName = keyof typeof NAMES;
+
 /** Parts of which the workbench itself knows nothing: a newcomer's first steps, Compare's scores, the drawing pad of a site. */
-export type FurtherParts = Partial<Record<"welcome" | "compare" | "pad", Render>>;
+export type FurtherParts = Partial<Record<PartName, Render>>;
 
 /** A part in a place of its own, where no other part's style reaches it. */
 interface Part {
   section: HTMLElement;
   place: ShadowRoot;
   leave: () => void;
+  isDrawn: boolean;
 }
 
 const SILENT: Callbacks = { setStateValue: () => {}, setTriggerValue: () => {} };
@@ -54,12 +75,14 @@ export class Workbench {
   private link: ViewLink | null = null;
   private runs: string[] = [];
   private stopFollowing: () => void;
+  private renders: FurtherParts;
 
   constructor(
     parent: ParentNode,
     private store: ViewStore,
-    private further: FurtherParts = {},
+    further: FurtherParts = {},
   ) {
+    this.renders = { ...OWN, ...further };
     parent.append(this.frame);
     this.stopFollowing = followPins(store, (run) => this.runs.includes(run));
   }
@@ -75,22 +98,22 @@ export class Workbench {
     }
     grid.dataset.maps = String(maps.length);
     grid.dataset.inspectors = String(inspectors.length);
-    const show = (name: string, kind: string, render: Render | undefined, props: unknown): HTMLElement[] =>
-      render && props !== undefined ? [this.part(name, kind, render, props, callbacks)] : [];
+    const show = (name: PartName, kind: string, props: unknown, key: string = name): HTMLElement[] =>
+      this.renders[name] && props !== undefined ? [this.part(name, key, kind, props, callbacks)] : [];
     const sections = [
-      ...show("welcome", "welcome-part", this.further.welcome, welcome),
+      ...show("welcome", "welcome-part", welcome),
       ...headings.map(({ title, text, missing }) =>
         h("p", "heading", h("strong", null, title), text, missing ? h("span", "missing", missing) : null),
       ),
       // A map that is linked to no other has a store of its own.
-      ...maps.flatMap((map, i) => show(`map.${i}.${map.link !== null}`, "map-part", renderMap as Render, map)),
-      ...show("compare", "compare-part", this.further.compare, compare),
-      ...show("pad", "pad-part", this.further.pad, pad),
-      ...inspectors.flatMap((props, i) => show(`inspector.${i}`, "inspector-part", renderInspector as Render, props)),
+      ...maps.flatMap((map, i) => show("map", "map-part", map, `map.${i}.${map.link !== null}`)),
+      ...show("compare", "compare-part", compare),
+      ...show("pad", "pad-part", pad),
+      ...inspectors.flatMap((props, i) => show("inspector", "inspector-part", props, `inspector.${i}`)),
       ...(note ? [h("p", "note", note)] : []),
-      ...show("scores", "scores-part", renderScores, scores),
-      ...show("loss_curve", "curve-part", renderLossCurve, data.has_loss ? scores : undefined),
-      ...show("detail", "detail-part", renderDetail, scores && detailOf(scores, maps[0])),
+      ...show("scores", "scores-part", scores),
+      ...show("loss_curve", "curve-part", data.has_loss ? scores : undefined),
+      ...show("detail", "detail-part", scores && detailOf(scores, maps[0])),
     ];
     for (const [name, { section }] of this.parts) if (!sections.includes(section)) this.remove(name);
     sections.forEach((section, i) => {
@@ -99,27 +122,32 @@ export class Workbench {
     while (grid.children.length > sections.length) grid.lastElementChild?.remove();
   }
 
-  private part(name: string, kind: string, render: Render, data: unknown, callbacks: Callbacks): HTMLElement {
-    const part = this.parts.get(name) ?? this.makePart(kind);
-    this.parts.set(name, part);
+  private part(name: PartName, key: string, kind: string, data: unknown, callbacks: Callbacks): HTMLElement {
+    let part = this.parts.get(key);
+    if (!part?.isDrawn) {
+      if (part) this.remove(key); // what has failed is begun anew
+      this.parts.set(key, (part = this.makePart(kind)));
+    }
     const { place: parentElement, section } = part;
     if (!section.isConnected) this.grid.append(section); // a map measures its place
-    part.leave =
-      render({ parentElement, name: kind, key: name, data: data as never, store: this.store, ...callbacks }) ??
-      part.leave;
+    part.isDrawn = within(parentElement, NAMES[name], () => {
+      const render = this.renders[name] as Render;
+      const leave = render({ parentElement, name: kind, key, data: data as never, store: this.store, ...callbacks });
+      if (leave) part.leave = leave;
+    });
     return section;
   }
 
   private makePart(kind: string): Part {
     const section = h("section", kind);
-    return { section, place: section.attachShadow({ mode: "open" }), leave: () => {} };
+    return { section, place: section.attachShadow({ mode: "open" }), leave: () => {}, isDrawn: false };
   }
 
   private remove(name: string): void {
     const part = this.parts.get(name);
-    part?.section.remove();
-    part?.leave();
     this.parts.delete(name);
+    part?.section.remove();
+    if (part) within(part.place, "A part", part.leave);
   }
 
   destroy(): void {

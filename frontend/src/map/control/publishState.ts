@@ -1,4 +1,5 @@
 // What the map says about itself: legend counts, captions, attributes for tests, the bus, screen readers.
+import { within } from "../../lib/boundary.ts";
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import { updateAttribute } from "../../lib/dom.ts";
 import type { MapState } from "../data/state.ts";
@@ -75,11 +76,13 @@ export class StatePublisher {
     const { state, layout, scene, playback } = this.parts;
     const { timeline, player, shown, open } = playback;
     this.countClasses();
-    layout.toolbar.update(state, state.store, Boolean(scene.frame?.xyz));
-    layout.outline.update(state);
+    within(layout.toolbar.node, "The toolbar", () =>
+      layout.toolbar.update(state, state.store, Boolean(scene.frame?.xyz)),
+    );
+    within(layout.outline.node, "The table", () => layout.outline.update(state));
     layout.alarm.update(state, timeline, shown);
-    layout.footer.update(state.data, timeline, shown, open);
-    layout.bar.update(timeline, player, state.theme);
+    within(layout.footer.node, "The quality", () => layout.footer.update(state.data, timeline, shown, open));
+    within(layout.bar.node, "The player", () => layout.bar.update(timeline, player, state.theme));
     // Until a new run has a frame of its own, the stage still holds the one before, faded.
     const visible = shown && scene.frame ? sum(scene.usable) : 0;
     const [caption, note] = statusOf(state, timeline, shown && scene.frame, visible, playback.unplaced);
@@ -147,7 +150,9 @@ export class StatePublisher {
     const present = scene.frame?.present ?? null;
     if (this.counts?.present === present && this.counts.model === model) return;
     this.counts = { present, model };
-    layout.legend.update(state, model.counts(present ?? new Uint8Array(model.n)));
+    within(layout.legend.node, "The legend", () =>
+      layout.legend.update(state, model.counts(present ?? new Uint8Array(model.n))),
+    );
     // The legend may have grown; for a selection, which comes and goes, the points do not make way.
     if (!model.selected) measure();
   }

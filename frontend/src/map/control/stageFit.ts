@@ -1,4 +1,5 @@
 // Free space on the stage for the points, and its other contents.
+import { within } from "../../lib/boundary.ts";
 import type { MapState } from "../data/state.ts";
 import { union, type Bounds } from "../math/camera.ts";
 import type { Orbit } from "../math/orbit.ts";
@@ -37,7 +38,7 @@ export function measureStage({
   stage.style.setProperty("--legend-height", `${legend.node.offsetHeight}px`); // below the strip, where it is narrow
   stage.style.setProperty("--panel-height", `${Math.round(height) - 54}px`); // of the tools under "View"
   scene.resize(width, height, insets);
-  bar.update(playback.timeline, playback.player, state.theme);
+  within(bar.node, "The player", () => bar.update(playback.timeline, playback.player, state.theme));
 }
 
 /** Bounds that Home shows beside the frame: the last frame of a replay, the query, a learned circle. */

@@ -1,6 +1,7 @@
 // Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
 import type { InspectorProps, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { bus, type PinnedNeighbors } from "../../lib/bus.ts";
+import { within } from "../../lib/boundary.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
@@ -111,7 +112,8 @@ class Inspector {
     const { metric, partner } = this.store.state;
     Object.assign(this.data, props.metrics ? { metric, partner } : { partner });
     this.logits.update(this.data);
-    this.queries.update(props.query ?? null); // which shows this, too
+    const asked = within(this.queries.node, "The query", () => this.queries.update(props.query ?? null));
+    if (!asked) this.showTab(); // else the query has called it
   }
 
   private showTab(): void {
