@@ -79,6 +79,8 @@ def find(
     Raises:
         UserError: If the run has no net.
     """
+    if not (run.path / "weights.safetensors").exists():
+        raise run.lacks("net to look through its training data with")
     dataset = corrected(load(run.config.dataset, data_root), run.config.corrections, data_root)
     split = split_training_images(run.config, dataset.train.labels)
     rows = np.sort(np.concatenate([split.train, split.validation]))

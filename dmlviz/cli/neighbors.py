@@ -1,6 +1,7 @@
 """`dmlviz neighbors`: nearest test images, of one or of all."""
 
 import math
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -48,6 +49,12 @@ def neighbors(
         return
     if out is not None:
         raise UserError("--out is for the neighbors of all images: leave out the number of the image.")
+    if source.embeddings is None:
+        print(source.lacks("embeddings of all test images"), file=sys.stderr)
+        if not source.snapshot_steps:
+            raise typer.Exit(1)
+        step = source.snapshot_steps[-1]
+        print(f"These are neighbors among the tracked images at step {step:,}, its last snapshot.", file=sys.stderr)
     nearest = source.neighbors(item, k, metric=metric)
     classes, labels = DATASETS[source.config.dataset].classes, source.labels
     if labels is None:

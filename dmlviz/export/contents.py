@@ -122,7 +122,7 @@ class RunExport:
         if self.projection is not None:
             return self.projection.config.method
         basis = self.run.linear_projection
-        return basis.kind if basis is not None else ""
+        return basis.kind if basis is not None else self.run.default_view
 
     def file_name(self, format: str) -> str:
         """Return a portable file name: title, view if it matters, start of the run ID, format if several end alike."""

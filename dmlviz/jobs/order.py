@@ -131,9 +131,9 @@ def projection(
         UserError: Before the run has embeddings, or for parameters that its points do not allow.
     """
     source = runs.get(run)
-    if source.embeddings is None:
+    if source.embeddings is None and (config.whole or source.state == "running"):
         raise source.lacks("embeddings of all test images, which a projection needs")
-    step = source.embedded_steps[0] if config.all_epochs else config.step
+    step = next(iter(source.embedded_steps), 0) if config.all_epochs else config.step
     embeddings, _ = projected_embeddings(source, config, step)
     check(config, *embeddings.shape)
 

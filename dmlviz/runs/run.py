@@ -323,6 +323,8 @@ class Run(NeighborSearch):
         if step is None:
             assert embeddings is not None  # checked above
             return embeddings, labels
+        if not steps:
+            raise self.lacks("snapshots")
         if step not in steps:
             nearest = min(steps, key=lambda other: abs(other - step), default=0)
             raise RunNotFoundError(f"{self.title} has no snapshot at step {step}; the nearest is at step {nearest}.")
@@ -335,9 +337,12 @@ class Run(NeighborSearch):
         state, steps = self.state, self.snapshot_steps
         if state == "running":
             return RunNotFoundError(f"{self.title} has no {what} yet: wait until training has finished.")
+        if state == "finished":
+            return RunNotFoundError(f"{self.title} has no {what}: it keeps its embeddings alone.")
         why = (end.get("reason") if (end := self.end) else "") or {"interrupted": "Its training was cut off"}.get(
             state, f"It is {state}"
         )
+        why = why[:1].upper() + why[1:]
         kept = f"Its snapshots up to step {steps[-1]:,} are kept: draw that step, or train" if steps else "Train"
         return RunNotFoundError(f"{self.title} has no {what}. {why.rstrip('.')}. {kept} it again.")
 

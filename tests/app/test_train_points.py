@@ -47,7 +47,7 @@ def test_training_images_lie_where_the_nets_of_the_run_put_them(tmp_path):
     run = Runs(tmp_path, bundled=tmp_path / "none").create(CONFIG)
     here = services()
     here.jobs.embed.folder = str(run.path)
-    with pytest.raises(UserError, match="when the run has finished"):
+    with pytest.raises(UserError, match="no places for training images"):
         train_points(run, LIVE, here)
     for _ in train_and_record(run):
         pass

@@ -1,22 +1,34 @@
-"""A training that diverged, and a recorded one: each way to ask of it says what happened and what can still be done."""
+"""A training that diverged, was stopped or cut off: each way to ask of it says so, and what can still be done."""
 
 import json
+import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from dmlviz_app.clean.state import why_not
+from dmlviz_app.explore.export import export_panel
+from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.projection_picker import start_projection
+from dmlviz_app.run_views.view_state import UIState
 
 import dmlviz
 from dmlviz import TrainConfig
+from dmlviz.cleaning.search import find
+from dmlviz.cli.neighbors import neighbors
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.jobs import order
+from dmlviz.jobs.job import Status
 from dmlviz.runs.embed import embed
+from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.store import Runs
+from dmlviz.storage.run_schema.events import EndedEvent
 from dmlviz.training.events import Failed, Snapshot, Started
 
 ASKED = {
@@ -24,12 +36,31 @@ ASKED = {
     "projection": lambda runs, run: order.projection(runs, run.id, ProjectionConfig()),
     "export": lambda runs, run: RunExport(run).embeddings,
     "neighbors": lambda runs, run: run.all_neighbors(),
+    "clean": lambda runs, run: find(run, runs.folder),
     "net": lambda runs, run: embed(run, np.zeros((1, 8, 8), np.uint8)),
 }
 
 
-@pytest.fixture(scope="module")
-def diverged(tmp_path_factory):
+ENDS = {
+    "diverged": (
+        lambda recorder: recorder.write(
+            Failed(step=5, reason="The training diverged: step 5 gave a loss of nan. Lower the rate.")
+        ),
+        r"The training diverged: step 5 .*Lower the rate",
+    ),
+    "stopped": (
+        lambda recorder: recorder.writer.event(
+            EndedEvent(event="stopped", step=5, metrics={}, reason="stopped by hand")
+        ),
+        "Stopped by hand",
+    ),
+    "cut off": (lambda recorder: None, "Its training was cut off"),
+}
+
+
+@pytest.fixture(scope="module", params=ENDS)
+def ended(tmp_path_factory, request):
+    """Runs, one of them with a snapshot and without an end, and what is said of it."""
     runs = Runs(tmp_path_factory.mktemp("runs"))
     run = runs.create(TrainConfig(dataset="digits", steps=9), "digits")
     points = np.random.default_rng(0).normal(size=(20, 64)).astype(np.float32)
@@ -38,14 +69,53 @@ def diverged(tmp_path_factory):
         recorder = RunRecorder(writer, run, np.arange(40) % 10)
         recorder.write(Started(steps=9, tracked_indices=tracked, train_images=9, test_images=40, device="", threads=1))
         recorder.write(Snapshot(step=4, embeddings=points, metrics={}))
-        recorder.write(Failed(step=5, reason="The training diverged: step 5 gave a loss of nan. Lower the rate."))
-    return runs, Run(run.path)
+        end, said = ENDS[request.param]
+        end(recorder)
+    return runs, Run(run.path), rf"{said}\. Its snapshots up to step 4 are kept"
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_a_diverged_run_says_so_and_what_is_kept(diverged, asked):
-    with pytest.raises(UserError, match=r"diverged: step 5 .*Lower the rate\. Its snapshots up to step 4 are kept"):
-        ASKED[asked](*diverged)
+def test_a_run_without_an_end_says_so_and_what_is_kept(ended, asked):
+    runs, run, said = ended
+    with pytest.raises(UserError, match=said):
+        ASKED[asked](runs, run)
+
+
+def test_the_pages_say_the_same(ended):
+    _, run, said = ended
+    here = SimpleNamespace(datasets=SimpleNamespace(available=lambda: {"digits"}))
+    assert re.search(said, why_not(run, here))
+    assert re.search(said, export_panel(RunView(run, Status("failed"), None))["note"])
+
+
+def test_neighbors_of_the_last_snapshot_are_said_to_be_of_it(ended, capsys):
+    runs, run, said = ended
+    neighbors(run.id, 3, 2, runs=runs.folder)
+    told, error = capsys.readouterr()
+    assert "nearest to test image 3" in told
+    assert re.search(said, error)
+    assert "at step 4, its last snapshot" in error
+
+
+@pytest.mark.parametrize("config", [{"step": 4}, {"all_epochs": True}])
+def test_a_kept_step_is_drawn(ended, config):
+    runs, run, _ = ended
+    config = ProjectionConfig(method="pca", **config)
+    order.projection(runs, run.id, config)  # is not refused
+    record = runs.create_projection(run, config)
+    run_projection(record.path)
+    assert record.coordinates.reshape(-1, 2).shape == (20, 2)
+    assert record.state == "finished"
+
+
+def test_a_map_that_is_asked_for_by_its_name_is_of_the_last_kept_step(ended):
+    _, run, said = ended
+    asked = []
+    here = SimpleNamespace(jobs=SimpleNamespace(project=lambda run, config, **options: asked.append(config)))
+    ui = UIState(view="pca")
+    start_projection(ui, here, RunView(run, Status("failed"), None))
+    assert [config.step for config in asked] == [4]
+    assert re.search(said, ui.messages[0])
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf"), np.float32("nan")])

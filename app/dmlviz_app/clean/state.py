@@ -93,7 +93,7 @@ class CleanState:
 
 
 def usable_runs(services: Services) -> dict[str, list[Run]]:
-    """Return finished runs with a net by data set that is on disk, the newest first; of each the best run first.
+    """Return ended runs with a net by data set that is on disk, the newest first; of each the best run first.
 
     The best has the highest score on validation images; the others, and runs without it, follow by their age.
     """
@@ -108,10 +108,9 @@ def why_not(run: Run, services: Services) -> str | None:
     """Return why a run cannot look through its training data; None if it can."""
     if run.config.dataset not in services.datasets.available():
         return f"The images of {run.title} are not on disk here, so they cannot be looked through."
-    if (run.path / "weights.safetensors").exists() and run.state == "finished":
+    if (run.path / "weights.safetensors").exists() and run.state in ("finished", "stopped"):
         return None
-    reason = "has not finished" if run.state != "finished" and not run.recorded else "has no net"
-    return f"{run.title} {reason}, so it cannot look through its training data."
+    return str(run.lacks("net to look through its training data with"))
 
 
 def validation_score(run: Run) -> float | None:

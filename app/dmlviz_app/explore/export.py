@@ -35,7 +35,8 @@ def export_panel(run_view: RunView) -> ExportProps:
     writers = SCRIPTS if DATASETS[run_view.run.config.dataset].trainable else {}
     scripts = [Script(title=FORMATS[name].title, text=write(run_export)) for name, write in writers.items()]
     if not run_view.complete:
-        return {"scripts": scripts, "files": [], "note": NOT_READY_MESSAGE}
+        note = NOT_READY_MESSAGE if run_view.live else str(run_view.run.lacks("files, which its end writes"))
+        return {"scripts": scripts, "files": [], "note": note}
     weights = (run_view.run.path / "weights.safetensors").exists()
     names = [name for name, format in FORMATS.items() if name not in SCRIPTS and (weights or not format.needs_net)]
     files = [_file_row(run_export, name) for name in names]

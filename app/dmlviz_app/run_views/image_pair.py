@@ -36,7 +36,7 @@ def image_pair(run: Run, tiles: ImageTiles | None, first: int, second: int) -> I
     """
     embeddings, labels = run.embeddings, run.labels
     if embeddings is None or labels is None:
-        raise UserError(f"{run.title} has not ended, so not all of its test images are embedded yet.")
+        raise run.lacks("embeddings of all test images")
     if not (0 <= first < len(labels) and 0 <= second < len(labels)):
         raise UserError(f"Test images are numbered 0 to {len(labels) - 1:,}; got {first:,} and {second:,}.")
     spaces = []

@@ -65,7 +65,11 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
 def start_projection(ui: UIState, services: Services, run_view: RunView, *, resume: bool = False) -> None:
     """Start or resume the selected projection; on failure note the message and restore the previous view."""
     try:
-        config = ui.projection()
+        config, run = ui.projection(), run_view.run
+        if config is not None and config.whole and not run_view.live and not run_view.complete and run.snapshot_steps:
+            ui.set_projection(**ui.projection_overrides | {"step": run.snapshot_steps[-1]})
+            ui.messages.append(f"{run.lacks('embeddings of all test images')} The map is of that step.")
+            config = ui.projection()
         if config is not None:
             services.jobs.project(run_view.run.id, config, resume=resume)
     except UserError as error:
@@ -193,6 +197,8 @@ def _epoch_fields(config: ProjectionConfig, run: Run) -> None:
         END: f"Final: all {counts[0]:,} {which} images",
         ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
+    if not run.embedded:
+        del titles[END]
     option: str | int = ALL_EPOCHS if config.all_epochs else END if config.step not in steps else int(config.step or 0)
     bound_widget(
         st.selectbox,

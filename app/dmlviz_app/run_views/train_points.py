@@ -38,7 +38,7 @@ def train_points(run: Run, view: str, services: Services) -> TrainPoints:
     """
     end = run.end
     if run.embeddings is None or end is None:
-        raise UserError("Training images are shown when the run has finished.")
+        raise run.lacks("places for training images")
     if not (run.path / "weights.safetensors").exists():
         raise UserError(f"{run.title} has no net, so there is nothing to place training images with.")
     images, labels = _trained_on(run.config, services.data)
