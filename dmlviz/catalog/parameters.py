@@ -3,11 +3,14 @@
 This module does not import torch, since the server shows the choices and loads none.
 """
 
+import inspect
 import math
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -282,12 +285,14 @@ D = TypeVar("D", bound=Spec)
 class Catalog(Mapping[str, D], Generic[D]):
     """Specs by name, in the order in which they are offered.
 
-    `noun` is what a message calls one of them; `plugged` holds the code of those that plug-ins brought.
+    `noun` is what a message calls one of them; `plugged` holds the functions of those that plug-ins brought, `code` a
+    hash of the file of each.
     """
 
     def __init__(self, noun: str, entries: Iterable[D]) -> None:
         self.noun = noun
         self.plugged: dict[str, Callable[..., Any]] = {}
+        self.code: dict[str, str] = {}
         self._entries: dict[str, D] = {}
         for entry in entries:
             if entry.name in self._entries:
@@ -300,11 +305,11 @@ class Catalog(Mapping[str, D], Generic[D]):
             raise UserError(f"There is a {self.noun} called {entry.name!r} already: choose another name.")
         self._entries[entry.name] = entry
         self.plugged[entry.name] = implementation
+        self.code[entry.name] = sha256(_source(implementation)).hexdigest()[:16]
 
     def remove(self, name: str) -> None:
         """Remove the spec of a plug-in."""
-        del self.plugged[name]
-        del self._entries[name]
+        del self.plugged[name], self.code[name], self._entries[name]
 
     def __getitem__(self, name: str) -> D:
         try:
@@ -321,3 +326,14 @@ class Catalog(Mapping[str, D], Generic[D]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def _source(function: Callable[..., Any]) -> bytes:
+    """Return the file that a function comes from, or its own lines where there is none, as in a notebook."""
+    try:
+        return Path(inspect.getfile(function)).read_bytes()
+    except (TypeError, OSError):
+        try:
+            return inspect.getsource(function).encode()
+        except (TypeError, OSError):
+            return b""

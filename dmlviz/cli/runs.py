@@ -128,12 +128,13 @@ def _print_list(store: Runs) -> None:
             "ready-made" if store.is_bundled(run) else f"{run.created.astimezone():%Y-%m-%d}",
         )
     for entry in damaged:
-        warning = f"{entry.error.description}; dmlviz runs delete {entry.id} removes it."
+        remedy = f"; dmlviz runs delete {entry.id} removes it." if entry.state == "damaged" else "."
+        warning = f"{entry.error.description}{remedy}"
         table.add_row(
             entry.id,
             f"{entry.title}\n[yellow]{escape(warning)}[/yellow]",
             *("" for _ in SCORES),
-            "damaged",
+            entry.state,
             f"{entry.touched.astimezone():%Y-%m-%d}",
         )
     console.print(table)

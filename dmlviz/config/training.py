@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
@@ -13,7 +14,7 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
-from dmlviz.catalog.parameters import LossSpec, brief
+from dmlviz.catalog.parameters import Catalog, LossSpec, brief
 from dmlviz.config.base import Config
 from dmlviz.config.notes import views_note
 from dmlviz.config.training_checks import (
@@ -166,6 +167,24 @@ class TrainConfig(Config):
         default=2000, ge=2, le=MAX_IMAGES, description="number of test images embedded at each snapshot; all at the end"
     )
     num_snapshots: int = Field(default=60, ge=1, le=1000, description="number of snapshots")
+
+    @property
+    def plugins(self) -> dict[str, str]:
+        """The choices that plug-ins brought, as "loss margin_ratio", each with the hash of its code."""
+        losses = [self.loss, *(name for name, _ in LOSSES[self.loss].parts(self.loss_params).values())]
+        chosen: list[tuple[Catalog[Any], str]] = [(LOSSES, name) for name in losses]
+        chosen += [(DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler), (MINERS, self.miner or "")]
+        return {f"{catalog.noun} {name}": catalog.code[name] for catalog, name in chosen if name in catalog.code}
+
+    @property
+    def id(self) -> str:
+        """Hash of the settings and of the code of the plug-ins that they name: with other code it is another run."""
+        return self.id_with(self.plugins)
+
+    def id_with(self, plugins: Mapping[str, str]) -> str:
+        """Return the ID with this code of plug-ins, which may be another machine's; see `plugins`."""
+        code = "".join(f" {name} {plugins[name]}" for name in sorted(plugins))
+        return sha256(f"{self.to_json()}{code}".encode()).hexdigest()[:16]
 
     @property
     def train_classes(self) -> tuple[int, ...]:

@@ -89,6 +89,6 @@ def check_runs(folder: Path, limit: int) -> Check:
         f"{format_bytes(total_size(store))} of {format_bytes(limit)}"
     )
     if damaged_runs:
-        names = ", ".join(run.id for run in damaged_runs[:5])
-        return Check("runs", "warning", f"{finding}; {len(damaged_runs)} damaged: {names}", "See `dmlviz runs`.")
+        names = ", ".join(f"{run.id} ({run.state})" for run in damaged_runs[:5])
+        return Check("runs", "warning", f"{finding}; {len(damaged_runs)} unreadable: {names}", "See `dmlviz runs`.")
     return Check("runs", "ok", finding)

@@ -41,7 +41,7 @@ def check_unpacked(folder: Path, holder: str) -> Path:
     info = _validate_config(folder / "run.json", RUN)
     config = TrainConfig(**info["config"])
     # The ID follows from the settings, not from the file: equal settings are one run.
-    new_id = run_id(config, info.get("recording", ""), holder)
+    new_id = run_id(config, info.get("recording", ""), holder, info.get("plugins", {}))
     tags = [one_line(tag, 30) for tag in info.get("tags", [])]
     overrides = {
         "id": new_id,

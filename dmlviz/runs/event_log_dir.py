@@ -36,6 +36,22 @@ class UnreadableRunError(DamagedFileError, RunNotFoundError):
     """A run or projection whose settings cannot be read."""
 
 
+class MissingPluginError(UnreadableRunError):
+    """A run that names something that no plug-in brings now; nothing of it is damaged.
+
+    Args:
+        path: Its run.json.
+        reason: Which name is unknown, in a sentence.
+        title: The run's title.
+    """
+
+    def __init__(self, path: Path, reason: str, title: str) -> None:
+        super().__init__(path, reason)
+        self.title = title
+        self.description = f"it needs a plug-in, with --plugin FILE: {reason}"
+        self.args = (f"{title} cannot be read: {self.description}.",)
+
+
 class EventLogDir(Generic[Event, End]):
     """A folder with an event log, frames, and a lock held by the writer; one process writes, any process reads."""
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import Config
 from dmlviz.errors import MISSING, DamagedFileError, UnknownNameError, UserError
-from dmlviz.runs.event_log_dir import UnreadableRunError
+from dmlviz.runs.event_log_dir import MissingPluginError, UnreadableRunError
 from dmlviz.storage.files import is_run_id
 from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
@@ -62,5 +62,5 @@ def _validate(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[
     except UserError as error:
         reason = one_line(str(error), 300).rstrip(".")
         if isinstance(error, UnknownNameError):
-            reason = f"it may need a plug-in, with --plugin FILE: {reason}"
+            raise MissingPluginError(path, reason, one_line(info.get("title", ""), 80)) from None
         raise UnreadableRunError(path, reason) from None

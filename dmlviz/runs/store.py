@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,6 +19,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.runs.event_log_dir import MissingPluginError
 from dmlviz.runs.new_run_folder import OLD_PREFIX, new_run_folder
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
 from dmlviz.runs.trash import DAMAGE_FOLDER, Trash
@@ -52,17 +53,18 @@ def bundled_runs() -> Path:
     return unpacked(*sorted(Path(str(files("dmlviz")), "ready_made_runs").glob("*.zip")))
 
 
-def run_id(config: TrainConfig, recording: str = "", holder: str = "") -> str:
+def run_id(config: TrainConfig, recording: str = "", holder: str = "", plugins: Mapping[str, str] | None = None) -> str:
     """Return the ID of a run: equal settings are one run, but each training of another program is one of its own.
 
     Args:
         config: The settings.
         recording: The ID of a recording of another program, 16 hexadecimal digits; empty for a training of ours.
         holder: The person who imported the run; empty if it was trained on this server.
+        plugins: The code of the plug-ins with which it was trained: see `TrainConfig.plugins`; by default that of now.
     """
-    parts = filter(None, (recording, holder))
-    text = " ".join([config.id, *parts])
-    return config.id if text == config.id else sha256(text.encode()).hexdigest()[:16]
+    id = config.id if plugins is None else config.id_with(plugins)
+    text = " ".join(filter(None, (id, recording, holder)))
+    return id if text == id else sha256(text.encode()).hexdigest()[:16]
 
 
 def run_not_found(run: str) -> RunNotFoundError:
@@ -85,8 +87,13 @@ class DamagedRun:
 
     @property
     def title(self) -> str:
-        """A title made from the ID: the stored one is unreliable."""
-        return f"Damaged run {self.id[:6]}"
+        """A title made from the ID where the stored one is unreliable."""
+        return self.error.title if isinstance(self.error, MissingPluginError) else f"Damaged run {self.id[:6]}"
+
+    @property
+    def state(self) -> str:
+        """What is wrong, in a word or two."""
+        return "needs a plug-in" if isinstance(self.error, MissingPluginError) else "damaged"
 
     @property
     def touched(self) -> datetime:
@@ -224,6 +231,8 @@ class Runs:
             info["dataset"] = DATASETS[config.dataset].to_dict()
         if recording:
             info["recording"] = recording
+        if plugins := config.plugins:
+            info["plugins"] = plugins
         return Run(new_run_folder(ensure_dir(self.folder) / run_id(config, recording), "run.json", info))
 
     def begin_again(self, run: str, reason: str) -> Run:

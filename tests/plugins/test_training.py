@@ -40,9 +40,34 @@ def test_train_takes_a_plug_in_wherever_the_option_stands(tmp_path):
     assert "Margin ratio" in said
     code, said = dmlviz("runs", "--runs", tmp_path)
     assert code == 0
-    assert "--plugin FILE" in " ".join(said.split())  # a run whose plug-in is not there is not simply damaged
+    assert "needs a plug-in, with --plugin FILE" in " ".join(said.split())
+    assert "damaged" not in said
     code, said = dmlviz(*TRAIN, "--loss", "margin_ratio")
     assert (code, "There is no loss called 'margin_ratio'" in said) == (2, True)
+
+
+def test_a_changed_formula_trains_anew_and_an_equal_one_does_not(tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(EXAMPLE.read_text())
+    trained = [*TRAIN, "--loss", "margin_ratio", "--plugin", mine, "--runs", tmp_path / "runs"]
+    first, again = dmlviz(*trained)[1], dmlviz(*trained)[1]
+    assert "Already trained" in again
+    mine.write_text(EXAMPLE.read_text().replace("ratio * nearest", "0.9 * ratio * nearest"))
+    changed = dmlviz(*trained)[1]
+    assert "Already trained" not in changed
+    assert changed.split()[-1] != first.split()[-1] == again.split()[-1]
+    assert len([*(tmp_path / "runs").glob("[0-9a-f]*/run.json")]) == 2
+
+
+def test_an_imported_run_keeps_the_identity_of_the_code_that_trained_it(tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(EXAMPLE.read_text())
+    words = ["--plugin", mine, "--runs", tmp_path / "runs"]
+    run = Path(dmlviz(*TRAIN, "--loss", "margin_ratio", *words)[1].split()[-1]).name
+    assert dmlviz("runs", "export", run, tmp_path / "run.zip", *words)[0] == 0
+    mine.write_text(EXAMPLE.read_text().replace("ratio * nearest", "0.9 * ratio * nearest"))
+    code, said = dmlviz("runs", "import", tmp_path / "run.zip", "--plugin", mine, "--runs", tmp_path / "others")
+    assert (code, said.split()[0]) == (0, run)
 
 
 def test_a_broken_plug_in_ends_a_command_with_one_line(tmp_path):

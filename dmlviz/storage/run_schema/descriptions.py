@@ -84,6 +84,7 @@ class RunDescription(TypedDict):
     torch: NotRequired[Text]
     dataset: NotRequired[DatasetDescription]
     fails: NotRequired[bool]
+    plugins: NotRequired[dict[Text, Id]]  # the code of plug-ins, as in `TrainConfig.plugins`
     recording: NotRequired[Id]  # of a training that another program does; see `run_id` in dmlviz/runs/store.py
     device: NotRequired[Device]
     threads: NotRequired[Annotated[int, Field(ge=1, le=4096)]]

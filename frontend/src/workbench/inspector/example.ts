@@ -63,7 +63,9 @@ export function whySentence({ subject, neighbors, classes }: WithSubject): strin
   const nameOf = (label: number | null | undefined) => classOf({ classes }, label);
   if (nameOf(subject.label) === UNLABELED) return "";
   const wrong = neighbors.flatMap(({ label, distance }, i) =>
-    label === subject.label || nameOf(label) === UNLABELED ? [] : [`number ${i + 1} (class ${nameOf(label)}, ${distance.toFixed(3)} away)`],
+    label === subject.label || nameOf(label) === UNLABELED
+      ? []
+      : [`number ${i + 1} (class ${nameOf(label)}, ${distance.toFixed(3)} away)`],
   );
   const nearest = neighbors.find(({ label }) => label === subject.label);
   if (!wrong.length || !nearest) return "";
