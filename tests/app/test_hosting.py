@@ -278,9 +278,9 @@ def test_a_server_is_ready_when_a_job_can_start(client, here, monkeypatch):
 
 def test_the_code_of_an_open_class_lets_students_in(stranger, here):
     room = here.classrooms.open("teacher", "Monday", 1)
-    assert stranger.get("/x/y/classroom?code=WRONG2", headers=PAGE).status_code == 401
-    answer = stranger.get(f"/x/y/classroom?code={room.code}", headers=PAGE)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"./classroom?code={room.code}")
+    assert stranger.get("/x/y/class?code=WRONG2", headers=PAGE).status_code == 401
+    answer = stranger.get(f"/x/y/class?code={room.code}", headers=PAGE)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"./class?code={room.code}")
     assert stranger.get("/x/y/", headers=PAGE).status_code == 200
 
 

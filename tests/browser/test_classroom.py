@@ -55,7 +55,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     url = school.url.partition("?")[0].rstrip("/")
     teacher, ada, bob = come(), come(), come(390, 780)
     students = (ada, bob)
-    teacher.goto(f"{url}/classroom?token={TOKEN}")
+    teacher.goto(f"{url}/class?token={TOKEN}")
     teacher.get_by_role("textbox", name="Title").fill("Monday")
     press(teacher, "Open")
     board = teacher.locator(".board")
@@ -68,7 +68,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
 
     # The code on the board is all that a student needs, not the token.
     for page, nickname in zip(students, ("Ada", "Bob"), strict=True):
-        page.goto(f"{url}/classroom?code={code}")
+        page.goto(f"{url}/class?code={code}")
         page.get_by_role("textbox", name="Nickname").fill(nickname)
         press(page, "Join")
         expect(page.locator(".classroom-bar")).to_have_attribute("data-ready", "true")
@@ -153,6 +153,6 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     press(teacher, "End it for everybody?")
     expect(ada.locator(".classroom-bar")).to_have_count(0)
     for page, link in ((teacher, "CSV"), (ada, "my hand-in")):
-        page.goto(f"{url}/classroom")
+        page.goto(f"{url}/class")
         address = page.get_by_role("link", name=link, exact=True).evaluate("link => link.href")
         assert page.evaluate("address => fetch(address).then((answer) => answer.status)", address) == 200, address

@@ -16,6 +16,7 @@ PAGES = {  # with what is there when they are ready
     "": ".inspector button.row",
     "compare": ".compare-scores .agreement .share",
     "runs": ".run-list .run",
+    "class": "code:text('dmlviz serve --shared')",  # on a server for one person: how to start a shared one
     "learn": ".st-key-learn",
 }
 

@@ -47,7 +47,7 @@ def _map(services: Services) -> None:
     with error_boundary("The map"):
         run_view = run_view_of(run, services)
         props = WorkbenchProps(
-            view=view_props("classroom", [run_view], SeenView(), follows=False),
+            view=view_props("class", [run_view], SeenView(), follows=False),
             maps=[component_props.map_data(run_view)],
             inspectors=[component_props.inspector_data(run_view)],
         )

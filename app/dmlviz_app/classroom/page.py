@@ -16,7 +16,7 @@ room = app_services.classrooms.of_person(app_services.person.id)
 if not app_services.person.may(Action.MEET):
     st.markdown(
         "This server is for one person. For a class, stop it (Ctrl-C) and start a shared one, which other machines "
-        "reach:\n\n```sh\ndmlviz serve --host 0.0.0.0\n```\n\nOpen the link that it prints, then *Class*: there you "
+        "reach:\n\n```\ndmlviz serve --host 0.0.0.0\n```\n\nOpen the link that it prints, then *Class*: there you "
         "open a class, and students join it with its code. On one machine, try it with `dmlviz serve --shared`."
     )
 elif room is None:

@@ -228,7 +228,7 @@ def _where(place: Place | None) -> str:
     if place is None:
         return ""
     lesson = LESSONS.get(place.query.get("lesson", ""))
-    page = "Class" if place.page == "classroom" else place.page.capitalize() or "Explore"
+    page = place.page.capitalize() or "Explore"
     if lesson is None:
         return page
     return f"{page}: {lesson.title}" + (f", task {place.query.get('task', '1')[:1]}" if not place.page else "")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dmlviz_app.people.classroom import normal_code
 
-KEY = "page.classroom"
+KEY = "page.class"
 
 
 @dataclass

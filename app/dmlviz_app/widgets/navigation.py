@@ -12,7 +12,7 @@ from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 
 APP_DIR = Path(__file__).resolve().parents[1]
-# name of the page's package and its address -> title; the page keeps its state in the session as page.NAME
+# address of a page, and name of its package -> title; the page keeps its state in the session as page.NAME
 PAGES = {
     "explore": "Explore",
     "compare": "Compare",
@@ -20,17 +20,18 @@ PAGES = {
     "runs": "Runs",
     "clean": "Clean",
     "learn": "Learn",
-    "classroom": "Class",
+    "class": "Class",
 }
 HOME = "explore"
-SHARED_ONLY = ("classroom",)  # pages that a server for one person does not link to
+PACKAGES = {"class": "classroom"}  # where Python has the address as a word of its own
+SHARED_ONLY = ("class",)  # pages that a server for one person does not link to
 _SLOT_KEY = "beside"
 
 
 def pages() -> dict[str, Any]:
     """Return all pages by name, as `st.Page`."""
     return {
-        name: st.Page(APP_DIR / name / "page.py", title=title, url_path=name, default=name == HOME)
+        name: st.Page(APP_DIR / PACKAGES.get(name, name) / "page.py", title=title, url_path=name, default=name == HOME)
         for name, title in PAGES.items()
     }
 

@@ -55,7 +55,7 @@ const key = (query: Record<string, string>) => JSON.stringify(Object.entries(que
 
 const TEACHER_PAUSE_MS = 80; // between two reports
 const STUDENT_PAUSE_MS = 1000;
-const BOARD = "classroom"; // the teacher's own page, to which students are not led
+const BOARD = "class"; // the teacher's own page, to which students are not led
 
 export class Presence {
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { moveTo, placeOf } from "../../src/classroom/presence.ts";
 
-const PAGES = ["compare", "runs", "learn", "classroom"];
+const PAGES = ["compare", "runs", "learn", "class"];
 const at = (pathname, search = "") => placeOf({ pathname, search }, PAGES);
 
 test("a page is known by the end of its address, wherever the app lies", () => {
