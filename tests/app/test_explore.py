@@ -424,6 +424,7 @@ def test_own_vectors_open_on_umap_and_pca_stands_in_until_it_is_drawn(here, impo
     shown = page.data("map")["view"]
     assert imported.projection(shown).config.method == method
     assert page.data("progress")["replaces_map"] == (method == "pca")
+    assert ("awaits" in page.data("map")) == (method == "pca")  # no undo of what the page did
     assert page.ui.view == "umap"
     page.ui.set_view("live")  # what a person chooses stays
     page.run()
@@ -459,6 +460,8 @@ def test_an_import_says_what_it_is_and_offers_nothing_that_needs_a_net(imported)
     assert not page.data("workbench").get("has_loss")  # an import has no loss
     assert page.data("inspector")["given"] is True  # so that "at the end of the run" is not said of it
     assert page.data("inspector")["history"] is False
+    drawers = page.data("batch_explorer")
+    assert (drawers["noun"], drawers["given"]) == ("row", True)  # distances need no net, batches do
 
 
 @pytest.mark.slow

@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz_app.protocol.maps import BatchExplorerProps
 from dmlviz_app.run_views import component_props
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.widgets.components import mount
 
 
 def batch_explorer(run_view: RunView) -> None:
-    """Render two drawers, which fetch their data themselves; vectors without a training have nothing to show there."""
-    if not run_view.live and not run_view.run.steps:
-        return
-    data = component_props.run_source(replace(run_view, projection=None))
+    """Render two drawers, which fetch their data themselves; of vectors without a training only that of distances."""
+    nouns = component_props.noun_props(run_view)
+    if "given" in nouns and len(DATASETS[run_view.run.config.dataset].classes) < 2:
+        return  # no pairs of two classes
+    data = BatchExplorerProps(**component_props.run_source(replace(run_view, projection=None)), **nouns)
     mount("batch_explorer", key="batch_explorer", data=data)

@@ -106,6 +106,11 @@ def usable_runs(services: Services) -> dict[str, list[Run]]:
 
 def why_not(run: Run, services: Services) -> str | None:
     """Return why a run cannot look through its training data; None if it can."""
+    if not DATASETS[run.config.dataset].trainable:
+        return (
+            f"{run.title} has vectors and no net here: Clean looks through training images by the nets of a run. In "
+            "Explore a click on a score, as P@1, selects what has neighbors of another class."
+        )
     if run.config.dataset not in services.datasets.available():
         return f"The images of {run.title} are not on disk here, so they cannot be looked through."
     if (run.path / "weights.safetensors").exists() and run.state in ("finished", "stopped"):

@@ -90,6 +90,8 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
 def _map_props(ui: UIState, run_view: RunView) -> MapProps:
     props = component_props.map_data(run_view)
     props["projects"] = run_view.complete
+    if run_view.awaited is not None and run_view.awaited.projection is not None:
+        props["awaits"] = run_view.awaited.projection.id
     props["replays"] = st.session_state.get(settings.REPLAYS, 0)
     if run_view.projection is not None and run_view.projection.config.subset is not None and ui.subset is not None:
         props["subset"] = {"bits": ui.subset.bits}

@@ -56,6 +56,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     """The map; items are numbered in the official order of the test images.
 
     What a person looks at is in the browser's store. With another number of `replays` it plays from its beginning.
+    `awaits` is the view by which the page replaces this one by itself.
     """
 
     kept: NotRequired[list[Kept]]
@@ -63,6 +64,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     values: NotRequired[dict[str, str]]
     subset: NotRequired[SelectionBits]
     projects: NotRequired[bool]
+    awaits: NotRequired[str]
     running: NotRequired[bool]
     autoplay: NotRequired[bool]
     replays: NotRequired[int]
@@ -101,7 +103,11 @@ class TrainPoints(TypedDict):
     places: list[list[list[float]]]
 
 
-class DetailProps(Source, ImageProps):
+class BatchExplorerProps(Source, Nouns):
+    """What the loss sees, and distances; of embeddings that were imported (`given`) only these."""
+
+
+class DetailProps(Source, ImageProps, Nouns):
     """The detail view's data about the test images."""
 
 

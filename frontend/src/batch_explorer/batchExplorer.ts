@@ -1,6 +1,6 @@
 // Two drawers below the map: what the loss sees of a batch, and how far test images are apart. Closed, they ask nothing and
 // follow nothing.
-import type { Source } from "../protocol.ts";
+import type { BatchExplorerProps } from "../protocol.ts";
 import { RunSubscription } from "../charts/runSubscription.ts";
 import { h, setData } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
@@ -25,10 +25,10 @@ class Accordion {
   private sections: AccordionSection[];
   private root: HTMLElement;
 
-  constructor(parent: ParentNode, source: Source) {
+  constructor(parent: ParentNode, source: BatchExplorerProps) {
     this.sections = [
-      new AccordionSection("What the loss sees", source, () => new BatchView()),
-      new AccordionSection("Distance distribution", source, () => new DistanceHistogram()),
+      ...(source.given ? [] : [new AccordionSection("What the loss sees", source, () => new BatchView())]),
+      new AccordionSection("Distance distribution", source, () => new DistanceHistogram(source.noun)),
     ];
     const bar = h(
       "div",
@@ -39,7 +39,7 @@ class Accordion {
     parent.append(this.root);
   }
 
-  update(source: Source): void {
+  update(source: BatchExplorerProps): void {
     for (const section of this.sections) section.update(source);
     setData(this.root, { ready: true, run: source.run });
   }
@@ -64,13 +64,13 @@ class AccordionSection {
 
   constructor(
     title: string,
-    private source: Source,
+    private source: BatchExplorerProps,
     private make: () => DrawerView,
   ) {
     this.button = h("button", { "aria-expanded": "false", click: () => this.toggle() }, title);
   }
 
-  update(source: Source): void {
+  update(source: BatchExplorerProps): void {
     this.source = source;
     if (!this.view) return;
     this.view.follow(source.run, source.begun);

@@ -2,7 +2,7 @@
 import { maxOf } from "../lib/extent.ts";
 import type { DistancesAnswer } from "../protocol.ts";
 import { ROUTES } from "../lib/server.ts";
-import { digits as short, grouped, percent } from "../lib/format.ts";
+import { counted, digits as short, grouped, percent } from "../lib/format.ts";
 import { onAnimationFrame } from "../charts/runSubscription.ts";
 import { pathOf, scale, setAttributes, svg } from "../charts/svg.ts";
 import { h, setData } from "../lib/dom.ts";
@@ -65,7 +65,8 @@ export class DistanceHistogram {
   private dragging = false;
   private isOpen = false;
 
-  constructor() {
+  /** `noun` is what one of the points is, where it is no test image. */
+  constructor(private noun?: string) {
     this.watcher.observe(this.node);
     this.leave = bus.on("frame", ({ run, view, step }) => {
       if (run !== this.run) return;
@@ -92,7 +93,8 @@ export class DistanceHistogram {
   onEvent(event: StreamEvent): void {
     if (event.event === "started") this.reset();
     if (event.event === "snapshot") this.steps.push(event.step);
-    if ((event.event === "finished" || event.event === "stopped") && event.step) this.steps.push(event.step);
+    if ((event.event === "finished" || event.event === "stopped") && event.step !== undefined)
+      this.steps.push(event.step);
     this.draw();
   }
 
@@ -159,7 +161,8 @@ export class DistanceHistogram {
     const { shown } = this;
     this.chart.style.visibility = shown ? "" : "hidden";
     if (!shown) {
-      this.caption.textContent = this.error ?? "Waiting for the first snapshot …";
+      this.caption.textContent =
+        this.error ?? (this.steps.length ? "Measuring distances …" : "Waiting for the first snapshot …");
       return;
     }
     const width = Math.max(200, this.chart.clientWidth);
@@ -208,7 +211,7 @@ export class DistanceHistogram {
       `At threshold ${value}: ${percent(accepted)} of different-class pairs are accepted (FAR), ` +
       `${percent(rejected)} of same-class pairs are rejected (FRR)${this.threshold === null ? ": the equal error rate. Drag the line to change it." : ". Double-click to return to the equal error rate."}`;
     const pairs = (shown.images * (shown.images - 1)) / 2;
-    this.caption.textContent = `${grouped(pairs)} pairs of ${grouped(shown.images)} of the ${grouped(shown.tracked)} tracked test images after step ${grouped(shown.step)}. Each curve has the same area.`;
+    this.caption.textContent = `${grouped(pairs)} pairs of ${shown.images === shown.tracked ? "all" : `${grouped(shown.images)} of the`} ${grouped(shown.tracked)} ${this.noun ? `${this.noun}s` : `tracked test images after ${counted(shown.step, "step")}`}. Each curve has the same area.`;
     setData(this.node, { step: shown.step, accepted: accepted.toFixed(4), rejected: rejected.toFixed(4) });
   }
 

@@ -1,6 +1,6 @@
 // One comparison in full: its images, their distances, and the loss's formula with these numbers in it.
 import { h } from "../lib/dom.ts";
-import { digits } from "../lib/format.ts";
+import { digits, sentence } from "../lib/format.ts";
 import { tileStyle } from "../lib/sprites.ts";
 import type { Rgb } from "../lib/theme.ts";
 import { nameOf, type LoadedBatch } from "./batch.ts";
@@ -48,7 +48,7 @@ function heading(b: LoadedBatch, index: number): HTMLElement {
   const row = b.rows[index];
   const noun = { pairs: "pair", triplets: "triplet", classes: "image" }[b.tuples.kind];
   const kind = DIFFICULTIES[b.hardness[index]];
-  const title = h("p", {}, h("strong", {}, `${kind[0].toUpperCase()}${kind.slice(1)} ${noun}.`));
+  const title = h("p", {}, h("strong", {}, `${sentence(kind)} ${noun}.`));
   if (b.tuples.kind === "classes") {
     title.append(` Class ${b.classes[row[1]]}; the strongest other class is ${b.classes[row[2]]}.`);
     return title;

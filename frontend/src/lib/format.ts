@@ -1,5 +1,8 @@
 // Numbers as a person reads them. Pure: no DOM.
 
+/** Name of an item where it has no other. */
+export const ITEM = "test image";
+
 /** A whole number with a comma between thousands. */
 export const grouped = (number: number): string => number.toLocaleString("en-US");
 
@@ -14,6 +17,9 @@ export const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Ma
 
 /** "1 step", "2 steps". */
 export const counted = (number: number, noun: string): string => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+/** The text with a capital at its begin. */
+export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The message of a thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -107,11 +107,11 @@ export class Workbench {
       ),
       // A map that is linked to no other has a store of its own.
       ...maps.flatMap((map, i) => show("map", "map-part", map, `map.${i}.${map.link !== null}`)),
-      ...show("compare", "compare-part", compare),
+      ...show("compare", "compare-part", compare && { ...compare, noun: maps[0].noun }),
       ...show("pad", "pad-part", pad),
       ...inspectors.flatMap((props, i) => show("inspector", "inspector-part", props, `inspector.${i}`)),
       ...(note ? [h("p", "note", note)] : []),
-      ...show("scores", "scores-part", scores),
+      ...show("scores", "scores-part", scores && { ...scores, noun: maps[0].noun }),
       ...show("loss_curve", "curve-part", data.has_loss ? scores : undefined),
       ...show("detail", "detail-part", scores && detailOf(scores, maps[0])),
     ];
@@ -158,6 +158,6 @@ export class Workbench {
   }
 }
 
-function detailOf(source: Source, { classes, n, sprites, labels, labels_url }: MapInput): DetailProps {
-  return { ...source, classes, n, sprites, labels, labels_url };
+function detailOf(source: Source, { classes, n, sprites, labels, labels_url, noun }: MapInput): DetailProps {
+  return { ...source, classes, n, sprites, labels, labels_url, noun };
 }

@@ -44,6 +44,23 @@ test("the first score is said in words, and never as all where one image fails",
   assert.equal(scoreInWords(run(started), null), "");
 });
 
+test("what is said of rows speaks of no images", () => {
+  const end = { event: "finished", step: 0, test_images: 600, metrics: { precision_at_1: 0.9, queries: 600 } };
+  const readings = run({ ...started, steps: 0, tracked: 600, test_images: 600, validation_images: 0 }, end);
+  readings.noun = "row";
+  const scores = scoresAt(readings).filter(({ absent }) => !absent);
+  const sentences = scores.flatMap(({ title, images }) => [title, images]);
+  sentences.push(
+    captionAt(readings),
+    shortCaptionAt(readings),
+    scoreInWords(readings, null),
+    reasonAt(readings, null, ""),
+  );
+  assert.equal(sentences.length, 16);
+  for (const words of sentences) assert.doesNotMatch(words, /image|embeddings/);
+  assert.match(captionAt(readings), /600 rows/);
+});
+
 test("the newest score is shown until a step is asked for", () => {
   const readings = run(started, snapshot(0, 0.5), snapshot(10, 0.75), snapshot(20, 0.875));
   assert.equal(first(readings).value, 0.875);
@@ -78,7 +95,8 @@ test("the caption of a small screen fits into the foot of the scores at 1280 × 
   assert.equal(shortCaptionAt(stopped), "2,000 of 10,000 test images, step 6,000; MAP@R 0.188 below training");
   assert.equal(shortCaptionAt(stopped, 0), "1,000 validation images, step 0; MAP@R 0.188 below training");
   const given = run({ ...started, steps: 0 }, { ...end, metrics: { map_at_r: 0.3, queries: 10000 } });
-  assert.equal(shortCaptionAt(given), "10,000 embeddings");
+  given.noun = "point";
+  assert.equal(shortCaptionAt(given), "10,000 points");
   for (const readings of [training, stopped, given]) assert.ok(shortCaptionAt(readings).length <= most);
   assert.match(shortCaptionAt(run(started)), /first snapshot/);
 });

@@ -1,10 +1,10 @@
 // Differences of two runs: their scores at the shown steps, and the images that only one gets right.
-import type { Agreement, ComparedSide, CompareProps, MapQuality } from "../../protocol.ts";
+import type { Agreement, ComparedSide, CompareProps, MapQuality, Nouns } from "../../protocol.ts";
 import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
 import { unpackBits } from "../../lib/bitmask.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, setData } from "../../lib/dom.ts";
-import { grouped, signed } from "../../lib/format.ts";
+import { counted, grouped, ITEM, signed } from "../../lib/format.ts";
 import { explain } from "../../lib/glossary.ts";
 import { component } from "../../lib/mount.ts";
 import { captionAt, emptyScores, reduceScores, scoresAt, type ScoreState } from "../../workbench/scores/scoreState.ts";
@@ -54,13 +54,13 @@ function captionOf([a, b]: Both<ScoreState>, [stepA, stepB]: Both<number | null>
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** Description of a table cell, as the reason of a selection. */
-function agreementReason(cell: AgreementName, [a, b]: Both<string>): string {
-  const images = "Their nearest test image is of their own class";
+function agreementReason(cell: AgreementName, [a, b]: Both<string>, item: string): string {
+  const right = `Their nearest ${item} is of their own class`;
   return {
-    both: `${images} in both runs`,
-    first: `${images} in “${a}” but not in “${b}”`,
-    second: `${images} in “${b}” but not in “${a}”`,
-    neither: "Their nearest test image is of a different class in both runs",
+    both: `${right} in both runs`,
+    first: `${right} in “${a}” but not in “${b}”`,
+    second: `${right} in “${b}” but not in “${a}”`,
+    neither: `Their nearest ${item} is of a different class in both runs`,
   }[cell];
 }
 
@@ -72,6 +72,7 @@ class CompareScores {
   private readings: [ScoreState, ScoreState] = [emptyScores(), emptyScores()];
   private steps: [number | null, number | null] = [null, null];
   private sides: ComparedSide[] = [];
+  private noun?: string;
   private complete = false;
   private quality: MapQuality | undefined;
   private cells: Agreement | null = null;
@@ -85,7 +86,7 @@ class CompareScores {
       (side) =>
         new RunSubscription(
           () => {
-            this.readings[side] = emptyScores();
+            this.readings[side] = emptyScores(this.noun);
             this.steps[side] = null;
             this.draw();
           },
@@ -102,8 +103,10 @@ class CompareScores {
     });
   }
 
-  update({ sides, complete, quality, cells, cells_url: url }: CompareProps): void {
+  update({ sides, complete, quality, cells, cells_url: url, noun }: CompareProps & Nouns): void {
     this.sides = sides;
+    this.noun = noun;
+    for (const readings of this.readings) readings.noun = noun;
     this.quality = quality;
     this.complete = complete;
     if (cells || (url ?? null) !== this.url) this.cells = cells ?? null;
@@ -156,6 +159,7 @@ class CompareScores {
 
   private renderAgreement(cells: Agreement): HTMLElement {
     const total = totalOf(cells);
+    const item = this.noun ?? ITEM;
     const cell = (name: AgreementName) => {
       const { count } = cells[name];
       return h(
@@ -166,7 +170,7 @@ class CompareScores {
           {
             "data-cell": name,
             disabled: count === 0,
-            title: "Select these images on both maps",
+            title: "Select these on both maps",
             click: () => this.select(cells, name),
           },
           h("b", null, grouped(count)),
@@ -190,7 +194,7 @@ class CompareScores {
       h(
         "p",
         "quiet",
-        `All ${grouped(total)} test images, final models. Right: the nearest other test image is of the same class.`,
+        `All ${counted(total, item)}${this.noun ? "" : ", final models"}. Right: the nearest other ${item} is of the same class.`,
       ),
     );
   }
@@ -200,7 +204,11 @@ class CompareScores {
     unpackBits(cells[name].bits, totalOf(cells)).forEach((bit, item) => {
       if (bit) items.push(item);
     });
-    bus.emit("select", { run: this.sides[0].run, items, reason: agreementReason(name, this.titles) });
+    bus.emit("select", {
+      run: this.sides[0].run,
+      items,
+      reason: agreementReason(name, this.titles, this.noun ?? ITEM),
+    });
   }
 
   destroy(): void {

@@ -5,6 +5,7 @@ import { setAttributes, svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import type { CurveControl, LossCurve, LossPlotProps } from "../../protocol.ts";
+import { sentence } from "../../lib/format.ts";
 import { ROUTES } from "../../lib/server.ts";
 import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
 import { NewestQuestion } from "../newestQuestion.ts";
@@ -157,7 +158,7 @@ class LossPlot {
   private describe(curve: LossCurve, value: number): void {
     const { axis, names } = curve;
     const [near, far] = [curve.near, curve.far].map((side) => readAt(curve, side, value));
-    const place = `${axis.title[0].toUpperCase()}${axis.title.slice(1)} ${axisValue(axis, value)}`;
+    const place = `${sentence(axis.title)} ${axisValue(axis, value)}`;
     this.head.replaceChildren(
       h("span", "place", place),
       readingNode(names[0], near, "near"),

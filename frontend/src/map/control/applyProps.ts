@@ -84,7 +84,8 @@ export class PropsReceiver {
     const { before } = this;
     if (!items && run === before?.run && view === before.view) return;
     const isOwn = store.state.view === null || store.state.view === view; // by this map
-    if (!items && run === before?.run && !isOwn) store.record();
+    const isByPage = view === before?.awaits;
+    if (!items && run === before?.run && !isOwn && !isByPage) store.record();
     store.set({ view });
   }
 

@@ -1,8 +1,8 @@
-// Class by class: which class is taken for which, and the scores of each. A click selects the images meant.
+// Class by class: which class is taken for which, and the scores of each. A click selects the items meant.
 import { minOf } from "../../lib/extent.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
-import { grouped } from "../../lib/format.ts";
+import { counted, grouped, ITEM, sentence } from "../../lib/format.ts";
 import { classScores, failingItems, fetchPerImage, type ClassScore, type PerImage } from "../../lib/perImage.ts";
 import { confusionView } from "./confusionView.ts";
 import type { DetailSource, DetailView } from "./detailView.ts";
@@ -19,18 +19,19 @@ const MOST_ROWS = 50;
 type Select = (items: number[], words: string) => void;
 
 /** The view of a run at a step. */
-export async function classScoresView({ run, begun, step, classes }: DetailSource): Promise<DetailView> {
+export async function classScoresView({ run, begun, step, classes, noun = ITEM }: DetailSource): Promise<DetailView> {
   const scores = await fetchPerImage(run, begun, step);
-  const when = step === null ? "at the end" : step === 0 ? "before training" : `after ${grouped(step)} steps`;
-  const where = `${grouped(scores.n)} test images (each against the others), ${when}`;
+  const when = step === null ? "at the end" : step === 0 ? "before training" : `after ${counted(step, "step")}`;
+  const where = `${counted(scores.n, noun)} (each against the others), ${when}`;
+  const items = noun === ITEM ? "images" : `${noun}s`;
   const select: Select = (items, words) => bus.emit("select", { run, items, reason: `${words}. Of ${where}.` });
   return {
-    node: h("div", "classes", confusionView(scores, classes, select), table(scores, classes, select)),
+    node: h("div", "classes", confusionView(scores, classes, items, select), table(scores, classes, items, select)),
     caption: `On ${where}`,
   };
 }
 
-function table(scores: PerImage, classes: string[], select: Select): HTMLElement {
+function table(scores: PerImage, classes: string[], items: string, select: Select): HTMLElement {
   const all = classScores(scores, classes.length);
   const lowest = Object.fromEntries(COLUMNS.map(([key]) => [key, minOf(all.map((row) => row[key]))]));
   const worstFirst = () => [...all].sort((a, b) => a.map_at_r - b.map_at_r || a.label - b.label);
@@ -39,7 +40,7 @@ function table(scores: PerImage, classes: string[], select: Select): HTMLElement
     "tr",
     null,
     h("th", null, "Class"),
-    h("th", null, "Images"),
+    h("th", null, sentence(items)),
     ...COLUMNS.map(([, title]) => h("th", null, title)),
   );
   const caption = `The ${MOST_ROWS} classes with the lowest MAP@R, of ${grouped(all.length)}.`;
@@ -61,10 +62,10 @@ function table(scores: PerImage, classes: string[], select: Select): HTMLElement
 
   function scoreCell(row: ClassScore, key: (typeof COLUMNS)[number][0], title: string): HTMLElement {
     const click = () => {
-      const { items, words } = failingItems(scores, key);
+      const { items: failing, words } = failingItems(scores, key);
       const own = new Set([...scores.items].filter((_, i) => scores.labels[i] === row.label));
       select(
-        items.filter((item) => own.has(item)),
+        failing.filter((item) => own.has(item)),
         `Class ${classes[row.label]}. ${words}`,
       );
     };
@@ -77,7 +78,7 @@ function table(scores: PerImage, classes: string[], select: Select): HTMLElement
           type: "button",
           class: row[key] === lowest[key] && all.length > 1 ? "lowest" : "",
           click,
-          title: `Select the images of class ${classes[row.label]} that fail ${title}`,
+          title: `Select the ${items} of class ${classes[row.label]} that fail ${title}`,
         },
         row[key].toFixed(3),
       ),

@@ -1,7 +1,7 @@
 // Which class is taken for which: a grid of all classes, or for many classes a list of what happens most often.
 import { maxOf } from "../../lib/extent.ts";
 import { h } from "../../lib/dom.ts";
-import { grouped } from "../../lib/format.ts";
+import { grouped, sentence } from "../../lib/format.ts";
 import { confusionsOf, predictedAs, type Confusion, type PerImage } from "../../lib/perImage.ts";
 
 const MOST_IN_GRID = 40; // classes
@@ -9,12 +9,14 @@ const MOST_IN_LIST = 30; // pairs of classes
 
 type Select = (items: number[], words: string) => void;
 
-/** A figure of the confusions; `select` hears of the images that a person asks for. */
-export function confusionView(scores: PerImage, classes: string[], select: Select): HTMLElement {
+/** A figure of the confusions; `items` names the points, as in "images", and `select` hears of those that a person asks for. */
+export function confusionView(scores: PerImage, classes: string[], items: string, select: Select): HTMLElement {
   const confusions = confusionsOf(scores);
   const used = [...new Set(confusions.flatMap(({ own, taken }) => [own, taken]))].sort((a, b) => a - b);
   const show = ({ own, taken }: Confusion) => select(predictedAs(scores, own, taken), wordsOf(classes, own, taken));
-  return used.length > MOST_IN_GRID ? list(confusions, classes, show) : grid(confusions, used, classes, show);
+  return used.length > MOST_IN_GRID
+    ? list(confusions, classes, items, show)
+    : grid(confusions, used, classes, items, show);
 }
 
 const wordsOf = (classes: string[], own: number, taken: number): string =>
@@ -26,6 +28,7 @@ function grid(
   confusions: Confusion[],
   used: number[],
   classes: string[],
+  items: string,
   show: (confusion: Confusion) => void,
 ): HTMLElement {
   const counts = new Map(confusions.map(({ own, taken, count }) => [`${own}-${taken}`, count]));
@@ -36,7 +39,7 @@ function grid(
   const cells = h("div", "grid", h("span"), ...used.map((c) => headerOf(classes[c], "name column")));
   cells.style.setProperty("--classes", String(used.length));
   for (const own of used) cells.append(headerOf(classes[own]), ...used.map((taken) => cell(own, taken)));
-  const caption = "Rows: true class; columns: class of the nearest neighbor. Click a cell to select its images.";
+  const caption = `Rows: true class; columns: class of the nearest neighbor. Click a cell to select its ${items}.`;
   return h("figure", "confusion", h("figcaption", "quiet", caption), cells);
 
   function cell(own: number, taken: number): HTMLElement {
@@ -62,10 +65,15 @@ function grid(
   }
 }
 
-function list(confusions: Confusion[], classes: string[], show: (confusion: Confusion) => void): HTMLElement {
+function list(
+  confusions: Confusion[],
+  classes: string[],
+  items: string,
+  show: (confusion: Confusion) => void,
+): HTMLElement {
   const wrong = confusions.filter(({ own, taken }) => own !== taken);
   wrong.sort((a, b) => b.count - a.count || a.own - b.own || a.taken - b.taken);
-  const caption = `The most frequent of ${grouped(wrong.length)} confusions. Click a row to select its images.`;
+  const caption = `The most frequent of ${grouped(wrong.length)} confusions. Click a row to select its ${items}.`;
   const rows = wrong.slice(0, MOST_IN_LIST).map((confusion) =>
     h(
       "tr",
@@ -88,7 +96,7 @@ function list(confusions: Confusion[], classes: string[], show: (confusion: Conf
       ),
     ),
   );
-  const head = h("tr", null, h("th", null, "Class"), h("th", null, "Nearest neighbor"), h("th", null, "Images"));
+  const head = h("tr", null, h("th", null, "Class"), h("th", null, "Nearest neighbor"), h("th", null, sentence(items)));
   return h("figure", "confusion", h("figcaption", "quiet", caption), h("table", null, head, ...rows));
 }
 

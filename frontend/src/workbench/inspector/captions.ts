@@ -1,5 +1,5 @@
 // The sentences of the inspector. Pure: no DOM.
-import { grouped } from "../../lib/format.ts";
+import { grouped, ITEM } from "../../lib/format.ts";
 import { UNLABELED } from "../../lib/palette.ts";
 
 import type { ClassGroup, Selection } from "../../lib/selection.ts";
@@ -29,9 +29,6 @@ export type WithSubject = Inspected & { subject: Subject };
 
 export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
   classes?.[String(label)] ?? "";
-
-/** Default name of an item. */
-export const ITEM = "test image";
 
 const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map when it is among the 3 k nearest there
 

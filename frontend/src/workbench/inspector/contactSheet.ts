@@ -1,5 +1,5 @@
 // The selection as a contact sheet: class by class, each picture a button that pins it.
-import { grouped, messageOf } from "../../lib/format.ts";
+import { grouped, ITEM, messageOf, sentence } from "../../lib/format.ts";
 import { packBits } from "../../lib/bitmask.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
@@ -9,7 +9,7 @@ import { tileStyle } from "../../lib/sprites.ts";
 import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
 import { css, readTheme } from "../../lib/theme.ts";
 import { download, textButton } from "../../lib/dom.ts";
-import { ITEM, countOf, selectionReason } from "./captions.ts";
+import { countOf, selectionReason } from "./captions.ts";
 
 const INITIAL_COUNT = 240; // pictures before a click on "more"
 const MIN_PER_CLASS = 16;
@@ -69,7 +69,7 @@ export function contactSheet(
     const button = h("button", item === pinned ? "thumb pinned" : "thumb", sprites ? null : String(item));
     button.type = "button";
     button.dataset.item = String(item);
-    button.title = `${noun[0].toUpperCase()}${noun.slice(1)} ${item}, ${classes[labels[item]]}`;
+    button.title = `${sentence(noun)} ${grouped(item)}, ${classes[labels[item]]}`;
     button.setAttribute("aria-label", button.title);
     if (sprites)
       Object.assign(

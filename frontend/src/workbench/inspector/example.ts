@@ -2,6 +2,7 @@
 import type { InspectorProps, ItemNeighbors } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
+import { sentence } from "../../lib/format.ts";
 import { fetchServer, ROUTES } from "../../lib/server.ts";
 import { fetchNeighbors } from "../../lib/neighbors.ts";
 import { UNLABELED } from "../../lib/palette.ts";
@@ -73,14 +74,13 @@ export function whySentence({ subject, neighbors, classes }: WithSubject): strin
   for (const { label } of neighbors) votes.set(label, (votes.get(label) ?? 0) + 1);
   const [[winner, most], [, second]] = [...votes].sort(([, a], [, b]) => b - a);
   return (
-    `${sentenceCase(enumerate(wrong))} ${wrong.length > 1 ? "are" : "is"} of another class; the nearest of class ` +
+    `${sentence(enumerate(wrong))} ${wrong.length > 1 ? "are" : "is"} of another class; the nearest of class ` +
     `${nameOf(subject.label)} is ${nearest.distance.toFixed(3)} away. A vote of all ${neighbors.length} is for ` +
     `class ${nameOf(winner)}, by ${most} to ${second}.`
   );
 }
 
 const enumerate = (words: string[]) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
-const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The question why, its answer, and the way to a closer look at the first neighbor of another class. */
 export function whyView(data: WithSubject, look: (item: number) => void): HTMLDetailsElement | null {

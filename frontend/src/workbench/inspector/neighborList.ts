@@ -2,8 +2,9 @@
 import { maxOf, minOf } from "../../lib/extent.ts";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
+import { grouped, ITEM } from "../../lib/format.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import { ITEM, classOf, mapRankCaption, type Inspected, type InspectedNeighbor, type WithSubject } from "./captions.ts";
+import { classOf, mapRankCaption, type Inspected, type InspectedNeighbor, type WithSubject } from "./captions.ts";
 
 const TILE_PX = 32;
 const BEFORE = 0.2; // of the range of the distances: the bar of the nearest
@@ -45,7 +46,7 @@ export function neighborList(data: WithSubject, pin: (item: number) => void, sou
         type: "button",
         class: `row ${mark ? "wrong" : "right"}${plain ? " plain" : ""}`,
         "data-item": item,
-        title: `Pin ${noun} ${item}`,
+        title: `Pin ${noun} ${grouped(item)}`,
         click: () => pin(item),
         pointerenter: hover(item),
         focus: hover(item),

@@ -2,17 +2,9 @@
 import type { Ink, NeighborHistory } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
-import { grouped } from "../../lib/format.ts";
+import { grouped, ITEM } from "../../lib/format.ts";
 import { paintBytes, tileStyle } from "../../lib/sprites.ts";
-import {
-  ITEM,
-  captionOf,
-  classOf,
-  summaryOf,
-  trajectoryCaption,
-  type Inspected,
-  type WithSubject,
-} from "./captions.ts";
+import { captionOf, classOf, summaryOf, trajectoryCaption, type Inspected, type WithSubject } from "./captions.ts";
 
 const PICTURE_PX = 64;
 

@@ -1,7 +1,7 @@
 // How a run or a projection stands, as a sentence, a share and a time left. Pure: no DOM.
 import type { PreparingEvent, ProgressProps } from "../../protocol.ts";
 import type { StreamEvent } from "../../lib/eventStream.ts";
-import { counted as numbered, grouped } from "../../lib/format.ts";
+import { counted as numbered, grouped, sentence } from "../../lib/format.ts";
 
 const OVER = new Set(["finished", "stopped", "failed", "interrupted"]);
 const WINDOW_S = 6; // seconds over which the speed is measured
@@ -183,7 +183,7 @@ export function statusText(standing: Status, title = ""): string {
       if (noun === "iteration" && total && done >= total - 1) return "Measuring map quality …";
       if (words) return done ? `${words}: ${amount}` : words;
       if (noun === "iteration" && !done) return "Finding neighbors";
-      return `${capital(amount)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}${placeText(standing)}`;
+      return `${sentence(amount)}${loss === null || loss === undefined ? "" : `, loss ${Number(loss).toPrecision(3)}`}${placeText(standing)}`;
     case "finished":
       return `${title ? `${title}: ` : ""}${elapsedText(standing)}`;
     case "stopped":
@@ -219,5 +219,4 @@ function placeText({ machine, lost }: Status): string {
   return lost ? ` · ${lost} Begun again${place && ` ${place}`}.` : place && ` · ${place}`;
 }
 
-const capital = (text: string) => text[0].toUpperCase() + text.slice(1);
 const size = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;

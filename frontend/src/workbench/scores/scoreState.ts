@@ -1,5 +1,5 @@
 // The scores of a run at the step that is shown, from its events. Pure: no DOM.
-import { counted, grouped } from "../../lib/format.ts";
+import { counted, grouped, ITEM } from "../../lib/format.ts";
 
 import type { StreamEvent } from "../../lib/eventStream.ts";
 
@@ -14,6 +14,8 @@ const GAP = { key: "map_at_r", label: "MAP@R" }; // the score whose gap between 
 
 /** Scores of a run as its events report them. */
 export interface ScoreState {
+  /** What one of the points is that are no test images, as in "row". */
+  noun?: string;
   steps: number | null;
   /** Number of test images on the map. */
   tracked: number | null;
@@ -61,38 +63,54 @@ export interface Score {
 const PROBES = ["knn_probe_accuracy", "linear_probe_accuracy"];
 const SOME_RUNS = ["head_accuracy", ...PROBES];
 
+/** `title` says of what the points are ("image") what the score is. */
 export const SCORES = [
-  { key: "precision_at_1", label: "P@1", title: "Share of images whose nearest neighbor is of their own class" },
+  {
+    key: "precision_at_1",
+    label: "P@1",
+    title: (item: string) => `Share of ${item}s whose nearest neighbor is of their own class`,
+  },
   {
     key: "recall_at_5",
     label: "R@5",
-    title: "Share of images with one of their own class among the 5 nearest neighbors",
+    title: (item: string) => `Share of ${item}s with one of their own class among the 5 nearest neighbors`,
   },
   {
     key: "map_at_r",
     label: "MAP@R",
-    title: "Mean average precision at R, where R is the number of other images of the class",
+    title: (item: string) => `Mean average precision at R, where R is the number of other ${item}s of the class`,
   },
-  { key: "r_precision", label: "R-precision", title: "Share of the first R results that are of the image's class" },
-  { key: "nmi", label: "NMI", title: "How well k-means clusters agree with the classes" },
-  { key: "knn_accuracy", label: "kNN", title: "Accuracy of a vote among the nearest of the other images" },
+  {
+    key: "r_precision",
+    label: "R-precision",
+    title: (item: string) => `Share of the first R results that are of the ${item}'s class`,
+  },
+  { key: "nmi", label: "NMI", title: () => "How well k-means clusters agree with the classes" },
+  {
+    key: "knn_accuracy",
+    label: "kNN",
+    title: (item: string) => `Accuracy of a vote among the nearest of the other ${item}s`,
+  },
   {
     key: SOME_RUNS[0],
     label: "Head",
-    title: "Head accuracy: share of images whose own class has the highest of the class scores that the loss learned",
+    title: (item: string) =>
+      `Head accuracy: share of ${item}s whose own class has the highest of the class scores that the loss learned`,
   },
-  { key: SOME_RUNS[1], label: "kNN probe", title: "Accuracy of a vote among the nearest training images" },
+  { key: SOME_RUNS[1], label: "kNN probe", title: () => "Accuracy of a vote among the nearest training images" },
   {
     key: SOME_RUNS[2],
     label: "Linear probe",
-    title: "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
+    title: () =>
+      "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
   },
 ];
 
 // Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
 const GROUPS = ["seen", "unseen"];
 
-export const emptyScores = (): ScoreState => ({
+export const emptyScores = (noun?: string): ScoreState => ({
+  noun,
   steps: null,
   tracked: null,
   tests: null,
@@ -112,7 +130,11 @@ export function reduceScores(readings: ScoreState, event: StreamEvent): boolean 
   switch (event.event) {
     case "started":
       if (!("steps" in event)) return false;
-      Object.assign(readings, emptyScores(), { steps: event.steps, tracked: event.tracked, tests: event.test_images });
+      Object.assign(readings, emptyScores(readings.noun), {
+        steps: event.steps,
+        tracked: event.tracked,
+        tests: event.test_images,
+      });
       readings.validation = event.validation_images;
       readings.scored = event.scored_images;
       readings.unseen = event.unseen ?? [];
@@ -144,6 +166,7 @@ const numbers = (scores: Record<string, number | null> = {}): Metrics =>
 
 /** Scores at `step` (null: the newest). */
 export function scoresAt(readings: ScoreState, step: number | null = null): Score[] {
+  const { noun } = readings;
   const at = indexAt(readings, step);
   const whole = isFinal(readings, step);
   return SCORES.map(({ key, label, title }) => {
@@ -166,7 +189,7 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
     return {
       key,
       label,
-      title,
+      title: title(noun ?? "image"),
       value: Number.isFinite(value) ? value : null,
       change,
       course,
@@ -181,8 +204,11 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
 }
 
 /** Name of the images that snapshots score. */
-export const scoredImages = ({ validation }: ScoreState): string =>
-  validation ? "validation images" : "tracked test images";
+export const scoredImages = (readings: ScoreState): string =>
+  readings.validation ? "validation images" : `tracked ${testItems(readings)}`;
+
+/** Name of the points that the scores of the end are of. */
+const testItems = ({ noun = ITEM }: ScoreState): string => `${noun}s`;
 
 /** The first score in words: how many of 100 images have a neighbor of their own class; "" before there is a score. */
 export function scoreInWords(readings: ScoreState, step: number | null): string {
@@ -192,8 +218,7 @@ export function scoreInWords(readings: ScoreState, step: number | null): string 
   if (value === undefined || !Number.isFinite(value)) return "";
   const share = 100 * value;
   const percent = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
-  const noun = isFinal(readings, step) && readings.steps === 0 ? "points" : "images"; // of embeddings without a training
-  return `${percent} of 100 ${noun} have a nearest neighbor of their own class`;
+  return `${percent} of 100 ${readings.noun ?? "image"}s have a nearest neighbor of their own class`;
 }
 
 /** Why some test images are selected: what they fail, among which test images, after which step. */
@@ -201,7 +226,7 @@ export function reasonAt(readings: ScoreState, step: number | null, words: strin
   const reading = readings.series[indexAt(readings, step)];
   if (isFinal(readings, step) || !reading) return `${words}. ${captionAt(readings, step)}.`;
   const which = readings.tracked === readings.tests ? "all " : "";
-  return `${words}. Of ${which}${count(readings.tracked)} test images (each against the others), ${when(reading)}.`;
+  return `${words}. Of ${which}${count(readings.tracked)} ${testItems(readings)} (each against the others), ${when(reading)}.`;
 }
 
 /** The images and the step that the scores belong to, with notes on held-out classes, probes and the training gap. */
@@ -214,12 +239,12 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     const which = number === null ? "all" : `${grouped(number)} of the`;
     const validation = number === null ? readings.validation : (readings.scored ?? 0);
     const note = Object.keys(readings.finalValidation).length ? `; validation: ${grouped(validation)} images` : "";
-    return `On ${which} ${count(readings.tests)} ${given ? "embeddings" : "test images"}${after}${note}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
+    return `On ${which} ${count(readings.tests)} ${testItems(readings)}${after}${note}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return readings.ended ? "No scores of this run" : "Scores appear with the first snapshot";
   const all = readings.scored === (readings.validation || readings.tests) ? "all " : "";
-  const which = `${all}${count(readings.scored)} ${readings.validation ? "validation" : "test"} images`;
+  const which = `${all}${count(readings.scored)} ${readings.validation ? "validation images" : testItems(readings)}`;
   return `On ${which} (each against the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
 }
 
@@ -231,8 +256,7 @@ export function shortCaptionAt(readings: ScoreState, step: number | null = null)
   const end = isFinal(readings, step);
   const part = end ? scoredAtEnd(readings) : null;
   const n = end ? readings.tests : readings.scored;
-  const kind =
-    end && readings.steps === 0 ? "embeddings" : !end && readings.validation ? "validation images" : "test images";
+  const kind = !end && readings.validation ? "validation images" : testItems(readings);
   const which = `${part === null ? "" : `${grouped(part)} of `}${n === null ? "" : `${grouped(n)} `}${kind}`;
   return `${which}${readings.steps === 0 ? "" : `, step ${grouped(at)}`}${gap ? `; ${gap} training` : ""}`;
 }

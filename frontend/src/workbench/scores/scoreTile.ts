@@ -23,12 +23,7 @@ export class ScoreTile {
   private button: HTMLButtonElement | null = null;
 
   /** `select()` is called by a click; scores that no single image can fail have none. */
-  constructor(
-    label: string,
-    private title: string,
-    key: string,
-    select: (() => void) | null,
-  ) {
+  constructor(label: string, key: string, select: (() => void) | null) {
     const chart = svg(
       "svg",
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -89,12 +84,12 @@ export class ScoreTile {
     }
   }
 
-  private describe({ untrained, pixels, images }: Score): string {
+  private describe({ title, untrained, pixels, images }: Score): string {
     const marks = [
       ...(isKnown(untrained) ? [`untrained net ${untrained.toFixed(3)}`] : []),
       ...(isKnown(pixels) ? [`raw pixels ${pixels.toFixed(3)}`] : []),
     ];
     const references = marks.length ? ` On the ${images}: ${marks.join(", ")}.` : "";
-    return `${this.title}.${references}${this.button ? " Click to select the errors." : ""}`;
+    return `${title}.${references}${this.button ? " Click to select the errors." : ""}`;
   }
 }

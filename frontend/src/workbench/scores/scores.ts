@@ -1,11 +1,11 @@
 // The scores of the shown step: value, change since the untrained net, course. Driven by the run's events alone.
-import type { Source } from "../../protocol.ts";
+import type { Nouns, Source } from "../../protocol.ts";
 import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
-import { failingItems, fetchPerImage, isTestable } from "../../lib/perImage.ts";
+import { failingItems, fetchPerImage, isTestable, type PerImage } from "../../lib/perImage.ts";
 import {
   captionAt,
   emptyScores,
@@ -31,7 +31,7 @@ export default function ({
   parentElement,
   data,
   store = pageStore,
-}: ComponentArguments<Source> & { store?: ViewStore }) {
+}: ComponentArguments<Source & Nouns> & { store?: ViewStore }) {
   return mount(
     parentElement,
     style,
@@ -42,7 +42,7 @@ export default function ({
 
 class Scores {
   private tiles = SCORES.map(
-    ({ label, title, key }) => new ScoreTile(label, title, key, isTestable(key) ? () => this.choose(key) : null),
+    ({ label, key }) => new ScoreTile(label, key, isTestable(key) ? () => this.choose(key) : null),
   );
   private words = h("p", { class: "words", role: "status" });
   private shortCaption = h("summary");
@@ -54,7 +54,11 @@ class Scores {
     () => bus.emit("open-detail", { run: this.source.run, what: "classes" }),
     "Scores by class and confusion matrix",
   );
-  private row = h("div", "row", ...this.tiles.map((tile) => tile.node));
+  private row = h(
+    "div",
+    { class: "row", pointerenter: () => void this.judge().catch(() => {}) },
+    ...this.tiles.map((tile) => tile.node),
+  );
   private all = h("details", "all", h("summary", "link", "All scores"));
   private root = h(
     "section",
@@ -75,13 +79,13 @@ class Scores {
 
   constructor(
     parent: ParentNode,
-    private source: Source,
+    private source: Source & Nouns,
     store: ViewStore,
   ) {
     parent.append(this.root);
     this.subscription = new RunSubscription(
       () => {
-        this.readings = emptyScores();
+        this.readings = emptyScores(this.source.noun);
         this.step = null;
         this.active = null;
         this.isAsked = false;
@@ -103,8 +107,9 @@ class Scores {
     ];
   }
 
-  update(source: Source): void {
+  update(source: Source & Nouns): void {
     this.source = source;
+    this.readings.noun = source.noun;
     this.subscription.subscribe({ run: source.run, begun: source.begun, events_url: source.events_url });
     this.draw();
   }
@@ -133,12 +138,12 @@ class Scores {
     const {
       readings,
       step,
-      source: { run, begun },
+      source: { run, noun = "image" },
     } = this;
     this.active = key;
+    if (!follows) this.note = `Finding the ${noun}s that fail …`;
     try {
-      const at = isFinal(readings, step) ? null : stepAt(readings, step);
-      const { items, words } = failingItems(await fetchPerImage(run, begun, at), key);
+      const { items, words } = failingItems(await this.judge(), key);
       if (this.active !== key || this.step !== step) return;
       this.reason = reasonAt(readings, step, words);
       bus.emit("select", { run, items, reason: this.reason, follows });
@@ -148,6 +153,13 @@ class Scores {
       this.note = messageOf(error);
     }
     this.draw();
+  }
+
+  /** Ask which items fail: seconds where there are many, so it begins with the pointer on its way to a score. */
+  private async judge(): Promise<PerImage> {
+    const { run, begun } = this.source;
+    const at = isFinal(this.readings, this.step) ? null : stepAt(this.readings, this.step);
+    return fetchPerImage(run, begun, at);
   }
 
   // Before anything is learned there are the pixels themselves: measured once a data set, and on the same images.
