@@ -15,6 +15,7 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
+from dmlviz.ops.missing_labels import is_missing
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -73,6 +74,8 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
     queries, others = files.queries, files.gallery
     place = "themselves" if others is None or gallery is None else f"{len(others.labels):,} in {gallery.name}"
     left_out = "" if camera is None else f"; matches of one class and one {camera} left out"
+    if missing := sum(int(is_missing(part.labels).sum()) for part in (queries, others) if part is not None):
+        left_out += f"; {missing:,} without a label left out"
     console = Console(highlight=False)
     for note in files.notes:
         console.print(note, soft_wrap=True, markup=False)

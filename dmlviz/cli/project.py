@@ -18,6 +18,7 @@ from dmlviz.cli import RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
+from dmlviz.data.class_names import UNLABELED, label_text
 from dmlviz.data.embedding_file import SUFFIXES
 from dmlviz.data.embedding_file import read_table as read_table
 from dmlviz.data.table_file import name_stem, suffix_of
@@ -114,7 +115,8 @@ def _write_run(path: Path, run: Run, projection: ProjectionRun) -> None:
     coordinates, labels = projection.coordinates, run.labels
     assert coordinates is not None  # it is finished
     assert labels is not None
-    rows = [[int(image), names[labels[image]]] for image in projected_items(run, config)]
+    words = ["" if name == UNLABELED else name for name in names]
+    rows = [[int(image), words[labels[image]]] for image in projected_items(run, config)]
     if not config.all_epochs:
         _write_table(path, ["image", "class"], rows, coordinates)
         return
@@ -139,7 +141,9 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
     if not source.is_file():
         raise UserError(f"No such file: {source}; give a run ID or an embeddings file.")
     read = read_table(source)
-    vectors, labels = read.vectors, read.labels
+    vectors = read.vectors
+    texts = None if read.labels is None else [label_text(label) for label in read.labels.tolist()]
+    labels = None if texts is None else np.array([None if text == UNLABELED else text for text in texts], object)
     for line in (read.summary(), *read.notes):
         print(line)
     limit_to_one_thread()
@@ -154,7 +158,7 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
             np.asarray(vectors),
             config,
             lambda iteration, of, *_: progress.update(task, completed=iteration, total=of),
-            labels=None if labels is None else np.asarray(labels).astype(str),
+            labels=labels,
             on_phase=lambda phase, iteration, of: progress.update(
                 task, description=phase, completed=iteration, total=of
             ),
@@ -163,7 +167,7 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
     names: list[str] = ["row"]
     rows: list[list[Any]] = [[row] for row in range(len(vectors))]
     if labels is not None:
-        names, rows = ["row", "class"], [[row, str(label)] for row, label in enumerate(labels)]
+        names, rows = ["row", "class"], [[row, label or ""] for row, label in enumerate(labels)]
     _write_table(target, names, rows, projection.coordinates)
     print(f"{title}: {_format_measures(projection.quality.summary)}")
     print(target)

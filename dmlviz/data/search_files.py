@@ -12,7 +12,7 @@ from dmlviz.errors import UserError
 
 @dataclass(frozen=True)
 class SearchFile:
-    """Embeddings (n × d) of queries or of a gallery, their class IDs (n), and camera IDs (n) if asked for."""
+    """Embeddings (n × d) of queries or a gallery, their class IDs (n, NaN for none), and camera IDs (n) if asked."""
 
     embeddings: np.ndarray
     labels: np.ndarray
@@ -66,12 +66,6 @@ def _read(path: Path, camera: str | None) -> EmbeddingTable:
                 f"Each vector has one label and one camera; {path.name} has {values.size:,} {what} for "
                 f"{len(table.vectors):,} vectors: make them equally long."
             )
-    missing = [row for row, label in enumerate(table.labels.tolist()) if label_text(label) == UNLABELED]
-    if missing:
-        raise UserError(
-            f"Every vector needs a label; {len(missing):,} rows of {path.name} have none, the first is row "
-            f"{missing[0] + 1:,}: fill them or leave these rows out."
-        )
     if table.vectors.dtype.kind == "f" and not np.isfinite(table.vectors).all():
         raise UserError(f"Vectors are finite numbers; {path.name} holds NaN, infinity or nothing: remove those rows.")
     return table
@@ -80,6 +74,6 @@ def _read(path: Path, camera: str | None) -> EmbeddingTable:
 def _common_ids(parts: list[np.ndarray]) -> tuple[tuple[str, ...], list[np.ndarray]]:
     """Return the names that occur in the parts, in order, and each part as indices into them."""
     texts = [[label_text(value) for value in part.tolist()] for part in parts]
-    names = natural_order({name for part in texts for name in part})
-    ids = {name: number for number, name in enumerate(names)}
+    names = natural_order({name for part in texts for name in part} - {UNLABELED})
+    ids: dict[str, float] = {name: number for number, name in enumerate(names)} | {UNLABELED: np.nan}
     return short_names(names), [np.array([ids[name] for name in part]) for part in texts]

@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from dmlviz.data import sprite_sheet
+from dmlviz.data.class_names import has_label
 from dmlviz.export.contents import RunExport
 from dmlviz.storage import csv_table
 from dmlviz.storage.text import one_line
@@ -21,17 +22,19 @@ AXES = ("x", "y", "z")
 def table(export: RunExport) -> "pyarrow.Table":
     """Return one row per test image on the map, in the order of the data set.
 
-    Columns: item, label, class, x, y (z), then neighbor_1, distance_1 … of the nearest images. Raises UserError before
+    Columns: item, label, class (both null without a label), x, y (z), then neighbor_1, distance_1 … of the nearest
+    images. Raises UserError before
     the run's end.
     """
     import pyarrow
 
-    labels, places = export.labels, export.coordinates
+    places, missing = export.coordinates, ~has_label(export.labels, export.classes)
+    labels = pyarrow.array(export.labels.astype(np.int32), mask=missing)
     distances, neighbors = export.neighbors
     columns = {
         "item": export.items.astype(np.int32),
-        "label": labels.astype(np.int32),
-        "class": pyarrow.DictionaryArray.from_arrays(labels.astype(np.int32), list(export.classes)).cast("string"),
+        "label": labels,
+        "class": pyarrow.DictionaryArray.from_arrays(labels, list(export.classes)).cast("string"),
     }
     columns |= {axis: places[:, number] for number, axis in enumerate(AXES[: places.shape[1]])}
     for rank in range(neighbors.shape[1]):

@@ -5,7 +5,6 @@ infinite, every score is NaN.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from dmlviz.metrics import embedding_geometry, retrieval
 from dmlviz.metrics import first_hits as _first_hits
 from dmlviz.metrics import verification as _verification
 from dmlviz.metrics.classification import nearest_class_mean
-from dmlviz.metrics.inputs import LabeledEmbeddings, read_query_and_gallery, read_rows
+from dmlviz.metrics.inputs import LabeledEmbeddings, read_query_and_gallery
 from dmlviz.metrics.per_query import PerQueryResult, evaluate_per_query
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
 from dmlviz.ops.stopping import stop_check
@@ -47,7 +46,8 @@ def evaluate(
     """Compute all metrics of embeddings by Euclidean distance, against themselves or against a gallery.
 
     Against themselves, a query is excluded by its index. Queries without a relevant item are excluded from every mean
-    and counted in `queries_left_out`. For normalized embeddings the ranking equals that of the cosine.
+    and counted in `queries_left_out`. So are embeddings without a label (None, NaN, NaT, NA), which nothing finds
+    either. For normalized embeddings the ranking equals that of the cosine.
 
     With cameras, retrieval and classification follow the rule of Market-1501: a gallery image of the query's own class
     and camera is left out, as if it were not in the gallery. Clusters, pairs and geometry are those of all queries.
@@ -85,7 +85,7 @@ def evaluate(
         raise UserError(f"ks are whole numbers from 1; got {tuple(ks)!r}.")
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels, cameras, gallery_cameras)
     if rows is not None:
-        queries = replace(queries, rows=read_rows(rows, len(queries.points)))
+        queries = queries.of_rows(rows)
     parts = partial(_parts, ks=ks, clustering=clustering, full_ranking=full_ranking, verification=verification)
     result = parts(queries, others)
     if len(unseen):
@@ -203,7 +203,8 @@ def _scores(
 
 
 def _query_counts(queries: LabeledEmbeddings, used: np.ndarray) -> dict[str, float]:
-    return {"queries": float(len(used)), "queries_left_out": float(len(queries.scored_rows) - len(used))}
+    given = queries.scored_rows if queries.labeled is None else queries.labeled
+    return {"queries": float(len(used)), "queries_left_out": float(len(given) - len(used))}
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """Validation of embeddings and labels, NumPy or torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ class LabeledEmbeddings:
         class_ids: The labels of the classes, ascending, as `read_labels` returns them.
         cameras: Camera of each point (n, int64); None where cameras don't matter.
         rows: Ascending indices of the points that are scored as queries; None for all.
+        labeled: Which of the embeddings that were given have a label (mask), and so are points; None for all.
     """
 
     points: np.ndarray
@@ -27,6 +28,7 @@ class LabeledEmbeddings:
     class_ids: np.ndarray
     cameras: np.ndarray | None = None
     rows: np.ndarray | None = None
+    labeled: np.ndarray | None = None
 
     @property
     def scored(self) -> "LabeledEmbeddings":
@@ -39,6 +41,14 @@ class LabeledEmbeddings:
     def scored_rows(self) -> np.ndarray:
         """The indices of the points that are scored as queries."""
         return np.arange(len(self.points)) if self.rows is None else self.rows
+
+    def of_rows(self, rows: Any) -> "LabeledEmbeddings":
+        """Return the same to score only some of the embeddings that were given, by their indices there."""
+        labeled = np.ones(len(self.points), bool) if self.labeled is None else self.labeled
+        given = read_rows(rows, len(labeled))
+        if not labeled[given].any():
+            raise UserError(f"Queries have labels; got {len(given):,} rows without any: choose others.")
+        return replace(self, rows=(np.cumsum(labeled) - 1)[given[labeled[given]]], labeled=labeled[given])
 
     @property
     def finite(self) -> bool:
@@ -90,11 +100,27 @@ def class_and_camera(queries: LabeledEmbeddings, gallery: LabeledEmbeddings) -> 
 
 
 def read(embeddings: Any, labels: Any, cameras: Any = None) -> LabeledEmbeddings:
-    """Validate embeddings (n × d), labels (n) and cameras (n); raise UserError for a wrong shape, type or length."""
+    """Validate embeddings (n × d), labels (n) and cameras (n), and leave out those without a label.
+
+    Raises:
+        UserError: For a wrong shape, type or length, or where no label is known.
+    """
     points = _points(embeddings, "embeddings")
-    classes, class_ids = read_labels(labels, len(points))
+    classes, class_ids = read_labels(labels, len(points), missing=True)
     own = None if cameras is None else read_labels(cameras, len(points), "cameras")[0]
-    return LabeledEmbeddings(points, classes, class_ids, own)
+    return _labeled(LabeledEmbeddings(points, classes, class_ids, own), "labels")
+
+
+def _labeled(given: LabeledEmbeddings, name: str) -> LabeledEmbeddings:
+    labeled = given.classes >= 0
+    if labeled.all():
+        return given
+    if not labeled.any():
+        raise UserError(f"Scores need labels; got {len(labeled):,} {name} that are all missing: label some embeddings.")
+    cameras = None if given.cameras is None else given.cameras[labeled]
+    return replace(
+        given, points=given.points[labeled], classes=given.classes[labeled], cameras=cameras, labeled=labeled
+    )
 
 
 def read_rows(rows: Any, n: int) -> np.ndarray:
@@ -151,19 +177,20 @@ def read_query_and_gallery(
     if cameras is not None:
         own, gallery_own, _ = _read_both(cameras, gallery_cameras, points, gallery_points, "cameras")
     return (
-        LabeledEmbeddings(points, classes, class_ids, own),
-        LabeledEmbeddings(gallery_points, others, class_ids, gallery_own),
+        _labeled(LabeledEmbeddings(points, classes, class_ids, own), "labels"),
+        _labeled(LabeledEmbeddings(gallery_points, others, class_ids, gallery_own), "gallery_labels"),
     )
 
 
 def _read_both(
     labels: Any, gallery_labels: Any, points: np.ndarray, gallery_points: np.ndarray, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the labels of both sides as indices into their common classes, and these."""
-    index, own = read_labels(labels, len(points), name)
-    gallery_index, others = read_labels(gallery_labels, len(gallery_points), f"gallery_{name}")
+    """Return the labels of both sides as indices into their common classes, and these; -1 for one that is missing."""
+    missing = name == "labels"
+    index, own = read_labels(labels, len(points), name, missing=missing)
+    gallery_index, others = read_labels(gallery_labels, len(gallery_points), f"gallery_{name}", missing=missing)
     classes, places, other_places = common_classes(own, others)
-    return places[index], other_places[gallery_index], classes
+    return np.append(places, -1)[index], np.append(other_places, -1)[gallery_index], classes
 
 
 def _array(values: Any, name: str) -> np.ndarray:

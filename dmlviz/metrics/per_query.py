@@ -34,7 +34,7 @@ class PerQueryResult:
 
 
 def evaluate_per_query(embeddings: Any, labels: Any) -> PerQueryResult:
-    """Score each embedding as a query against all others, by Euclidean distance.
+    """Score each embedding that has a label as a query against all others that have one, by Euclidean distance.
 
     Args:
         embeddings: Embeddings (n × d), finite.
@@ -51,9 +51,10 @@ def evaluate_per_query(embeddings: Any, labels: Any) -> PerQueryResult:
         raise UserError("Scores need finite embeddings; got NaN or infinity: the training diverged.")
     with single_threaded_blas():
         ranking = retrieval.rank_gallery(points)
+    rows = np.arange(len(points.points)) if points.labeled is None else np.flatnonzero(points.labeled)
     return PerQueryResult(
-        ranking.queries,
-        ranking.nearest[:, 0],
+        rows[ranking.queries],
+        rows[ranking.nearest[:, 0]],
         ranking.first_hit,
         points.class_ids[majority_vote(points.classes[ranking.nearest])],
         ranking.hits_in_r / ranking.relevant,

@@ -6,12 +6,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops.missing_labels import is_missing
 from dmlviz.storage.text import one_line
 
 _RULE = "Labels are whole numbers or texts"
 
 
-def read_labels(values: Any, count: int | None = None, name: str = "labels") -> tuple[np.ndarray, np.ndarray]:
+def read_labels(
+    values: Any, count: int | None = None, name: str = "labels", *, missing: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the class of each label, and the classes.
 
     Args:
@@ -19,13 +22,15 @@ def read_labels(values: Any, count: int | None = None, name: str = "labels") -> 
             size and type (bool and whole floats, too) or texts (objects, categories, bytes).
         count: The number of labels that there must be; None for any.
         name: What a message calls them.
+        missing: Take labels that are missing, as `is_missing` says; their index is -1.
 
     Returns:
         Indices (n, int64) into the classes, and the classes, ascending: int64, or objects, which are texts, bytes, or
         whole numbers of which some are beyond int64.
 
     Raises:
-        UserError: For another shape, a label that is missing, or one that is neither whole number nor text.
+        UserError: For another shape, a label that is missing where none may be, or one that is neither whole number nor
+            text.
 
     Example:
         >>> read_labels(["b", "a", "b"])[0].tolist(), read_labels([2**64, 7])[1].tolist()
@@ -40,6 +45,11 @@ def read_labels(values: Any, count: int | None = None, name: str = "labels") -> 
             f"There is one label for each embedding; got {name} of shape {array.shape}{size}: pass {pass_them} in one "
             "dimension."
         )
+    if missing:
+        known = ~is_missing(values if isinstance(values, np.ma.MaskedArray) else array).reshape(array.shape)
+        index = np.full(len(array), -1)
+        index[known], classes = read_labels(array[known], name=name)
+        return index, classes
     if array.dtype.kind in "fc":
         array = _from_floats(array)
     if array.dtype.kind == "O":

@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.data.class_names import UNLABELED
 
 
 def recorded_dataset(
@@ -29,7 +30,8 @@ def recorded_dataset(
         side, channels = images.shape[1], 1 if images.ndim == 3 else 3
         mean, std = _mean_and_deviation(images)
     what = "embeddings" if images is None else f"pictures, {side} × {side},"
-    of = f"of {len(classes):,} classes" if len(classes) > 1 else "without labels"
+    named = sum(name != UNLABELED for name in classes)
+    of = f"of {named:,} classes" if named else "without labels"
     return DatasetSpec(
         name=custom_datasets.PREFIX + digest.hexdigest()[:16],
         title=title,

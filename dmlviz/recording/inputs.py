@@ -54,7 +54,8 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
     """Return class IDs from 0 and the names of the classes.
 
     Args:
-        labels: Whole numbers (n) or texts; None for images without labels, which are of one class, `UNLABELED`.
+        labels: Whole numbers (n) or texts; those that are missing are of the last class, `UNLABELED`. None for images
+            without labels, which are of that class alone.
         classes: The class names, by label; by default the labels that occur, in ascending order.
         count: The number of images, n, where there are no labels.
 
@@ -66,23 +67,25 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
     """
     if labels is None:
         return _without_labels(classes, count)
-    ids, names = class_labels.read_labels(labels)
+    ids, names = class_labels.read_labels(labels, missing=True)
     if len(ids) < 2:
         raise UserError(f"Labels hold one class for each of at least 2 images; got {len(ids)}: pass more.")
     if classes is not None:
-        if names.dtype == object or names[0] < 0 or names[-1] >= len(classes):
+        if len(names) and (names.dtype == object or names[0] < 0 or names[-1] >= len(classes)):
             raise UserError(
                 f"With classes, labels are numbers from 0 to {len(classes) - 1}; got {_range(names)}: leave classes "
                 "out, or name every class."
             )
-        ids, names = names[ids], np.array([str(name) for name in classes], object)
+        ids, names = np.append(names, -1)[ids], np.array([str(name) for name in classes], object)
     if not 2 <= len(names) <= MAX_CLASSES:
         raise UserError(
             f"A run has 2 to {MAX_CLASSES:,} classes; got {len(names):,}: "
             f"{'record images of more classes' if len(names) < 2 else 'use fewer'}."
         )
     texts = (name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in names.tolist())
-    return ids.astype(np.int64), tuple(one_line(text, MAX_CLASS_NAME) or "unnamed" for text in texts)
+    words = tuple(one_line(text, MAX_CLASS_NAME) or "unnamed" for text in texts)
+    known = ids >= 0
+    return np.where(known, ids, len(words)).astype(np.int64), words if known.all() else (*words, UNLABELED)
 
 
 def _without_labels(classes: Sequence[Any] | None, count: int) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from dmlviz import metrics
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
+from dmlviz.data.class_names import has_label
 from dmlviz.runs.import_embeddings import MAX_SCORED
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run_recorder import MAX_CURVE_POINTS, RunRecorder, StepAverager
@@ -57,6 +58,7 @@ class RunWriter:
     def __init__(self, plan: RunPlan, labels: np.ndarray, first: np.ndarray) -> None:
         DATASETS.register(plan.dataset)
         self.labels = labels
+        self.known = np.where(has_label(labels, plan.dataset["classes"]), labels, np.nan)
         self.has_labels = len(plan.dataset["classes"]) > 1
         self.indices = stratified_subset(labels, MAX_TRACKED)
         self.last: tuple[int, np.ndarray] | None = None  # the newest snapshot, of all images
@@ -90,7 +92,7 @@ class RunWriter:
         scores = {}
         if scored and self.has_labels:  # without the slow metrics
             scores = metrics.evaluate(
-                points, self.labels[self.indices], clustering=False, full_ranking=False, verification=False
+                points, self.known[self.indices], clustering=False, full_ranking=False, verification=False
             )
         self.recorder.write(Snapshot(step=step, embeddings=points, metrics=scores))
 
@@ -135,7 +137,7 @@ class RunWriter:
         """Return all scores; of more than MAX_SCORED images, those of a sample of queries that search all of them."""
         n = len(embeddings)
         rows = stratified_subset(self.labels, MAX_SCORED**2 // n) if n > MAX_SCORED else None
-        return metrics.evaluate(embeddings, self.labels, rows=rows)
+        return metrics.evaluate(embeddings, self.known, rows=rows)
 
 
 class GrowingAverager(StepAverager):

@@ -401,8 +401,12 @@ def no_first_map(monkeypatch):
 
 @pytest.fixture
 def imported(here, tmp_path, no_first_map):
-    """A run of nine embeddings."""
-    columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "price": np.arange(9.0)}
+    """A run of nine embeddings, one of them without a label."""
+    columns = {
+        "vector": np.eye(9).tolist(),
+        "label": [*["cat", "dog", "cow"] * 2, "cat", "dog", None],
+        "price": np.arange(9.0),
+    }
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
     return import_embeddings(here.runs, import_path(tmp_path / "t.parquet"), "Nine animals")
 

@@ -65,7 +65,7 @@ def test_more_than_fits_into_memory_is_refused(monkeypatch):
     ("arguments", "message"),
     [
         ({"labels": [0, 1]}, "Each image has one label; got 3 images and 2 labels"),
-        ({"labels": np.ones((3, 4))}, "one class for each"),
+        ({"labels": np.ones((3, 4))}, "one label for each"),
         ({"shown": None}, "needs labels, or images to show"),
         ({"batch_size": 0}, "batch_size is at least 1; got 0"),
     ],

@@ -240,7 +240,7 @@ def test_embeddings_that_are_not_finite_are_left_out_with_one_warning(tmp_path):
             recording.snapshot(step, embeddings, loss=1.0)
     assert [str(warning.message) for warning in warned] == [
         "A snapshot is left out of the recording, and the training goes on. Embeddings are finite; got NaN or infinity "
-        "in 60 of 60 rows at step 1: lower the learning rate, or normalize the embeddings."
+        "in 60 of 60 rows at step 1 (or numbers beyond 1e150): lower the learning rate, or normalize the embeddings."
     ]
     assert (recording.run.state, recording.run.snapshot_steps) == ("finished", [0, 3])
 

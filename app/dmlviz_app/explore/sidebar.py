@@ -7,6 +7,7 @@ making these fields anew was a third of the time that the way back to Explore to
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import UNLABELED
 from dmlviz.storage.text import counted
 from dmlviz_app.account import panel as account
 from dmlviz_app.explore import settings, task
@@ -86,10 +87,11 @@ def run_card(ui: UIState, run_view: RunView) -> None:
         st.caption(f"{came}, {run.created:%Y-%m-%d %H:%M} {run.created:%Z}")
         labels = run.labels
         size = f"{run.config.embedding_dim} dimensions, {'length 1' if run.config.normalize else 'any length'}"
+        classes = [name for name in data.classes if name != UNLABELED]
         facts = {
             "Data": data.title,
             "Embeddings": f"{counted(0 if labels is None else len(labels), noun)}, {size}",
-            "Classes": "no labels" if len(data.classes) < 2 else f"{len(data.classes):,}",
+            "Classes": f"{len(classes):,}" if len(data.classes) > 1 else "no labels",
         }
         if run.recorded:
             facts["Training"] = f"{counted(run.steps, 'step')} so far" if run_view.live else counted(run.steps, "step")

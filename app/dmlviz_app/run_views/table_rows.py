@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import has_label
 from dmlviz.data.columns import Column, column_numbers
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
@@ -110,7 +111,8 @@ def with_classes(run: Run, table: "pyarrow.Table") -> "pyarrow.Table":
     classes, labels = DATASETS[run.config.dataset].classes, run.labels
     if labels is None or len(classes) < 2 or CLASS in table.column_names:
         return table
-    names = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.asarray(labels, np.int32)), pyarrow.array(classes))
+    codes = pyarrow.array(np.asarray(labels, np.int32), mask=~has_label(labels, classes))
+    names = pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(classes))
     return table.add_column(0, CLASS, names)
 
 
