@@ -66,6 +66,15 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     assert box
     assert box["width"] > 250, "to be read from the last row"
 
+    larger = teacher.get_by_role("button", name="Larger text")
+    heights = [board.locator(".present").evaluate("node => node.getBoundingClientRect().height")]
+    for wide in (True, False):
+        larger.click()
+        heights.append(board.locator(".present").evaluate("node => node.getBoundingClientRect().height"))
+        assert board.evaluate("node => node.scrollWidth <= node.clientWidth"), wide
+    assert heights[1] / heights[0] == pytest.approx(1.6, abs=0.05)
+    assert heights[2] == heights[0]
+
     # The code on the board is all that a student needs, not the token.
     for page, nickname in zip(students, ("Ada", "Bob"), strict=True):
         page.goto(f"{url}/class?code={code}")

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz import metrics
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -101,6 +102,46 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     person.map_has("contours", "few points")
     page.locator("[data-tool=whole]").click()
     person.map_has("points", str(len(digits_run.labels)))
+
+
+def test_in_a_hall_the_map_fills_the_screen_larger_and_a_point_is_still_picked_where_it_is_seen(person, digits_run):
+    """The key G: title, step and score above the map, all of it 1.6 times as large."""
+    page = person.page
+    person.open(f"?run={digits_run.id}")
+    page.locator(".loss-curve svg").press("End")
+    person.map_has("step", str(digits_run.config.steps))
+    page.keyboard.press("g")
+    headline = page.locator(".map .headline")
+    for words in (
+        digits_run.title,
+        f"step {digits_run.config.steps} of",
+        f"MAP@R {digits_run.metrics['map_at_r']:.3f}",
+    ):
+        expect(headline).to_contain_text(words)
+    expect(headline).to_be_visible()
+    looks = """(node) => {
+      const { layout, scene, model } = node.map, box = layout.overlay.getBoundingClientRect();
+      const items = Array.from(model.labels, (_, item) => item).filter((item) => scene.usable[item]);
+      const item = items.reduce((a, b) => (scene.screenOf(a)[0] > scene.screenOf(b)[0] ? a : b));
+      const [x, y] = scene.screenOf(item);
+      const scale = box.width / scene.port.width;
+      const sharpness = layout.overlay.width / (devicePixelRatio * box.width);
+      return { item, scale, sharpness, x: box.left + 1.6 * x, y: box.top + 1.6 * y };
+    }"""
+    until(lambda: page.locator(".map").evaluate(looks)["scale"] == pytest.approx(1.6, abs=0.01))
+    seen = page.locator(".map").evaluate(looks)  # the point farthest from the corner, where an error is largest
+    assert seen["sharpness"] == pytest.approx(1, abs=0.01), "canvases have the pixels of the screen"
+    page.mouse.move(seen["x"], seen["y"])
+    card = page.locator(".map .card")
+    expect(card).to_have_attribute("data-item", str(seen["item"]))
+    box = card.bounding_box()
+    assert box["width"] == pytest.approx(1.6 * card.evaluate("node => node.offsetWidth"), abs=2)
+    gap = max(box["y"] - seen["y"], seen["y"] - box["y"] - box["height"])
+    assert 0 < gap < 30, "the card stands at its point"
+    page.mouse.click(seen["x"], seen["y"])
+    person.map_has("pinned", str(seen["item"]))
+    page.keyboard.press("f")
+    expect(headline).to_be_hidden()
 
 
 def test_a_failing_run_shows_an_alarm_and_applies_its_suggestion(person, server):

@@ -59,6 +59,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     `awaits` is the view by which the page replaces this one by itself.
     """
 
+    title: NotRequired[str]
     kept: NotRequired[list[Kept]]
     tracked: NotRequired[list[int] | None]
     values: NotRequired[dict[str, str]]

@@ -60,6 +60,7 @@ def map_data(run_view: RunView) -> MapProps:
         **run_source(run_view),
         **sprite_props(run_view),
         **noun_props(run_view),
+        title=run_view.run.title,
         kept=[name for name, is_available in available.items() if is_available],  # the map knows the addresses
         picture=_picture(run_view),
     )

@@ -9,6 +9,8 @@ import { component } from "../lib/mount.ts";
 import { act, type Action, followClassroom } from "./feed.ts";
 import style from "./board.css";
 
+const LARGE = "classroom/large";
+
 /** Draw the guesses; `answer` (from 1) is marked where it is given. */
 function histogram(guesses: string[], counts: number[], answer: number | null): HTMLElement {
   const all = counts.reduce((sum, count) => sum + count, 0) || 1;
@@ -31,6 +33,7 @@ class Board {
   private task = h("select", { "aria-label": "Task" });
   private dataset = h("select", { "aria-label": "Data set" });
   private set = button("Set for all", () => this.setTask(), "primary");
+  private larger = button("Larger text", () => this.enlarge(!this.root.classList.contains("large")));
   private end = button("End the class", () => this.confirmEnd());
   private trouble = h("p", { class: "trouble", role: "alert", hidden: true });
   private join = h("section", "join");
@@ -47,12 +50,23 @@ class Board {
     parent: ParentNode,
     private data: ClassroomBoardProps,
   ) {
-    const controls = h("div", "controls", this.lesson, this.task, this.dataset, this.set, h("span", "gap"), this.end);
+    const controls = h(
+      "div",
+      "controls",
+      this.lesson,
+      this.task,
+      this.dataset,
+      this.set,
+      h("span", "gap"),
+      this.larger,
+      this.end,
+    );
     this.root = h("div", "board", controls, this.trouble, h("div", "main", this.join, this.now), this.students);
     parent.append(this.root);
     this.lesson.append(...data.lessons.map(({ name, title }) => h("option", { value: name }, title)));
     this.dataset.append(...data.datasets.map(({ name, title }) => h("option", { value: name }, title)));
     this.listTasks();
+    this.enlarge(sessionStorage.getItem(LARGE) === "true");
     this.drawJoin();
     this.leave = followClassroom(data, (event) => event !== "ended" && this.render(event));
   }
@@ -61,6 +75,13 @@ class Board {
     const isNew = data.link !== this.data.link;
     this.data = data;
     if (isNew) this.drawJoin();
+  }
+
+  /** Write larger or not, also when the teacher comes back to the board. */
+  private enlarge(large: boolean): void {
+    this.root.classList.toggle("large", large);
+    this.larger.setAttribute("aria-pressed", String(large));
+    sessionStorage.setItem(LARGE, String(large));
   }
 
   private listTasks(): void {

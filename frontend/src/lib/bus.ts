@@ -40,6 +40,8 @@ export interface BusEvents {
     total?: number;
     source?: unknown;
   };
+  /** The scores at the step that is shown, in words, and the images that they are of. */
+  scored: { run: string; scores: string; note: string };
   /** Go to a step; between frames too where it is scrubbed. */
   seek: { run: string; step: number; scrub?: boolean };
   play: { run: string };

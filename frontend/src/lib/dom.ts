@@ -96,6 +96,12 @@ export function context2d(
   return context;
 }
 
+/** How many times larger than laid out a transform draws `node`; offsetWidth is rounded, so not by less than a hundredth. */
+export function scaleOf(node: HTMLElement): number {
+  const scale = node.getBoundingClientRect().width / node.offsetWidth;
+  return Math.abs(scale - 1) > 0.01 && Number.isFinite(scale) ? scale : 1;
+}
+
 /** A button that reads as text. */
 export const textButton = (text: string, click: (event: MouseEvent) => void, title = ""): HTMLButtonElement =>
   h("button", { class: "link", title, click }, text);

@@ -10,7 +10,8 @@ export const KEYS: [keys: string, does: string][] = [
   ["A and W", "project it alone, or all again"],
   ["N, T, D, P, M and I", "names, trails, contours, pictures, markers, training images"],
   ["O", "outline of the map"],
-  ["F", "full screen"],
+  ["F", "full screen, with title, step and score"],
+  ["G", "the same, larger: for a projector"],
   ["Ctrl+Z and Ctrl+Y", "undo, redo"],
   ["Esc", "clear pin and selection"],
 ];

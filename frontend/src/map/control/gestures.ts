@@ -1,6 +1,7 @@
 // Pointer, wheel and touch on the stage, reported by meaning. Capture is taken on the stage's canvas itself, never on
 // a container, which would swallow the clicks of the buttons in it.
 
+import { scaleOf } from "../../lib/dom.ts";
 import type { Mode } from "../data/state.ts";
 
 const CLICK_SLOP_PX = 4; // that a click may wander
@@ -28,7 +29,8 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
 
   const place = (event: MouseEvent): [number, number] => {
     const box = surface.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
+    const scale = scaleOf(surface);
+    return [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
   };
   const hear = <K extends keyof HTMLElementEventMap>(
     name: K,

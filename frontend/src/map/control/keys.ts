@@ -10,7 +10,7 @@ export type Action =
   | ["zoom" | "step" | "seek" | "seekStep" | "scrub", number]
   | ["walk", Direction]
   | ["home" | "play" | "markers" | "names" | "trails" | "density" | "pictures" | "images" | "refit" | "speed"]
-  | ["isolate" | "subset" | "whole" | "undo" | "redo" | "fullscreen" | "outline" | "clear"];
+  | ["isolate" | "subset" | "whole" | "undo" | "redo" | "fullscreen" | "present" | "outline" | "clear"];
 
 const ARROWS: Record<string, Direction> = {
   ArrowLeft: [-1, 0],
@@ -89,6 +89,8 @@ export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKe
       return ["outline"];
     case "f":
       return ["fullscreen"];
+    case "g":
+      return ["present"];
     default:
       return null;
   }

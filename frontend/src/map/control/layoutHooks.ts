@@ -52,6 +52,7 @@ export function layoutHooks(map: Target): LayoutHooks {
     images: run("images"),
     refit: run("refit"),
     fullscreen: run("fullscreen"),
+    present: run("present"),
     play: run("play"),
     speed: run("speed"),
     step: (by) => map.actions.run(["step", by]),

@@ -109,6 +109,11 @@ export class MapActions {
         if (document.fullscreenElement) void document.exitFullscreen();
         else root.requestFullscreen?.().catch(() => {});
         return;
+      case "present":
+        interaction.leave(); // what is under the pointer is another place now
+        root.classList.toggle("large", !document.fullscreenElement || undefined);
+        if (!document.fullscreenElement) root.requestFullscreen?.().catch(() => {});
+        return;
     }
     refresh();
   }

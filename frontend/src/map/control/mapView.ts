@@ -1,5 +1,6 @@
 // One map: its parts, and what each of them does when another has something new.
 import { bus } from "../../lib/bus.ts";
+import { scaleOf } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
 import type { ComponentArguments } from "../../lib/mount.ts";
 import { readTheme } from "../../lib/theme.ts";
@@ -205,6 +206,10 @@ export class MapView {
       this.receiver.placeQuery();
       this.refresh();
     });
+    const scored = bus.on(
+      "scored",
+      ({ run, scores, note }) => run === state.data.run && layout.headline.score(scores, note),
+    );
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
     const outline = bus.on("open-outline", () => layout.outline.open());
@@ -212,6 +217,7 @@ export class MapView {
       connectGestures(parts),
       connectPanels(parts),
       query,
+      scored,
       neighbors,
       view,
       outline,
@@ -300,8 +306,9 @@ export class MapView {
   /** Position of item i in the window, for tests in a browser. */
   clientOf(i: number): Point {
     const box = this.layout.overlay.getBoundingClientRect();
+    const scale = scaleOf(this.layout.overlay);
     const [x, y] = this.scene.screenOf(i);
-    return [box.left + x, box.top + y];
+    return [box.left + scale * x, box.top + scale * y];
   }
 
   /** Remember where the camera is, for when this map comes back from another page. */

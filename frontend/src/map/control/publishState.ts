@@ -83,6 +83,7 @@ export class StatePublisher {
     layout.alarm.update(state, timeline, shown);
     within(layout.footer.node, "The quality", () => layout.footer.update(state.data, timeline, shown, open));
     within(layout.bar.node, "The player", () => layout.bar.update(timeline, player, state.theme));
+    layout.headline.update(state.data.title ?? "", layout.bar.words);
     // Until a new run has a frame of its own, the stage still holds the one before, faded.
     const visible = shown && scene.frame ? sum(scene.usable) : 0;
     const [caption, note] = statusOf(state, timeline, shown && scene.frame, visible, playback.unplaced);

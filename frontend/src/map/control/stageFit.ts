@@ -1,5 +1,6 @@
 // Free space on the stage for the points, and its other contents.
 import { within } from "../../lib/boundary.ts";
+import { scaleOf } from "../../lib/dom.ts";
 import type { MapState } from "../data/state.ts";
 import { union, type Bounds } from "../math/camera.ts";
 import type { Orbit } from "../math/orbit.ts";
@@ -28,7 +29,9 @@ export function measureStage({
   playback,
   state,
 }: Pick<Parts, "layout" | "scene" | "playback" | "state">): void {
-  const { width, height } = stage.getBoundingClientRect();
+  const scale = scaleOf(stage);
+  const box = stage.getBoundingClientRect();
+  const [width, height] = [box.width / scale, box.height / scale];
   const wide = width >= WIDE_PX;
   root.classList.toggle("narrow", !wide);
   root.classList.toggle("crowded", wide && legend.node.offsetWidth + toolbar.node.offsetWidth + 30 > width);
@@ -37,7 +40,7 @@ export function measureStage({
     : { left: 18, right: 18, top: toolbar.node.offsetHeight + 20, bottom: legend.node.offsetHeight + STRIP_PX + 18 };
   stage.style.setProperty("--legend-height", `${legend.node.offsetHeight}px`); // below the strip, where it is narrow
   stage.style.setProperty("--panel-height", `${Math.round(height) - 54}px`); // of the tools under "View"
-  scene.resize(width, height, insets);
+  scene.resize(width, height, insets, scale);
   within(bar.node, "The player", () => bar.update(playback.timeline, playback.player, state.theme));
 }
 

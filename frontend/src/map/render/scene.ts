@@ -111,8 +111,9 @@ export class Scene {
     this.invalidate();
   }
 
-  resize(width: number, height: number, insets: Insets): void {
-    const ratio = Math.min(MAX_RATIO, globalThis.devicePixelRatio || 1);
+  /** Take another size; `scale`: the pixels of the window that a pixel of the stage takes. */
+  resize(width: number, height: number, insets: Insets, scale = 1): void {
+    const ratio = Math.min(MAX_RATIO, (globalThis.devicePixelRatio || 1) * scale);
     const old = this.port;
     this.port = { width, height, insets };
     if (old.width === width && old.height === height && this.ratio === ratio) {

@@ -5,6 +5,7 @@ import style from "../map.css";
 import { AlarmNote } from "./alarmNote.ts";
 import { Announcer, HELP } from "./ariaLive.ts";
 import { ColorControl } from "./colorControl.ts";
+import { Headline } from "./headline.ts";
 import { Outline, type OutlineHooks } from "./outline.ts";
 import { Legend, type LegendHooks } from "./legend.ts";
 import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
@@ -43,6 +44,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const alarm = new AlarmNote(on.remedy);
   const caption = h("div", "caption");
   const status = h("div", "status");
+  const headline = new Headline();
   const strip = h("div", "strip", caption, toolbar.choices);
   const stage = h(
     "div",
@@ -61,9 +63,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const root = h(
     "div",
     { class: "map", "data-ready": "false", "data-mounts": mounts },
-    stage,
-    bar.node,
-    footer.node,
+    h("div", "sheet", headline.node, stage, bar.node, footer.node),
     announcer.node,
     help,
   );
@@ -85,6 +85,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     caption,
     strip,
     status,
+    headline,
     sheet,
   };
 }

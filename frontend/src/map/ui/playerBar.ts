@@ -38,6 +38,8 @@ export class PlayerBar {
   private timeline: Timeline | null = null;
   private theme: Theme | null = null;
   private width = 0; // of the track
+  /** The step that is shown, of how many; "" where there is nothing to play. */
+  words = "";
   private playing: boolean | null = null;
   private key = ""; // what the ticks were drawn of
 
@@ -146,6 +148,7 @@ export class PlayerBar {
       frames.length > 1 || (frames.length && open)
         ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}`
         : "";
+    this.words = words;
     if (this.label.textContent !== words) this.label.textContent = words;
     this.refit.hidden = !canRefit(timeline);
     updateAttribute(this.refit, "aria-pressed", timeline.refit);

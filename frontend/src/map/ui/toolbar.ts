@@ -25,6 +25,7 @@ const ICONS = {
   images: "M5.5 3.5a4 4 0 1 0 0 8 4 4 0 1 0 0-8M11 6.2a3 3 0 1 1-1.6 5.6",
   view: "M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M11.5 4.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 1 1 3 0M7.5 11.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 1 1 3 0",
   fullscreen: "M9.5 2.5h4v4M13.5 2.5 9.3 6.7M6.5 13.5h-4v-4M2.5 13.5l4.2-4.2",
+  present: "M2 3h12M3 3v7.5h10V3M8 10.5v1.5M5.5 14 8 12l2.5 2",
 };
 
 const IMAGES: Record<ShownImages, string> = {
@@ -52,6 +53,7 @@ export interface ToolbarHooks {
   redo: () => void;
   images: () => void;
   fullscreen: () => void;
+  present: () => void;
 }
 
 export class Toolbar {
@@ -99,6 +101,7 @@ export class Toolbar {
     this.density = item("density", "Contours of where points are dense (D)", () => on.density(), "Contours", "D");
     this.pictures = item("pictures", "Pictures wherever there is room (P)", () => on.pictures(), "Pictures", "P");
     this.images = item("images", IMAGES.test, () => on.images(), "Training images", "I");
+    const present = item("present", "Fullscreen, larger: for a projector (G)", () => on.present(), "Projector", "G");
     const fullscreen = item("fullscreen", "Fullscreen (F)", () => on.fullscreen(), "Fullscreen", "F");
     this.isolate = tool("isolate", ISOLATE, () => on.isolate());
     this.subset = tool("subset", "Project the selected images again, alone (A)", () => on.subset());
@@ -111,7 +114,20 @@ export class Toolbar {
       "details",
       "view",
       summary,
-      h("div", "panel", ...menus, this.modes.box, names, markers, trails, density, pictures, images, fullscreen),
+      h(
+        "div",
+        "panel",
+        ...menus,
+        this.modes.box,
+        names,
+        markers,
+        trails,
+        density,
+        pictures,
+        images,
+        fullscreen,
+        present,
+      ),
     );
     this.view.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !this.view.open) return;
@@ -135,7 +151,7 @@ export class Toolbar {
       { class: "toolbar choices", role: "toolbar", "aria-label": "What is chosen", hidden: true },
       group(this.undo, this.redo, this.isolate, this.subset, this.whole), // the first keep their places as the others go
     );
-    if (!document.fullscreenEnabled) fullscreen.hidden = true;
+    if (!document.fullscreenEnabled) fullscreen.hidden = present.hidden = true;
   }
 
   update(state: MapState, { canUndo, canRedo }: { canUndo: boolean; canRedo: boolean }, solid: boolean): void {

@@ -24,6 +24,7 @@ import { ScoreTile } from "./scoreTile.ts";
 import style from "./scores.css";
 import { ROUTES, fetchServer } from "../../lib/server.ts";
 
+const HEADLINE = ["precision_at_1", "map_at_r"]; // shown in the full screen of the map
 const ONE_ROW = 7; // tiles; where there are more and little room, two rows of equal length are drawn
 const SETTLED_MS = 160; // on one frame until the images that fail there are looked up
 
@@ -190,6 +191,12 @@ class Scores {
     this.words.hidden = !this.words.textContent;
     this.caption.textContent = this.shortCaption.title = caption;
     this.shortCaption.textContent = this.note || shortCaptionAt(readings, step);
+    const spoken = HEADLINE.flatMap((key) => scores.filter((score) => score.key === key && score.value !== null));
+    bus.emit("scored", {
+      run: source.run,
+      scores: spoken.map(({ label, value }) => `${label} ${value?.toFixed(3)}`).join("  "),
+      note: shortCaptionAt(readings, step),
+    });
     this.key.hidden = readings.pixels === null;
     this.byClass.hidden = !clickable;
     setData(this.root, {
