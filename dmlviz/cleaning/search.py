@@ -85,7 +85,7 @@ def find(
     split = split_training_images(run.config, dataset.train.labels)
     rows = np.sort(np.concatenate([split.train, split.validation]))
     if len(rows) <= K:
-        raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows)}.")
+        raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows):,}.")
     nets = min(MAX_NETS, max(2, MAX_EMBEDDED // len(rows)))
     steps, last = spread(run.checkpoint_steps, nets), run.end_step or 0
 
@@ -191,7 +191,7 @@ def _duplicates(dataset: Dataset, rows: np.ndarray, found: tuple[np.ndarray, np.
             image=second,
             label=int(labels[second]),
             score=difference,
-            reason=f"{_alike(difference)} training image {first}" + ("" if same else ", which has another label"),
+            reason=f"{_alike(difference)} training image {first:,}" + ("" if same else ", which has another label"),
             suggestion=None if same else int(labels[first]),
             other=first,
             other_label=int(labels[first]),
@@ -206,7 +206,7 @@ def _leaks(dataset: Dataset, rows: np.ndarray, found: tuple[np.ndarray, np.ndarr
             image=int(rows[row]),
             label=int(dataset.train.labels[rows[row]]),
             score=difference,
-            reason=f"{_alike(difference)} test image {other}",
+            reason=f"{_alike(difference)} test image {other:,}",
             other=other,
             other_label=int(dataset.test.labels[other]),
         )

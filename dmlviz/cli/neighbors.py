@@ -62,7 +62,7 @@ def neighbors(
     query_class = classes[int(labels[item])]
     console = Console(highlight=False)
     console.print(
-        f"{source.title}: nearest to test image {item}, class {query_class}, by {metric} distance", soft_wrap=True
+        f"{source.title}: nearest to test image {item:,}, class {query_class}, by {metric} distance", soft_wrap=True
     )
     table = Table("image", "class", "distance", "", box=None, pad_edge=False)
     for neighbor in nearest:

@@ -90,7 +90,9 @@ class Corrections:
         if kind is None and action != "undo":
             raise UserError(f"A decision about an image is {', '.join(ACTIONS)} or undo; got {str(action)[:40]!r}.")
         if not 0 <= image < images and (kind or before is None):
-            raise UserError(f"The training images of {self.dataset} have the numbers 0 to {images - 1:,}; got {image}.")
+            raise UserError(
+                f"The training images of {self.dataset} have the numbers 0 to {images - 1:,}; got {image:,}."
+            )
         if kind is None:
             return replace(self, images=decisions)
         if kind == "relabel" and (label is None or not 0 <= label < classes):

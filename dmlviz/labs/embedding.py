@@ -37,7 +37,7 @@ def train_net(
     for step in range(1, config.steps + 1):
         stats = trainer.train_step(step)
         if not math.isfinite(stats.loss):
-            raise UserError(f"The training diverged: step {step} gave a loss of {stats.loss}.")
+            raise UserError(f"The training diverged: step {step:,} gave a loss of {stats.loss}.")
         if step % CHECK_EVERY == 0:
             if context.stop():
                 raise TrialStoppedError

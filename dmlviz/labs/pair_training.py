@@ -96,7 +96,7 @@ def train_steps(
             if context.stop():
                 raise TrialStoppedError
             if not torch.isfinite(loss):
-                raise UserError(f"The loss was not finite any more at step {step}: the training diverged.")
+                raise UserError(f"The loss was not finite any more at step {step:,}: the training diverged.")
             context.report(share * step / steps)
     net.eval()
     return time.process_time() - start

@@ -127,7 +127,9 @@ def read_rows(rows: Any, n: int) -> np.ndarray:
     """Validate indices of some of n points; return them ascending, each once."""
     array = _array(rows, "rows")
     if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
-        raise UserError(f"rows are indices of the {n} embeddings, at least one, from 0 on; got {array.tolist()!r:.80}.")
+        raise UserError(
+            f"rows are indices of the {n:,} embeddings, at least one, from 0 on; got {array.tolist()!r:.80}."
+        )
     return np.unique(array).astype(np.int64)
 
 

@@ -54,7 +54,7 @@ def knn_probe_accuracy(embeddings: Any, labels: Any, train_embeddings: Any, trai
     queries, train = read_query_and_gallery(embeddings, labels, train_embeddings, train_labels)
     assert train is not None
     if not 1 <= k <= len(train.points):
-        raise UserError(f"k lies between 1 and the {len(train.points)} training images; got {k}.")
+        raise UserError(f"k lies between 1 and the {len(train.points):,} training images; got {k}.")
     if not (queries.finite and train.finite):
         return float("nan")
     nearest = NearestNeighbors(train.points).search(queries.points, k)[1]

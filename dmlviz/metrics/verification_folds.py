@@ -63,7 +63,7 @@ def fold_pairs(labels: np.ndarray, same: int, different: int, seed: int = 0, fol
     if any(not len(of_same) or not len(of_different) for of_same, of_different in pairs):
         raise UserError(
             f"Each of {folds} folds needs two identities, one of them with two images; got {len(identities)} "
-            f"identities and {len(labels)} images: use more images, or fewer folds."
+            f"identities and {len(labels):,} images: use more images, or fewer folds."
         )
     both = [np.concatenate(kinds) for kinds in pairs]
     kinds = [np.repeat([True, False], [len(of_same), len(of_different)]) for of_same, of_different in pairs]

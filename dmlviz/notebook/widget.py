@@ -59,7 +59,7 @@ class MapWidget(anywidget.AnyWidget):
     def _check_pinned(self, proposal: Any) -> int | None:
         item, n = proposal["value"], self.contents["n"]
         if item is not None and not 0 <= item < n:
-            raise traitlets.TraitError(f"pinned is None or one of the {n:,} images, from 0 to {n - 1}; got {item}.")
+            raise traitlets.TraitError(f"pinned is None or one of the {n:,} images, from 0 to {n - 1:,}; got {item}.")
         return item  # type: ignore[no-any-return]
 
     @traitlets.validate("selected")
@@ -67,7 +67,7 @@ class MapWidget(anywidget.AnyWidget):
         items, n = sorted(set(proposal["value"])), self.contents["n"]
         if items and not 0 <= items[0] <= items[-1] < n:
             raise traitlets.TraitError(
-                f"selected holds some of the {n:,} images, from 0 to {n - 1}; got {items[0]} to {items[-1]}."
+                f"selected holds some of the {n:,} images, from 0 to {n - 1:,}; got {items[0]} to {items[-1]}."
             )
         return items
 

@@ -140,7 +140,7 @@ def project(
     frames = ProgressReporter(on_frame, stop, on_phase)
     if not declared.linear and (rows == rows[0]).all():
         raise UserError(
-            f"All {len(rows)} embeddings are equal, so there is nothing to draw: the embedding has collapsed. Try "
+            f"All {len(rows):,} embeddings are equal, so there is nothing to draw: the embedding has collapsed. Try "
             "another loss, a larger margin or a smaller learning rate."
         )
     if begun and not config.resumable:

@@ -51,7 +51,8 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
     new_points = alike(new, high_dim.shape[1])
     if len(high_dim) != len(low_dim):
         raise UserError(
-            f"A map has one position for each embedding; got {len(low_dim)} positions for {len(high_dim)} embeddings."
+            f"A map has one position for each embedding; got {len(low_dim):,} positions for "
+            f"{len(high_dim):,} embeddings."
         )
     if config.declared.linear:
         return _linear(high_dim, low_dim, new_points)

@@ -39,7 +39,7 @@ class PluginMethod(Method):
         coordinates = np.asarray(self.function(rows, **keywords, **config.params), np.float32)
         if coordinates.shape != (len(rows), config.dims) or not np.isfinite(coordinates).all():
             raise UserError(
-                f"The projection {self.name} must give a finite position for each of {len(rows)} points, in "
+                f"The projection {self.name} must give a finite position for each of {len(rows):,} points, in "
                 f"{config.dims} dimensions; it gave an array of shape {coordinates.shape}: correct the plug-in."
             )
         return Layout(coordinates, iterations=of)

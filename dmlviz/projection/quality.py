@@ -100,7 +100,8 @@ def projection_quality(
     n = len(high_dim)
     if len(low_dim) != n or n < 2:
         raise UserError(
-            f"A map has one position for each of 2 or more embeddings; got {len(low_dim)} positions for {n} embeddings."
+            f"A map has one position for each of 2 or more embeddings; got {len(low_dim):,} positions for "
+            f"{n:,} embeddings."
         )
     high_dim = comparable(high_dim, metric)
     k = min(k, max(1, (n - 1) // 2))

@@ -60,8 +60,8 @@ class ReferenceMethod(Method):
         num_lost = int((~np.isfinite(layout.coordinates).all(axis=1)).sum())
         if num_lost:
             raise UserError(
-                f"{config.declared.name} gave {num_lost} of {len(rows)} points no position, because they have no near "
-                "neighbors: use more neighbors, or another metric."
+                f"{config.declared.name} gave {num_lost} of {len(rows):,} points no position, because they have no "
+                "near neighbors: use more neighbors, or another metric."
             )
         frames.report(layout.iterations, of, layout.error, layout.coordinates)
         return layout

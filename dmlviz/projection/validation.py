@@ -47,7 +47,8 @@ def lowered(config: ProjectionConfig, n: int, dimension: int) -> tuple[Projectio
             most, asked = limits[name], config.params[name]
             params = config.params | {name: type(asked)(most)}
             return config.model_copy(update={"params": params}), (
-                f"{config.declared.title} of {n} points is drawn with {name} = {most:g}: {asked:g} is for more points."
+                f"{config.declared.title} of {n:,} points is drawn with {name} = {most:g}: {asked:g} is for more "
+                "points."
             )
     return config, ""
 
@@ -75,8 +76,9 @@ def check_embeddings(embeddings: Any, noun: str = "Embeddings") -> np.ndarray:
     invalid = ~(np.abs(rows) < 1e18).all(axis=1)
     if invalid.any():
         raise UserError(
-            f"{noun} must be finite numbers; {invalid.sum()} of {len(rows)} rows hold NaN, infinity or numbers beyond "
-            f"1e18 (the first is row {int(invalid.argmax())}): the training may have diverged, draw an earlier step."
+            f"{noun} must be finite numbers; {invalid.sum()} of {len(rows):,} rows hold NaN, infinity or "
+            f"numbers beyond 1e18 (the first is row {int(invalid.argmax()):,}): the training may have diverged, draw "
+            "an earlier step."
         )
     spread = float(np.ptp(rows, axis=0).max()) if len(rows) > 1 else 1.0
     if 0 < spread < 1e-30:
@@ -88,7 +90,7 @@ def check_labels(labels: Any, n: int) -> np.ndarray:
     """Return labels (n, or n × 1) as class numbers from 0, -1 where one is missing or -1; raise UserError otherwise."""
     values = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
     if values.shape not in ((n,), (n, 1)):
-        raise UserError(f"There is one label for each of the {n} points; got shape {values.shape}.")
+        raise UserError(f"There is one label for each of the {n:,} points; got shape {values.shape}.")
     missing = is_missing(labels).ravel()
     values = values.ravel()
     if values.dtype.kind in "if":

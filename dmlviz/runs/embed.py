@@ -57,7 +57,7 @@ def decode_images(question: dict[str, Any]) -> np.ndarray:
     """Return the images of a request (uint8); raise UserError unless bytes and shape agree."""
     shape, pixels = tuple(question["shape"]), b64decode(question["images"])
     if len(shape) not in (3, 4) or len(pixels) != np.prod(shape) or not 1 <= shape[0] <= MAX_IMAGES:
-        raise UserError(f"Images are n × height × width bytes; got {len(pixels)} bytes for shape {shape}.")
+        raise UserError(f"Images are n × height × width bytes; got {len(pixels):,} bytes for shape {shape}.")
     return np.frombuffer(pixels, np.uint8).reshape(shape)
 
 
@@ -127,7 +127,7 @@ def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedN
     if not path.exists() and step is not None:
         text = ", ".join(map(str, run.checkpoint_steps))
         has = f"it keeps those of the steps {text} and of the end" if text else "of a large net only the last are kept"
-        raise UserError(f"{run.title} keeps no weights of step {step}: {has}.")
+        raise UserError(f"{run.title} keeps no weights of step {step:,}: {has}.")
     if not path.exists():
         raise run.lacks("model")
     load = _fine_tuned_net if run.config.unfrozen_blocks else _net

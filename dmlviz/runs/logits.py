@@ -26,7 +26,7 @@ def logits(run: Run, item: int) -> Logits:
     if embeddings is None or labels is None or not (run.path / LOSS_WEIGHTS).exists():
         raise UserError(f"{run.title} keeps no class weights: train it again with a loss that has some.")
     if not 0 <= item < len(labels):
-        raise UserError(f"A test image has a number from 0 to {len(labels) - 1}; got {item}.")
+        raise UserError(f"A test image has a number from 0 to {len(labels) - 1:,}; got {item:,}.")
     loss = _class_weights(run)
     x = torch.from_numpy(np.array(embeddings[item], np.float32))
     before = _scores(loss, x, 0)

@@ -71,7 +71,7 @@ class NeighborSearch(EventLogDir[TrainingEvent, TrainingEnd]):
         row = int(np.searchsorted(items, item))
         if row == len(items) or items[row] != item:
             raise UserError(
-                f"Image {item} is not among the {len(items):,} test images embedded at this step; choose another."
+                f"Image {item:,} is not among the {len(items):,} test images embedded at this step; choose another."
             )
         distances, rows = search.others(k, [row])
         return self._to_neighbors(distances, items, rows)
@@ -91,7 +91,7 @@ class NeighborSearch(EventLogDir[TrainingEvent, TrainingEnd]):
         if step is not None:
             path = self.path / "snapshots" / f"{int(step)}.npy"
         if labels is None or indices is None or not path.exists():
-            raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step}'}.")
+            raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step:,}'}.")
         items = np.arange(len(labels)) if step is None else np.asarray(indices)
         limit_faiss_to_one_thread()
         return _index(_Gallery(path, path.stat().st_mtime_ns, step, self), metric), items

@@ -221,7 +221,7 @@ class Run(NeighborSearch):
         shape = (self._count("tracked.npy"), self.config.embedding_dim)
         array = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
         if array is None:
-            raise RunNotFoundError(f"Run {self.id} has no snapshot at step {step}.")
+            raise RunNotFoundError(f"Run {self.id} has no snapshot at step {step:,}.")
         return to_numbers(array)
 
     @property
@@ -233,7 +233,7 @@ class Run(NeighborSearch):
         """Return the recorded batch of a step; raise RunNotFoundError if there is none."""
         path = self.path / "batches" / f"{int(step)}.npz"
         if not path.is_file():
-            raise RunNotFoundError(f"Run {self.id} has no batch of step {step}.")
+            raise RunNotFoundError(f"Run {self.id} has no batch of step {step:,}.")
         batch = BatchRecord.load(path)
         check_array(
             path, batch.embeddings_before.shape, batch.embeddings_before.dtype, "f", (None, self.config.loss_dim)
@@ -327,7 +327,9 @@ class Run(NeighborSearch):
             raise self.lacks("snapshots")
         if step not in steps:
             nearest = min(steps, key=lambda other: abs(other - step), default=0)
-            raise RunNotFoundError(f"{self.title} has no snapshot at step {step}; the nearest is at step {nearest}.")
+            raise RunNotFoundError(
+                f"{self.title} has no snapshot at step {step:,}; the nearest is at step {nearest:,}."
+            )
         if embeddings is not None and step == self.end_step:
             return embeddings[indices], labels[indices]
         return self.snapshot(step), labels[indices]

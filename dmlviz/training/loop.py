@@ -264,7 +264,7 @@ def warm_up() -> None:
 def _divergence_message(config: TrainConfig, step: int, symptom: str) -> str:
     caveat = losses.LOSSES[config.loss].caveat
     advice = caveat or f"try a smaller learning rate than {config.learning_rate:g}, or normalize=true."
-    return f"The training diverged: step {step} gave {symptom}. " + advice[0].upper() + advice[1:]
+    return f"The training diverged: step {step:,} gave {symptom}. " + advice[0].upper() + advice[1:]
 
 
 class _Clock:

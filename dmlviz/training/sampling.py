@@ -111,7 +111,7 @@ def balanced_epoch(
 def shuffled(count: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield batches of different images; the last batch of an epoch is filled up with the epoch's first images."""
     if batch_size > count:
-        raise UserError(f"A batch has {batch_size} images; got {count} training images: use a smaller batch_size.")
+        raise UserError(f"A batch has {batch_size} images; got {count:,} training images: use a smaller batch_size.")
     return _repeat(lambda: _shuffled_rows(count, batch_size, rng))
 
 

@@ -47,7 +47,7 @@ def test_decisions_are_kept_by_image_and_read_again(tmp_path):
     [
         ({"exclude": [5], "relabel": {5: "3"}}, "got relabel and exclude of image 5: choose one"),
         ({"confirm": [1], "undo": [1]}, "got confirm and undo of image 1"),
-        ({"exclude": [999999]}, "0 to 1,200; got 999999"),
+        ({"exclude": [999999]}, "0 to 1,200; got 999,999"),
         ({"confirm": [-1]}, "0 to 1,200; got -1"),
         ({"relabel": {5: "eleven"}}, "is a class of digits, like 0; got 'eleven' of image 5"),
         ({"relabel": {5: 10}}, "between 0 and 9; got 10"),

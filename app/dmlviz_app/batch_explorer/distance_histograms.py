@@ -32,7 +32,7 @@ def histograms(run: Run, step: int) -> DistancesAnswer:
     if at_the_end:
         path = run.path / "embeddings.npy"
     if not path.exists():
-        raise RunNotFoundError(f"Run {run.id} has no embeddings at step {step}.")
+        raise RunNotFoundError(f"Run {run.id} has no embeddings at step {step:,}.")
     thresholds = _thresholds(run, step)
     snapshot_step = None if at_the_end else step
     same, different, images, high = _histogram(run.path, snapshot_step, path.stat().st_mtime_ns, thresholds.measure)

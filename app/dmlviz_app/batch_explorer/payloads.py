@@ -115,7 +115,7 @@ def projection_for(run: Run, step: int) -> LinearProjection:
     steps = [snapshot_step for snapshot_step in run.snapshot_steps if snapshot_step <= step]
     labels, indices = run.labels, run.tracked_indices
     if not steps or labels is None or indices is None:
-        raise RunNotFoundError(f"Run {run.id} has no picture of step {step} yet.")
+        raise RunNotFoundError(f"Run {run.id} has no picture of step {step:,} yet.")
     return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[indices])
 
 

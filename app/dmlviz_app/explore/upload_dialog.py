@@ -1,5 +1,7 @@
 """Upload dialog: choose files, preview what was read, then use the data set or open the embeddings."""
 
+import re
+
 import streamlit as st
 
 from dmlviz.catalog import custom_datasets
@@ -35,6 +37,13 @@ TABLES = (
 )
 LIMIT = f"Max {MAX_UPLOAD_MB} MB (use `dmlviz data add PATH` for more)."
 
+# The options of the command that this dialog has no field for, and what a person does to the file instead.
+_FLAGS = {
+    "with --label": "by naming it “label”",
+    "with --vector": "by leaving out of the file what does not belong to it",
+    r"add --missing [^.]+\.": "leave its cells empty.",
+}
+
 
 def upload_button() -> None:
     """Render the button that opens the dialog."""
@@ -69,7 +78,7 @@ def _dialog(ui: UIState, services: Services) -> None:
         elif status.phase == "reading":
             st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
         elif status.phase == "failed":
-            st.caption(f":orange[{escape_markdown(status.reason)}]")
+            st.caption(f":orange[{escape_markdown(without_flags(status.reason))}]")
             st.button(
                 "Choose other files", key="custom-other", on_click=services.intake.discard, args=(services.person.id,)
             )
@@ -95,7 +104,7 @@ def _choose_files(services: Services) -> None:
             services.check_upload(sum(file.size for file in files))
             services.intake.upload(services.person.id, {file.name: file.getvalue() for file in files})
         except UserError as error:
-            st.caption(f":orange[{escape_markdown(error)}]")
+            st.caption(f":orange[{escape_markdown(without_flags(str(error)))}]")
             return
         st.rerun()
 
@@ -116,6 +125,18 @@ def _show_progress(services: Services) -> None:
         st.rerun()
 
 
+def without_flags(text: str) -> str:
+    """Return a message about files in which what a page has no field for is said of the file, not of an option.
+
+    Example:
+        >>> without_flags("No column is a label (choose one with --label).")
+        'No column is a label (choose one by naming it “label”).'
+    """
+    for flag, words in _FLAGS.items():
+        text = re.sub(flag, words, text)
+    return text
+
+
 def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
     preview = status.preview
     assert preview is not None
@@ -123,9 +144,9 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
     data = ImportPreviewProps(
         files=preview["files"],
         taken=preview["taken"],
-        summary=preview["summary"],
-        notes=preview["notes"],
-        warnings=preview["warnings"],
+        summary=without_flags(preview["summary"]),
+        notes=[*map(without_flags, preview["notes"])],
+        warnings=[*map(without_flags, preview["warnings"])],
         left_out=preview["left_out"],
         classes=preview["classes"],
         tiles=preview["tiles"],

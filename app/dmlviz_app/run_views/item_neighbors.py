@@ -95,7 +95,7 @@ def neighbor_history(
     """
     labels, indices = run.labels, run.tracked_indices
     if labels is None or indices is None or not 0 <= item < len(labels):
-        raise UserError(f"{run.title} has no test image {item}.")
+        raise UserError(f"{run.title} has no test image {item:,}.")
     if not 1 <= k <= MAX_NEIGHBORS or metric not in ("euclidean", "cosine"):
         raise UserError(f"A neighbor history has up to {MAX_NEIGHBORS} neighbors, by euclidean or cosine distance.")
     row = int(np.searchsorted(indices, item))

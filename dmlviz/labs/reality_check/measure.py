@@ -121,7 +121,7 @@ def _train(
     for step in range(1, config.steps + 1):
         stats = trainer.train_step(step)
         if not math.isfinite(stats.loss):
-            raise UserError(f"The training diverged: step {step} of fold {number + 1} gave a loss of {stats.loss}.")
+            raise UserError(f"The training diverged: step {step:,} of fold {number + 1} gave a loss of {stats.loss}.")
         if step in looks:
             curve.append(_scores(trainer.embed(trainer.test_images), data.test)["map_at_r"])
         if step % CHECK_EVERY == 0:

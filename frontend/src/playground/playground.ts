@@ -2,6 +2,7 @@
 import type { Drawing, RunEvent } from "../protocol.ts";
 import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
 import { h } from "../lib/dom.ts";
+import { grouped } from "../lib/format.ts";
 import { drawnImage } from "../standalone/drawnImage.ts";
 import type { Answer } from "../standalone/queryNet.ts";
 import { RunPage, type RunContents } from "../standalone/runPage.ts";
@@ -82,7 +83,7 @@ async function open(dataset: string): Promise<void> {
   complain(read.trouble);
   train.disabled = false;
   const plain = opened.simd ? "" : " It has no vector instructions of WebAssembly here: that takes longer.";
-  status.textContent = `This page trains in your browser, on ${opened.data.labels.train.length.toLocaleString("en")} images.${plain}`;
+  status.textContent = `This page trains in your browser, on ${grouped(opened.data.labels.train.length)} images.${plain}`;
   showForm();
   prepare();
 }
@@ -151,7 +152,7 @@ function titleNow(): string {
   const { loss, miner } = ran;
   const found = opened.losses.objectives.find((one) => one.loss === loss && one.miner === miner);
   const name = [found?.loss_title ?? loss, ...(miner ? [found?.miner_title] : [])].join(", ");
-  return untrained || running || !steps ? name : `${name}: P@1 ${score} after ${steps.toLocaleString("en")} steps`;
+  return untrained || running || !steps ? name : `${name}: P@1 ${score} after ${grouped(steps)} steps`;
 }
 
 const show = (): void =>
@@ -213,7 +214,7 @@ function report(events: RunEvent[], ended: boolean): void {
   const where = ended ? "Trained in this tab" : "Trains in this tab";
   away ||= document.hidden;
   const hidden = away && ended ? " It went on while this tab was in the background." : "";
-  status.textContent = `${where}: step ${steps.toLocaleString("en")} of ${ran.steps.toLocaleString("en")}, P@1 ${score} on ${opened.data.labels.validation.length} validation images.${hidden}`;
+  status.textContent = `${where}: step ${grouped(steps)} of ${grouped(ran.steps)}, P@1 ${score} on ${grouped(opened.data.labels.validation.length)} validation images.${hidden}`;
 }
 
 function end(): void {

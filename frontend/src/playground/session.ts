@@ -1,6 +1,7 @@
 // A training from its first frame to its end, as the events and frames that a server would send. Pure: no DOM.
 import type { ReplayFrame, RunEvent } from "../protocol.ts";
 import type { Bytes } from "../lib/base64.ts";
+import { grouped } from "../lib/format.ts";
 import { watch } from "./alarms.ts";
 import { TRACKED, type DatasetContents, type Objective, type Settings } from "./contents.ts";
 import { SteadyBox, boxAround, classFan, project, quantized, type Basis } from "./projection.ts";
@@ -189,7 +190,7 @@ export class Session {
     this.ended = true;
     const { steps: step } = this.training;
     const rate = this.settings.learning_rate;
-    const reason = `The training diverged: step ${step} gave ${symptom}. Try a smaller learning rate than ${rate}.`;
+    const reason = `The training diverged: step ${grouped(step)} gave ${symptom}. Try a smaller learning rate than ${rate}.`;
     return { events: [this.timed({ event: "failed", step, reason })], frames: {} };
   }
 

@@ -1,5 +1,6 @@
 // The settings of a playground: a row of controls, kept in the address.
 import { h } from "../lib/dom.ts";
+import { grouped } from "../lib/format.ts";
 import type { Settings } from "./contents.ts";
 import type { Opened } from "./tabSource.ts";
 
@@ -36,7 +37,7 @@ export function readSettings(
     if (text === "" || (value >= least && value <= most && (name === "learning_rate" || Number.isInteger(value))))
       return text === "" ? fallback : value;
     trouble.push(
-      `The address asks for the ${WORDS[name]} “${text.slice(0, 40)}”, which is not from ${least} to ${most.toLocaleString("en")}; this page takes ${fallback}.`,
+      `The address asks for the ${WORDS[name]} “${text.slice(0, 40)}”, which is not from ${least} to ${grouped(most)}; this page takes ${fallback}.`,
     );
     return fallback;
   };
@@ -108,9 +109,7 @@ export function settingsForm(
     ),
     select(
       "Steps",
-      [...new Set([100, 300, 1000, 3000, settings.steps])]
-        .sort((a, b) => a - b)
-        .map((n) => [String(n), n.toLocaleString("en")]),
+      [...new Set([100, 300, 1000, 3000, settings.steps])].sort((a, b) => a - b).map((n) => [String(n), grouped(n)]),
       String(settings.steps),
       (steps) => change({ ...settings, steps: Number(steps) }),
     ),

@@ -6,14 +6,8 @@ import type { MapState } from "../data/state.ts";
 import { alarmAt, type Entry, type Timeline } from "../data/timeline.ts";
 
 const CROSS = "M4 4l8 8M12 4l-8 8";
-const TITLES: Record<string, string> = {
-  collapsed: "Collapsed",
-  inactive: "No active terms",
-  diverging: "Diverging",
-  exploding: "Exploding",
-  overfitting: "Overfitting",
-};
-
+// Of the sentence, what names the alarm; and the terms that explain it.
+const NAMES = /collapsed|No active loss terms|diverg(ed|ing)|exploding|Overfitting/;
 const TERMS: Record<string, string> = { collapsed: "collapsed", inactive: "active-terms" };
 
 export class AlarmNote {
@@ -49,10 +43,13 @@ export class AlarmNote {
     updateAttribute(this.node, "data-alarm", this.node.hidden ? "" : (alarm?.alarm ?? ""));
     if (!alarm || key === this.key) return;
     this.key = key;
-    const title = h("strong", null, TITLES[alarm.alarm] ?? alarm.alarm);
+    const [name = ""] = NAMES.exec(alarm.sentence) ?? [];
+    const [before, after] = [alarm.sentence.indexOf(name), alarm.sentence.indexOf(name) + name.length];
+    const strong = h("strong", null, name);
     this.words.replaceChildren(
-      alarm.alarm in TERMS ? explain(title, TERMS[alarm.alarm]) : title,
-      `. ${alarm.sentence}`,
+      alarm.sentence.slice(0, before),
+      alarm.alarm in TERMS ? explain(strong, TERMS[alarm.alarm]) : strong,
+      alarm.sentence.slice(after),
     );
     this.remedies.replaceChildren(
       ...(alarm.remedies.length ? ["Try "] : []),

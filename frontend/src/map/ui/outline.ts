@@ -78,11 +78,11 @@ export class Outline {
     const name = (other: number) => model.classes[model.labels[other]];
     return {
       item,
-      words: `${model.noun} ${item}${near ? `, nearest is of class ${name(near.item)}` : ""}`,
+      words: `${model.noun} ${grouped(item)}${near ? `, nearest is of class ${name(near.item)}` : ""}`,
       below: async () =>
         (await fetchNeighbors(data.run, item, store.state.metric)).near.map(([other, , distance], rank) => ({
           item: other,
-          words: `Neighbor ${rank + 1}: ${model.noun} ${other}, class ${name(other)}, distance ${digits(distance)}`,
+          words: `Neighbor ${rank + 1}: ${model.noun} ${grouped(other)}, class ${name(other)}, distance ${digits(distance)}`,
         })),
     };
   }

@@ -55,7 +55,7 @@ export class Tooltip {
     this.dot.style.background = css(colors[model.groupIds[item]] ?? [128, 128, 128]);
     this.name.textContent = model.classes[label];
     const { grouping } = model;
-    this.number.textContent = `${model.noun} ${item}${grouping ? ` · ${grouping.names[grouping.ids[item]]}` : ""}`;
+    this.number.textContent = `${model.noun} ${grouped(item)}${grouping ? ` · ${grouping.names[grouping.ids[item]]}` : ""}`;
     const near = model.nearestOf(item);
     this.near.hidden = !near;
     if (!near) return;

@@ -1,5 +1,6 @@
 // The cards of all runs, with search and order; actions on a run are sent to Python.
 import { h, setData } from "../../lib/dom.ts";
+import { counted, grouped } from "../../lib/format.ts";
 import { component, type ComponentArguments } from "../../lib/mount.ts";
 import type { DeletedRun, DiskUse, RunCardProps, RunListOrder, RunListProps } from "../../protocol.ts";
 import { addressOf, compareQuery, exploreQuery, navigate, type Query } from "../../lib/router.ts";
@@ -159,7 +160,7 @@ class RunList {
       button.setAttribute("aria-pressed", String(button.dataset.group === this.order.group));
     }
     const all = this.runs.length;
-    this.count.textContent = `${matches.length}${matches.length === all ? "" : ` of ${all}`} ${all === 1 ? "run" : "runs"}`;
+    this.count.textContent = `${matches.length === all ? "" : `${grouped(matches.length)} of `}${counted(all, "run")}`;
     const nodes = matches.map((props) => {
       let card = this.cards.get(props.run);
       if (!card) this.cards.set(props.run, (card = new RunCard(props, this.theme, this.act)));

@@ -206,7 +206,8 @@ function queueText({ position, waitsFor }: Status): string {
 }
 
 function elapsedText({ noun, done, total, seconds, machine }: Status): string {
-  const number = done || total;
+  const all = done || total;
+  const number = noun === "iteration" && all === 1 ? 0 : all; // a map that is drawn at once has no iterations
   const place = machine ? `on ${machine}` : "";
   return [number ? numbered(number, noun) : "done", seconds ? `in ${timeOf(seconds)}` : "", place]
     .filter(Boolean)
