@@ -73,7 +73,7 @@ class RunExport:
 
     @cached_property
     def embeddings(self) -> np.ndarray:
-        """Embeddings (n × d, float32); raises UserError before the run's end."""
+        """Embeddings (n × d, float64 where needed); raises UserError before the run's end."""
         if self.run.embeddings is None:
             raise self.run.lacks("embeddings of all test images")
         return self._shown[0]

@@ -9,6 +9,7 @@ import numpy as np
 from dmlviz.data import sprite_sheet
 from dmlviz.data.class_names import has_label
 from dmlviz.export.contents import RunExport
+from dmlviz.ops.precision import origin
 from dmlviz.storage import csv_table
 from dmlviz.storage.text import one_line
 
@@ -53,7 +54,7 @@ def write_parquet(export: RunExport, file: IO[bytes]) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    flat = pyarrow.array(np.ascontiguousarray(export.embeddings, np.float32).ravel())
+    flat = pyarrow.array(np.ascontiguousarray(export.embeddings).ravel())
     embeddings = pyarrow.FixedSizeListArray.from_arrays(flat, export.embeddings.shape[1])
     run = export.run
     described = {"run": run.id, "title": run.title, "config": run.config.to_json(), "view": export.view}
@@ -64,14 +65,15 @@ def write_parquet(export: RunExport, file: IO[bytes]) -> None:
 def write_faiss(export: RunExport, file: IO[bytes]) -> None:
     """Write an exact index, `IndexIDMap2` over `IndexFlatL2`, whose IDs are the numbers of the test images.
 
-    `faiss.read_index` reads it. A search returns squared Euclidean distances, as FAISS's flat index does.
+    `faiss.read_index` reads it. A search returns squared Euclidean distances, as FAISS's flat index does. It is of
+    float32: where that does not hold the distances, the vectors are those from the mean of all.
 
     Raises:
         UserError: Before the run's end.
     """
     import faiss
 
-    vectors = np.ascontiguousarray(export.embeddings, np.float32)
+    vectors = np.ascontiguousarray(export.embeddings - origin(export.embeddings), np.float32)
     index = faiss.IndexIDMap2(faiss.IndexFlatL2(vectors.shape[1]))
     index.add_with_ids(vectors, np.ascontiguousarray(export.items, np.int64))
     file.write(faiss.serialize_index(index).tobytes())

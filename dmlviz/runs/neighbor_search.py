@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops.precision import to_numbers
 from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.event_log_dir import EventLogDir, RunNotFoundError
 from dmlviz.storage.run_schema.events import TRAINING_EVENT, TrainingEnd, TrainingEvent
@@ -81,7 +82,7 @@ class NeighborSearch(EventLogDir[TrainingEvent, TrainingEnd]):
     ) -> list[Neighbor]:
         """Return the k test images nearest to an embedding (d), nearest first."""
         search, items = self._search(step, metric)
-        distances, rows = search.search(np.asarray(embedding, np.float32).reshape(1, -1), k)
+        distances, rows = search.search(to_numbers(embedding).reshape(1, -1), k)
         return self._to_neighbors(distances, items, rows)
 
     def _search(self, step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:

@@ -2,7 +2,9 @@
 
 import io
 import zipfile
+from pathlib import Path
 
+import faiss
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.import_path import import_path
 from dmlviz.data.table_file import Choice
 from dmlviz.export import FORMATS, RunExport, save
+from dmlviz.metrics.distance_histograms import distance_histogram
 from dmlviz.runs.add_data import add_data
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.store import Runs
@@ -122,3 +125,53 @@ def test_a_projected_file_is_read_again(kept, tmp_path):
 def test_labels_that_stand_for_none_are_named(tmp_path):
     np.savez(tmp_path / "x.npz", vectors=VECTORS, labels=np.array(["a", "?"] * (N // 2)))
     assert read(tmp_path / "x.npz", choice=Choice(missing=("?",))).classes == ("a", "no label")
+
+
+@pytest.fixture(scope="module")
+def far_off(tmp_path_factory):
+    """A run of vectors that float32 does not hold, and the vectors."""
+    vectors = VECTORS.astype(np.float64) + 1e9
+    folder = tmp_path_factory.mktemp("far")
+    table = pa.table({"vector": vectors.tolist(), "label": np.arange(N) % 4})
+    run = add_data(table, title="far", runs=folder, report=lambda line: None)
+    return RunExport(run), vectors
+
+
+def tensorboard_vectors(export, folder):
+    from dmlviz.export.trackers.tensorboard_run import log
+
+    (path,) = Path(log(export, str(folder))).rglob("tensors.tsv")
+    return np.loadtxt(path)
+
+
+def faiss_vectors(export, folder):
+    index = faiss.read_index(str(save("faiss", export, folder / "far.faiss")))
+    return faiss.downcast_index(index.index).reconstruct_n(0, N)
+
+
+FILES = {
+    "parquet": lambda export, folder: read(save("parquet", export, folder / "far.parquet")).embeddings,
+    "projector": lambda export, folder: read(save("projector", export, folder / "far.zip")).embeddings,
+    "faiss": faiss_vectors,
+    "tensorboard": tensorboard_vectors,
+}
+
+
+@pytest.mark.parametrize("read_vectors", FILES.values(), ids=FILES)
+def test_neighbors_in_a_file_are_those_of_the_run_at_any_offset(read_vectors, far_off, tmp_path):
+    export, vectors = far_off
+    found = read_vectors(export, tmp_path).astype(np.float64)
+    near = np.square(found[:, None] - found).sum(axis=2).argsort(axis=1)[:, 1:6]
+    own = np.square(vectors[:, None] - vectors).sum(axis=2).argsort(axis=1)[:, 1:6]
+    assert (near == own).all()
+    assert (near == export.neighbors[1][:, :5]).all()
+
+
+def test_a_query_and_a_histogram_are_as_exact_as_the_run_at_any_offset(far_off):
+    export, vectors = far_off
+    found = [export.run.neighbors_of_point(vector, 1)[0] for vector in vectors]
+    assert [(one.item, one.distance) for one in found] == [(i, 0) for i in range(N)]
+    labels = np.arange(N) % 4
+    far, near = distance_histogram(vectors, labels), distance_histogram(vectors - 1e9, labels)
+    assert (far.same == near.same).all()
+    np.testing.assert_allclose(far.edges, near.edges, rtol=1e-6)

@@ -6,6 +6,7 @@ from pathlib import Path
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.trackers.content import settings, values_by_step
+from dmlviz.ops.precision import origin
 
 
 def log(export: RunExport, target: str) -> str:
@@ -44,7 +45,7 @@ def _write(export: RunExport, folder: Path) -> None:
             pictures = torch.from_numpy(np.ascontiguousarray(tiles.transpose(0, 3, 1, 2))).float() / 255
             pictures = pictures.expand(-1, 3, -1, -1)
         writer.add_embedding(
-            torch.from_numpy(np.array(export.embeddings, np.float32)),
+            torch.from_numpy((export.embeddings - origin(export.embeddings)).astype(np.float32)),
             metadata=[export.classes[label] for label in export.labels],
             label_img=pictures,
             global_step=run.end_step,
