@@ -5,6 +5,7 @@ import test from "node:test";
 import {
   captionOf,
   countOf,
+  differs,
   mapRankCaption,
   selectionReason,
   summaryOf,
@@ -24,6 +25,12 @@ test("neighbors of one class are counted, those without labels are not", () => {
   const alike = { subject: { item: 3, label: 0 }, neighbors: [{ label: 0 }] };
   assert.equal(summaryOf({ ...alike, classes: { 0: "cat" } }), "1 of 1 neighbors are of class cat");
   assert.equal(summaryOf({ ...alike, classes: { 0: "no label" } }), "");
+});
+
+test("a neighbor without a label is not of another class", () => {
+  const answers = [1, 0, 2].map((other) => differs({ classes: ["cat", "dog", "no label"] }, other, 0));
+  assert.deepEqual(answers, [true, false, false]);
+  assert.equal(differs({ classes: ["cat", "no label"] }, 0, 1), false);
 });
 
 test("a query has no class, so its neighbors vote", () => {

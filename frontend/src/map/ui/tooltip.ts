@@ -1,5 +1,6 @@
 // Details of a point: its picture, its class, its nearest neighbor.
 import { tileStyle } from "../../lib/sprites.ts";
+import { UNLABELED } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
 import { h, updateAttribute } from "../../lib/dom.ts";
 import type { MapState } from "../data/state.ts";
@@ -60,7 +61,8 @@ export class Tooltip {
     this.near.hidden = !near;
     if (!near) return;
     const other = model.labels[near.item];
-    this.near.className = other === label ? "near" : "near wrong";
+    const isWrong = other !== label && ![model.classes[other], model.classes[label]].includes(UNLABELED);
+    this.near.className = isWrong ? "near wrong" : "near";
     const distance =
       near.distance !== undefined && Number.isFinite(near.distance)
         ? `, ${Number(near.distance).toPrecision(2)} away`

@@ -30,6 +30,11 @@ export type WithSubject = Inspected & { subject: Subject };
 export const classOf = ({ classes }: Pick<Inspected, "classes">, label: number | null | undefined): string =>
   classes?.[String(label)] ?? "";
 
+/** Whether a neighbor is of another class than an image: one without a label is of none. */
+export function differs({ classes }: Pick<Inspected, "classes">, label: number, own: number | undefined): boolean {
+  return label !== own && ![label, own].some((one) => classOf({ classes }, one) === UNLABELED);
+}
+
 const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map when it is among the 3 k nearest there
 
 /** Number of neighbors that agree with the image's class or, for a query, with each other. */

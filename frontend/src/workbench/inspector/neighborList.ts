@@ -4,7 +4,14 @@ import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { grouped, ITEM } from "../../lib/format.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import { classOf, mapRankCaption, type Inspected, type InspectedNeighbor, type WithSubject } from "./captions.ts";
+import {
+  classOf,
+  differs,
+  mapRankCaption,
+  type Inspected,
+  type InspectedNeighbor,
+  type WithSubject,
+} from "./captions.ts";
 
 const TILE_PX = 32;
 const BEFORE = 0.2; // of the range of the distances: the bar of the nearest
@@ -20,7 +27,7 @@ export function neighborList(data: WithSubject, pin: (item: number) => void, sou
   return h(
     "ol",
     "list",
-    ...neighbors.map((neighbor) => h("li", null, row(neighbor, neighbor.label === label ? "" : wrong))),
+    ...neighbors.map((neighbor) => h("li", null, row(neighbor, differs(data, neighbor.label, label) ? wrong : ""))),
   );
 
   function row({ item, label, distance }: InspectedNeighbor, mark: string): HTMLElement {
