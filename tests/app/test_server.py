@@ -148,8 +148,11 @@ def test_a_page_says_where_its_server_is(client):
     page = client.get("/runs", headers=as_browser)
     assert page.status_code == 200
     assert page.text.count('BACKEND_BASE_URL: new URL(".", location).href') == 1
+    assert page.text.count('class="opening"') == 1
+    assert "<title>dmlviz</title>" in page.text
     assert len(page.content) == int(page.headers["content-length"])
     assert "etag" not in page.headers  # it would be that of the file, which has another text
+    assert ".opening.opening {" in files("dmlviz_app").joinpath("page.css").read_text(), "what takes it away"
     assert "BACKEND_BASE_URL" not in client.get("/dmlviz/health", headers=as_browser).text
 
 

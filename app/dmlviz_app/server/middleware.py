@@ -103,8 +103,8 @@ class ImmutableAssetMiddleware:
         await self.app(scope, receive, with_cache)
 
 
-class BaseAddressMiddleware:
-    """ASGI middleware: writes the server's address into Streamlit's page.
+class StreamlitPageMiddleware:
+    """ASGI middleware: writes the server's address into Streamlit's page, and what is seen until the app is there.
 
     Without that, a page opened at /runs looks for the server below /runs first: two answers of 404 in every console,
     and a round trip. `window.__streamlit` is what hosts that embed Streamlit use, and is not documented;
@@ -116,7 +116,7 @@ class BaseAddressMiddleware:
         self.prefix = f"{base_path}/{ROUTES}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; a page of Streamlit gets its base address in `<head>`."""
+        """Answer the request; a page of Streamlit gets its base address in `<head>`, and a line in `<body>`."""
         if scope["type"] != "http" or not self.asks_for_page(scope):
             await self.app(scope, receive, send)
             return
@@ -133,6 +133,8 @@ class BaseAddressMiddleware:
             parts.append(message.get("body", b""))
             if not message.get("more_body", False):
                 body = b"".join(parts).replace(b"<head>", b"<head><script>" + BASE_ADDRESS_SCRIPT + b"</script>", 1)
+                body = body.replace(b"<title>Streamlit<", b"<title>dmlviz<", 1)
+                body = body.replace(b"</body>", OPENING + b"</body>", 1)
                 answer = MutableHeaders(raw=start["headers"])
                 answer["content-length"] = str(len(body))
                 for name in ("etag", "last-modified"):  # those of the file, which is another text
@@ -150,6 +152,17 @@ class BaseAddressMiddleware:
 
 # The folder of the page's address, from which the browser loads the page's scripts too.
 BASE_ADDRESS_SCRIPT = b'window.__streamlit = { BACKEND_BASE_URL: new URL(".", location).href }'
+# A browser that has never been here loads Streamlit for seconds; page.css, the first of the app to arrive, takes this
+# away, and so does time, so that it hides no error. Without scripts Streamlit's own text is to be read.
+OPENING = b"""
+<style>
+.opening { display: none; position: fixed; inset: 0; margin: 0; place-content: center; color-scheme: light dark;
+  background: Canvas; color: CanvasText; font: 16px system-ui, sans-serif; pointer-events: none }
+@media (scripting: enabled) { .opening { display: grid; animation: 0s opened 20s forwards } }
+@keyframes opened { to { visibility: hidden } }
+</style>
+<p class="opening" role="status">Opening dmlviz \xe2\x80\xa6</p>
+"""
 _ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
@@ -193,5 +206,5 @@ def middleware(settings: Settings, access: AccessSettings) -> list[Middleware]:
         Middleware(ClearCacheAtLogoutMiddleware, base_path),
         Middleware(SessionBindingMiddleware),
         Middleware(UploadLimitMiddleware, base_path),
-        Middleware(BaseAddressMiddleware, base_path),
+        Middleware(StreamlitPageMiddleware, base_path),
     ]
