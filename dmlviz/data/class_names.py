@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from dmlviz.errors import UserError
 from dmlviz.storage.text import plain_name
 
 MAX_CLASSES = 65_535  # the page has two bytes for each label
-MAX_NAME = 40  # characters of a class name on the page
+MAX_NAME = 1000  # characters of a class name, as runs and data sets keep it
+MAX_SHOWN = 40  # on a page
 UNLABELED = "no label"  # the class of what has no label: the only one, or the last
 
 
@@ -32,7 +34,7 @@ def class_ids(labels: np.ndarray, name: str) -> tuple[np.ndarray, tuple[str, ...
         )
     classes = [*natural_order(different - {UNLABELED}), *(different & {UNLABELED})]
     numbers = {text: number for number, text in enumerate(classes)}
-    return np.array([numbers[text] for text in texts], np.int64), short_names(classes)
+    return np.array([numbers[text] for text in texts], np.int64), short_names(tuple(classes), MAX_NAME)
 
 
 def has_label(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
@@ -54,7 +56,7 @@ def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> 
             f"{np.count_nonzero(~mask):,} of {len(ids):,} rows have no label: they are gray on the map and left out "
             "of the scores."
         )
-    notes += shortened_note(label for label in labels.tolist() if isinstance(label, str))
+    notes += changed_note(label for label in labels.tolist() if isinstance(label, str))
     words = [name for name in classes if name in NO_NUMBER]
     if words:
         notes.append(f"{', '.join(words)} is a class: if it stands for no label, add --missing {','.join(words)}.")
@@ -71,39 +73,49 @@ def natural_order(texts: Iterable[str]) -> list[str]:
     return sorted(texts, key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
 
 
-def short_names(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return a name on one line of up to 40 characters for each of some different texts; no two are equal.
+@lru_cache(maxsize=16)
+def short_names(texts: tuple[str, ...], longest: int = MAX_SHOWN) -> tuple[str, ...]:
+    """Return a name on one line of up to `longest` characters for each of some different texts; no two are equal.
 
     A longer text is cut. Where that makes two names equal, their ends are kept, and if these are equal, too, they are
     numbered.
 
     Example:
-        >>> short_names([f"https://example.org/a/long/long/path/of/the/{kind}-pictures" for kind in ("cat", "dog")])
+        >>> short_names(tuple(f"https://example.org/a/long/path/of/the/{kind}-pictures" for kind in ("cat", "dog")))
         ('https://example.org…of/the/cat-pictures', 'https://example.org…of/the/dog-pictures')
     """
     lines = [text if text.isprintable() else plain_name(text) for text in texts]
-    often = Counter(line[:MAX_NAME] for line in lines)
-    half = (MAX_NAME - 1) // 2
-    names = [
-        f"{line[:half]}…{line[-half:]}" if often[line[:MAX_NAME]] > 1 and len(line) > MAX_NAME else line[:MAX_NAME]
-        for line in lines
-    ]
+    often = Counter(line[: longest - 1] for line in lines)
+    half = (longest - 1) // 2
+
+    def cut(line: str) -> str:
+        if len(line) <= longest:
+            return line
+        return f"{line[:half]}…{line[-half:]}" if often[line[: longest - 1]] > 1 else f"{line[: longest - 1]}…"
+
+    names = [cut(line) for line in lines]
     used_names = {name for name, text in zip(names, texts, strict=True) if name == text}
     different = []
     for name, text in zip(names, texts, strict=True):
         number, unique = 2, name
         while unique in used_names and unique != text:
-            unique, number = f"{name[: MAX_NAME - 1 - len(str(number))]} {number}", number + 1
+            unique, number = f"{name[: longest - 1 - len(str(number))]} {number}", number + 1
         used_names.add(unique)
         different.append(unique)
     return tuple(different)
 
 
-def shortened_note(texts: Iterable[str]) -> list[str]:
-    """Return a sentence on class names that `short_names` cuts, if there are any."""
-    count = sum(len(text) > MAX_NAME for text in set(texts))
+def whole_names(classes: tuple[str, ...]) -> dict[str, str]:
+    """Return the names that a page shortens, by what it shows in their place."""
+    return {short: name for short, name in zip(short_names(classes), classes, strict=True) if short != name}
+
+
+def changed_note(texts: Iterable[str]) -> list[str]:
+    """Return a sentence on class names that `short_names` does not keep as they are, if there are any."""
+    count = sum(short_names((text.strip(),), MAX_NAME)[0] != text.strip() for text in set(texts))
     words = "1 class name is" if count == 1 else f"{count:,} class names are"
-    return [f"{words} longer than {MAX_NAME} characters and shortened; no two become equal."] if count else []
+    rule = f"put on one line of up to {MAX_NAME:,} characters that can be seen; no two become equal."
+    return [f"{words} {rule}"] if count else []
 
 
 def label_text(label: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dmlviz.data.class_folders import ClassFolders, class_name, read_class_folders
-from dmlviz.data.class_names import MAX_NAME, short_names, shortened_note
+from dmlviz.data.class_names import MAX_NAME, MAX_SHOWN, changed_note, short_names
 from dmlviz.data.file_source import Entry, iter_files
 from dmlviz.data.image_ops import decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
@@ -121,7 +121,7 @@ def import_image_folder(
     numbers = {name: number for number, name in enumerate(class_names)}
     labels = np.array([numbers[picture.name] for picture in kept_pictures])
     test, kept, split = _test_images(kept_pictures, labels, left_out)
-    labels, names, class_split = training_classes_first(labels, test, short_names(class_names), kept)
+    labels, names, class_split = training_classes_first(labels, test, short_names(tuple(class_names), MAX_NAME), kept)
     parts: dict[str, np.ndarray] = {}
     for part, rows in (("train", kept & ~test), ("test", kept & test)):
         parts[f"{part}_images"], parts[f"{part}_labels"] = images[rows], labels[rows]
@@ -131,7 +131,7 @@ def import_image_folder(
         "taken": int(kept.sum()),
         "classes": classes,
         "left_out": left_out.summary(),
-        "notes": [*folders.notes, *shortened_note(class_names), *split, *preprocessing.notes(), *files.notes],
+        "notes": [*folders.notes, *changed_note(class_names), *split, *preprocessing.notes(), *files.notes],
         "warnings": [*folders.warnings, *import_warnings([entry for entry in classes if entry["train"]])],
         "levels": folders.levels,
         "level": folders.level,
@@ -271,7 +271,7 @@ def _test_images(
 
 
 def _title(path: Path) -> str:
-    return class_name(Path(path).stem.replace("_", " "))[:MAX_NAME]
+    return class_name(Path(path).stem.replace("_", " "))[:MAX_SHOWN]
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlviz.data.arrow_types import is_text
 from dmlviz.data.class_folders import TESTING, TRAINING
-from dmlviz.data.class_names import UNLABELED, class_ids, has_label
+from dmlviz.data.class_names import UNLABELED, changed_note, class_ids, has_label
 from dmlviz.data.columns import clean_columns, columns_note
 from dmlviz.data.file_source import Folder, read_file
 from dmlviz.data.image_folder import (
@@ -111,7 +111,8 @@ def import_picture_table(
             f"Pictures are trained on with their classes; {name} has no column called label (its columns are "
             f"{', '.join(table.column_names[:8])}): add one, choose one with --label, or add vectors to show a map."
         )
-    labels, classes = class_ids(read_labels(table, roles.label, name, missing), name)
+    texts = read_labels(table, roles.label, name, missing)
+    labels, classes = class_ids(texts, name)
     mask = has_label(labels, classes)
     pictures = read_pictures(table, roles.image, folder, name, side, color, progress, mask=mask)
     table, labels = table.take(pictures.rows), labels[pictures.rows]
@@ -134,6 +135,7 @@ def import_picture_table(
         "left_out": pictures.left_out.summary(),
         "notes": [
             *notes,
+            *changed_note(text for text in texts.tolist() if isinstance(text, str)),
             *pictures.preprocessing.notes(),
             note,
             *([f"Columns left out: {', '.join(dropped)}."] if dropped else []),

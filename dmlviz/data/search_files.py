@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.data.class_names import UNLABELED, label_text, natural_order, short_names
+from dmlviz.data.class_names import MAX_NAME, UNLABELED, label_text, natural_order, short_names
 from dmlviz.data.embedding_file import EmbeddingTable, read_table
 from dmlviz.errors import UserError
 
@@ -76,4 +76,4 @@ def _common_ids(parts: list[np.ndarray]) -> tuple[tuple[str, ...], list[np.ndarr
     texts = [[label_text(value) for value in part.tolist()] for part in parts]
     names = natural_order({name for part in texts for name in part} - {UNLABELED})
     ids: dict[str, float] = {name: number for number, name in enumerate(names)} | {UNLABELED: np.nan}
-    return short_names(names), [np.array([ids[name] for name in part]) for part in texts]
+    return short_names(tuple(names), MAX_NAME), [np.array([ids[name] for name in part]) for part in texts]

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.neighbor_table import by_index
@@ -72,6 +73,7 @@ class RunContents(MapContents):
     begun: str
     dataset: str
     classes: list[str]
+    whole_names: dict[str, str]
     n: int
     labels: Packed
     sprites: PageSprites
@@ -153,7 +155,8 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
         tracked=_tracked(export),
         begun=run.info["created"],
         dataset=run.config.dataset,
-        classes=list(export.classes),
+        classes=list(short_names(export.classes)),
+        whole_names=whole_names(export.classes),
         n=len(labels),
         labels=labels.astype("<u2"),
         sprites=PageSprites(pngs=list(sheets.pngs) if sheets else [], tile=sheets.tile if sheets else 28),

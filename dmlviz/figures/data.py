@@ -1,5 +1,6 @@
 """Data of figures: embeddings, measured curves, captions. Imports no Plotly."""
 
+import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from dmlviz import metrics
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
-from dmlviz.data.class_names import has_label
+from dmlviz.data.class_names import has_label, short_names
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history
 from dmlviz.metrics import curves, distance_histograms
@@ -152,3 +153,8 @@ def columns(measured: Measured) -> _Columns:
 def class_name(classes: tuple[str, ...], label: int) -> str:
     """Return the name of a class; its ID if unknown."""
     return classes[label] if 0 <= label < len(classes) else str(label)
+
+
+def drawn_name(classes: tuple[str, ...], label: int) -> str:
+    """Return the name of a class as Plotly draws it, which else takes marks in a text for its own: short, escaped."""
+    return html.escape(class_name(short_names(classes), label), quote=False).replace("%{", "%&#123;")

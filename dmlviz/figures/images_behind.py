@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmlviz.data.class_names import short_names
 from dmlviz.figures.data import Images, Measured, class_name
 from dmlviz.metrics import curves
 from dmlviz.metrics.distance_histograms import PairKind, pairs_per_image
@@ -75,7 +76,7 @@ def _in_cell(images: Images, measured: Measured, x: float, kind: PairKind) -> tu
     hits = first_hits(points)
     is_within = (points.classes[hits.queries] == row) & (hits.nearest_class == column)
     rows = hits.queries[is_within]
-    own, other = (class_name(measured.classes, int(names[i])) for i in (row, column))
+    own, other = (class_name(short_names(measured.classes), int(names[i])) for i in (row, column))
     nearest = "one of them, too" if row == column else f"one of {other}"
     return rows, f"{_count(rows)} of {own} whose nearest neighbor is {nearest}"
 

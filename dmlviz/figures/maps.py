@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
-from dmlviz.figures.data import class_name, images
+from dmlviz.figures.data import drawn_name, images
 from dmlviz.figures.palette import named_colors
 from dmlviz.figures.style import figure, theme_of
 from dmlviz.runs.run import Run
@@ -67,7 +67,7 @@ def draw_map(
     size = 2.5 if kind is go.Scatter3d else 6 if len(places) <= MAX_SVG_POINTS else 4
     traces = []
     for label in ids:
-        of_class, name = labels == label, class_name(classes, int(label))
+        of_class, name = labels == label, drawn_name(classes, int(label))
         axes = dict(zip("xyz", places[of_class].T.astype(np.float32), strict=False))
         traces.append(
             kind(

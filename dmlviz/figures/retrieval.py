@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dmlviz.figures.curves import curve, curve_beside
-from dmlviz.figures.data import Measured, class_name, confusion, images
+from dmlviz.figures.data import Measured, confusion, drawn_name, images
 from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, MUTED, SQUARE, figure, theme_of
 from dmlviz.metrics import curves
 
@@ -105,7 +105,7 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
     """Draw a confusion matrix; only errors are colored, by their fraction of the row."""
     names, counts = measured.data
     theme = theme_of(dark)
-    titles = [class_name(measured.classes, name) for name in names]
+    titles = [drawn_name(measured.classes, name) for name in names]
     total, right = int(counts.sum()), int(np.trace(counts))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     own = np.eye(len(names), dtype=bool)

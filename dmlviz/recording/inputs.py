@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.data.class_names import UNLABELED
+from dmlviz.data.class_names import MAX_NAME, UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.ops import labels as class_labels
 from dmlviz.ops.precision import narrowed, to_numbers
@@ -14,7 +14,6 @@ from dmlviz.storage.text import one_line
 
 MAX_CLASSES = 65_535  # the page has two bytes for each label
 MAX_DIMENSIONS = 4096
-MAX_CLASS_NAME = 100  # characters
 
 
 class NotFiniteError(UserError):
@@ -83,7 +82,7 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
             f"{'record images of more classes' if len(names) < 2 else 'use fewer'}."
         )
     texts = (name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in names.tolist())
-    words = tuple(one_line(text, MAX_CLASS_NAME) or "unnamed" for text in texts)
+    words = tuple(one_line(text, MAX_NAME) or "unnamed" for text in texts)
     known = ids >= 0
     return np.where(known, ids, len(words)).astype(np.int64), words if known.all() else (*words, UNLABELED)
 

@@ -382,7 +382,7 @@ def test_classes_are_sorted_naturally_and_names_are_cleaned(tmp_path):
     found = import_image_folder(zipped(tmp_path / "names.zip", files))
     assert found.declared.classes[:2] == ("9", "10")
     assert "b[31mad" in found.declared.classes
-    assert max(map(len, found.declared.classes)) == 40
+    assert "x" * 200 in found.declared.classes
 
 
 def test_progress_is_reported_to_the_end(tmp_path):

@@ -283,13 +283,14 @@ def test_long_labels_that_begin_alike_stay_different_classes(tmp_path):
     labels = [f"https://example.org/a/very/long/shared/prefix/of/classes/{i % 5}" for i in range(N)]
     imported = read(write(tmp_path, {"vector": VECTORS.tolist(), "label": labels}))
     assert len(set(imported.classes)) == 5
-    assert all(len(name) <= 40 and name.endswith(str(i)) for i, name in enumerate(imported.classes))
+    assert list(imported.classes) == labels[:5]
+    assert all(len(name) <= 40 and name.endswith(str(i)) for i, name in enumerate(short_names(imported.classes)))
     np.testing.assert_array_equal(imported.labels, np.arange(N) % 5)
 
 
 def test_equal_names_are_numbered():
     middle = [f"{'a' * 30}{i}{'b' * 30}" for i in range(3)]
-    assert len(set(short_names([*middle, f"{'a' * 19}…{'b' * 19}"]))) == 4
+    assert len(set(short_names((*middle, f"{'a' * 19}…{'b' * 19}")))) == 4
 
 
 @pytest.mark.parametrize("missing", [None, "", float("nan")])

@@ -1,6 +1,7 @@
 """Tables, projector files, weights: read by the tools they are made for."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -17,11 +18,14 @@ from pyarrow import parquet
 from dmlviz import data
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import ProjectionConfig
+from dmlviz.data.class_names import short_names
 from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.export import FORMATS, RunExport, save, write
+from dmlviz.export.page_contents import run_contents
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
+from dmlviz.figures.maps import draw_map
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs.add_data import add_data
 from dmlviz.runs.import_embeddings import import_embeddings
@@ -220,6 +224,7 @@ NAMES = [
     'say "hi"', "it's", "a,b", "a;b", "a\\b", "a/b", "tab\there", "tab there", "two\nlines", "two lines", "cr\r\nlf",
     "<b>x</b>", "</script><script>alert(1)</script>", "$x$ %s {y}", "日本語", "قطة", "می\u200cخواهم",
     "👩\u200d👩\u200d👧", "e\u0301", "é", "\u202eevil", "x" * 300, "x" * 299 + "y", "A&B", "&amp;", "#tag", "a  b",
+    "=1+1", "'", "__proto__", "constructor", " leading", "%{x}", "a" * 45 + "b", "a" * 45 + "c", "x" * 2000,
 ]  # fmt: skip
 
 
@@ -234,14 +239,24 @@ def test_class_names_of_any_script_and_sign_stay_different_in_every_file(tmp_pat
     names = [export.classes[label] for label in export.labels]
     assert len(set(names)) == len(NAMES)
     assert all(name.isprintable() or "\u200c" in name or "\u200d" in name for name in names)
-    assert any("2 class names are longer than 40 characters" in line for line in said)
+    assert any("5 class names are put on one line of up to 1,000 characters" in line for line in said)
+    assert {"x" * 300, "a" * 45 + "b", "__proto__", "leading", "=1+1"} <= {*names}
+    shown = short_names(export.classes)
+    assert len({*shown}) == len(NAMES)
+    contents = run_contents(export)
+    assert [contents["whole_names"].get(name, name) for name in contents["classes"]] == [*export.classes]
+    traces = draw_map(export.coordinates, export.labels, None, export.classes, "t", "a").data
+    assert [html.unescape(trace.name) for trace in traces] == [*shown]
+    assert not any(re.search(r"[<>]|&(?!\w+;|#)|%\{", trace.name) for trace in traces)
     files = {}
     for name, spec in FORMATS.items():
         if not spec.needs_net:
             write(name, export, file := io.BytesIO())
             files[name] = file.getvalue()
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"), newline="")))
-    assert [row["class"] for row in rows] == names
+    assert [
+        row["class"].replace("'=", "=") for row in rows
+    ] == names  # a formula to no spreadsheet; dmlviz takes it off
     assert parquet.read_table(io.BytesIO(files["parquet"])).column("class").to_pylist() == names
     with zipfile.ZipFile(io.BytesIO(files["projector"])) as archive:
         lines = archive.read("metadata.tsv").decode().split("\n")[1:]

@@ -17,6 +17,7 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
+from dmlviz.data.class_names import short_names
 from dmlviz.data.sprite_sheet import COMPRESSION, tile
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.ops.linear_projection import LinearProjection, default_projection
@@ -77,7 +78,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "images": batch.images.tolist(),
         "copy_of": None if config.use_labels else np.unique(batch.images, return_inverse=True)[1].tolist(),
         "behind_head": config.projection_dim > 0,
-        "classes": list(DATASETS[config.dataset].classes),
+        "classes": list(short_names(DATASETS[config.dataset].classes)),
         "before": encode_array(batch.embeddings_before, "<f4"),
         "places": encode_array(positions, "<f4"),
         "moved": encode_array(basis.project(batch.embeddings_after)[:, :2], "<f4"),

@@ -5,6 +5,7 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.metrics import metric_title
+from dmlviz.data.class_names import short_names
 from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
@@ -53,7 +54,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
             data=ReviewProps(
                 run=run.id,
                 url=f"{ROUTES}/runs/{run.id}/cleaning.json",
-                classes=list(DATASETS[run.config.dataset].classes),
+                classes=list(short_names(DATASETS[run.config.dataset].classes)),
                 decisions={
                     str(image): Decision(action=one.action, label=one.label, tag=one.tag)
                     for image, one in corrections.images.items()

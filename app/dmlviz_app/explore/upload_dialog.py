@@ -5,6 +5,7 @@ import re
 import streamlit as st
 
 from dmlviz.catalog import custom_datasets
+from dmlviz.data.class_names import short_names
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.data.image_ops import READABLE
 from dmlviz.data.table_limits import MAX_VECTORS
@@ -141,6 +142,7 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
     preview = status.preview
     assert preview is not None
     pictures = preview["kind"] == "pictures"
+    names = short_names(tuple(row["name"] for row in preview["classes"]))
     data = ImportPreviewProps(
         files=preview["files"],
         taken=preview["taken"],
@@ -148,7 +150,7 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
         notes=[*map(without_flags, preview["notes"])],
         warnings=[*map(without_flags, preview["warnings"])],
         left_out=preview["left_out"],
-        classes=preview["classes"],
+        classes=[row | {"name": name} for row, name in zip(preview["classes"], names, strict=True)],
         tiles=preview["tiles"],
     )
     mount("import_preview", key="import_preview", data=data)

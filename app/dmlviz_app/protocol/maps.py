@@ -36,9 +36,13 @@ class SelectionBits(TypedDict):
 
 
 class ImageProps(TypedDict):
-    """The test images: names of the classes, number, pictures, labels or their address."""
+    """The test images: names of the classes, number, pictures, labels or their address.
+
+    `whole_names` has the names that are shortened in `classes`, by what stands there.
+    """
 
     classes: list[str]
+    whole_names: NotRequired[dict[str, str]]
     n: int
     sprites: SpriteSheets
     labels: NotRequired[list[int]]

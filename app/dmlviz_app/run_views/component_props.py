@@ -6,6 +6,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import TrainConfig
+from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.runs.point_values import has_point_values
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 from dmlviz_app.protocol.common import ROUTES, Nouns, Source, SpriteSheets
@@ -42,8 +43,14 @@ def sprite_props(run_view: RunView) -> ImageProps:
     if run_view.pictures is not None:
         return run_view.pictures.describe()
     url = f"{ROUTES}/runs/{run.id}/labels.u16?{run_version(replace(run_view, projection=None))}"
-    classes = list(DATASETS[run.config.dataset].classes)
-    return {"classes": classes, "n": _num_test_images(run), "labels_url": url, "sprites": _NO_SPRITES}
+    classes = DATASETS[run.config.dataset].classes
+    return {
+        "classes": list(short_names(classes)),
+        "whole_names": whole_names(classes),
+        "n": _num_test_images(run),
+        "labels_url": url,
+        "sprites": _NO_SPRITES,
+    }
 
 
 def map_data(run_view: RunView) -> MapProps:
@@ -117,7 +124,7 @@ def inspector_data(run_view: RunView) -> InspectorProps:
         columns=run_view.columns,
     )
     if _has_class_scores(run_view):
-        props["logits"] = list(DATASETS[run_view.run.config.dataset].classes)
+        props["logits"] = list(short_names(DATASETS[run_view.run.config.dataset].classes))
     return props
 
 

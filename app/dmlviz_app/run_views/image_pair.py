@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.class_names import has_label
+from dmlviz.data.class_names import has_label, short_names
 from dmlviz.errors import UserError
 from dmlviz.metrics.verification import best_threshold, pairs
 from dmlviz.ops.squared_distances import squared_differences
@@ -44,7 +44,7 @@ def image_pair(run: Run, tiles: ImageTiles | None, first: int, second: int) -> I
         spaces.append(_space(PIXELS, tiles.images, first, second, _pixel_threshold(tiles)))
     threshold = _embedding_threshold(str(run.path), run.info["created"])
     spaces.append(_space(EMBEDDING, embeddings, first, second, threshold))
-    names = DATASETS[run.config.dataset].classes
+    names = short_names(DATASETS[run.config.dataset].classes)
     classes = names[labels[first]], names[labels[second]]
     return {
         "same": bool(labels[first] == labels[second]),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import short_names
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.run import Run
@@ -34,7 +35,7 @@ def item_neighbors(run: Run, item: int, metric: str, data: Path) -> ItemNeighbor
     """
     neighbors = run.neighbors(item, NEIGHBORS, metric=metric)  # type: ignore[arg-type]  # the search checks it
     assert run.labels is not None  # the search has read them
-    label, names = int(run.labels[item]), DATASETS[run.config.dataset].classes
+    label, names = int(run.labels[item]), short_names(DATASETS[run.config.dataset].classes)
     answer: ItemNeighbors = {
         "item": item,
         "label": label,

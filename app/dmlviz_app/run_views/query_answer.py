@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.class_names import short_names
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import PreparationStep
 from dmlviz.runs.run import LIVE, Run
@@ -24,7 +25,10 @@ LOSSLESS = 256 * 256  # pixels of a picture of which every one counts
 
 def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     """Return what the page shows of the answer to a query."""
-    classes, labels = DATASETS[run.config.dataset].classes, {neighbor.label for neighbor in answer.neighbors}
+    classes, labels = (
+        short_names(DATASETS[run.config.dataset].classes),
+        {neighbor.label for neighbor in answer.neighbors},
+    )
     return {
         "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],
         "classes": {str(label): classes[label] for label in sorted(labels)},

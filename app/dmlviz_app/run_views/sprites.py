@@ -9,6 +9,7 @@ import numpy as np
 
 from dmlviz import data
 from dmlviz.data import sprite_sheet
+from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.errors import UserError
 from dmlviz_app.protocol.common import ROUTES, SpriteSheets
 from dmlviz_app.protocol.maps import ImageProps
@@ -38,8 +39,13 @@ class ImageTiles:
         base = f"{ROUTES}/data/{self.dataset}/{self.hash}"
         urls = [f"{base}/sprite-{number}.png" for number in range(self.sheets)]
         sprites = SpriteSheets(urls=urls, tile=sprite_sheet.tile_side(self.images))
-        classes, labels_url = list(self.classes), f"{base}/labels.u16"
-        return {"classes": classes, "n": len(self), "labels_url": labels_url, "sprites": sprites}
+        return {
+            "classes": list(short_names(self.classes)),
+            "whole_names": whole_names(self.classes),
+            "n": len(self),
+            "labels_url": f"{base}/labels.u16",
+            "sprites": sprites,
+        }
 
     def folder(self, cache: Path) -> Path:
         """Cache folder of these images."""

@@ -16,6 +16,7 @@ from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import Catalog, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.config.notes import cost_note
+from dmlviz.data.class_names import short_names
 from dmlviz_app.run_views.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.widgets.error_boundary import error_boundary
@@ -262,7 +263,7 @@ class _Form:
 
     def unseen(self) -> None:
         """Render the classes held out of training."""
-        names = DATASETS[self.config.dataset].classes
+        names = short_names(DATASETS[self.config.dataset].classes)
         if len(DATASETS[self.config.dataset].trainable_classes) < len(names):
             return  # it is tested on other classes anyway
         bound_widget(

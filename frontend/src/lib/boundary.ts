@@ -7,6 +7,8 @@ interface Part {
   name: string;
 }
 
+const STYLE = "position: relative; margin: 8px; overflow-wrap: anywhere; background: var(--ground)";
+
 let drawn: Part | null = null; // what it begins to listen to now is its own
 const sentences = new WeakMap<Node, HTMLElement>();
 
@@ -41,9 +43,10 @@ function attempt(part: Part | null, action: () => void): boolean {
 function say({ place, name }: Part, error: unknown): void {
   forget(place);
   const words = `${name} failed (${messageOf(error)}). The rest of the page goes on; reload it to try again.`;
-  const sentence = h("p", { role: "alert", style: "margin: 8px; overflow-wrap: anywhere; white-space: normal" }, words);
+  const sentence = h("p", { role: "alert", style: STYLE }, words);
   sentences.set(place, sentence);
-  place.append(sentence);
+  if (place.parentNode) place.parentNode.insertBefore(sentence, place.nextSibling);
+  else place.append(sentence); // the root of a part
 }
 
 function forget(place: Node): void {

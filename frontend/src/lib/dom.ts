@@ -37,6 +37,9 @@ type Plain = Partial<Record<`data-${string}` | `aria-${string}`, Value>> &
 export type Attributes = Listeners & Plain;
 export type Child = Node | string | null | undefined;
 
+/** Names that a page shortens, by what it shows in their place, which says the whole name under the mouse. */
+export const wholeNames = new Map<string, string>();
+
 /**
  * Make an element: a class or attributes (a function becomes a listener; false, null and undefined are left out), then
  * children (null and undefined are left out).
@@ -56,6 +59,10 @@ export function h<K extends keyof HTMLElementTagNameMap>(
       else if (value !== false && value !== null && value !== undefined)
         node.setAttribute(name, value === true ? "" : String(value));
     }
+  }
+  if (wholeNames.size) {
+    const whole = [node.title, ...children].flatMap((text) => (typeof text === "string" && wholeNames.get(text)) || []);
+    if (whole.length) node.title = whole[0];
   }
   node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;

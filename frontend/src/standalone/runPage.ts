@@ -18,6 +18,7 @@ export interface RunContents {
   begun: string;
   dataset: string;
   classes: string[];
+  whole_names?: Record<string, string>;
   n: number;
   /** Name of an item that is no test image. */
   noun?: string;
@@ -107,12 +108,13 @@ export class RunPage {
   /** Bring everything up to date: the answer to a query, or why there is none; a run of the same images beside it. */
   show(answer: Answer | null = null, trouble = "", beside: Beside | null = null): void {
     const { contents, options, sprites, labels } = this;
-    const { run, view, begun, classes, n, noun, files = {} } = contents;
+    const { run, view, begun, classes, whole_names, n, noun, files = {} } = contents;
     const source: Source = { run, view, begun, events_url: null };
     const map: MapInput = {
       ...source,
       dataset: contents.dataset,
       classes,
+      whole_names,
       n,
       ...(noun === undefined ? {} : { noun }),
       labels: Array.from(labels),

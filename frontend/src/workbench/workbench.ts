@@ -2,7 +2,7 @@
 // The app mounts it as one component; an exported page, a site and a notebook mount the same one on a packed run.
 import type { DetailProps, Source, WorkbenchProps } from "../protocol.ts";
 import { within } from "../lib/boundary.ts";
-import { h } from "../lib/dom.ts";
+import { h, wholeNames } from "../lib/dom.ts";
 import { mount, type ComponentArguments } from "../lib/mount.ts";
 import renderMap from "../map/control/main.ts";
 import type { MapInput } from "../map/data/expandProps.ts";
@@ -92,6 +92,8 @@ export class Workbench {
     const { welcome, maps, headings = [], inspectors, scores, compare, pad, view, note = "" } = data;
     const { grid } = this;
     this.runs = maps.map(({ run }) => run);
+    for (const map of maps)
+      for (const [short, whole] of Object.entries(map.whole_names ?? {})) wholeNames.set(short, whole);
     if (view) {
       this.link ??= new ViewLink(view, this.store);
       this.link.update(view, callbacks.setStateValue); // first: the maps read what is looked at
