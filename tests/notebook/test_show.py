@@ -216,5 +216,5 @@ def test_what_cannot_be_shown_is_told(tmp_path):
         dmlviz.show(np.where(np.isin(np.arange(40), [3, 9])[:, None], np.nan, vectors()))
     with pytest.raises(UserError, match=r"from 0 to 1; got 2: leave"):
         dmlviz.show(vectors(), LABELS, classes=["a", "b"])
-    with pytest.raises(UserError, match="has no embeddings yet"):
+    with pytest.raises(UserError, match="has no embeddings of all test images"):
         Runs(tmp_path).create(CONFIG).show()
