@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from dmlviz_app.explore import backbone_state
 from dmlviz_app.explore.toolbar import recorded_run
-from dmlviz_app.run_views import current_view
+from dmlviz_app.run_views import current_view, projection_picker
 from dmlviz_app.run_views.current_view import default_run
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.sprites import image_tiles
@@ -434,6 +434,16 @@ def test_own_vectors_open_on_umap_and_pca_stands_in_until_it_is_drawn(here, impo
     page.run()
     assert page.data("map")["view"] == "live"
     assert page.data("workbench")["welcome"]["vectors"]
+
+
+@pytest.mark.parametrize(("method", "said"), [("tsne", "perplexity = 3: 30"), ("umap", "neighbors = 8: 15")])
+def test_the_form_of_a_map_of_few_points_says_what_is_lowered(here, imported, monkeypatch, method, said):
+    told = []
+    monkeypatch.setattr(projection_picker.st, "caption", told.append)
+    monkeypatch.setattr(projection_picker, "bound_widget", lambda *arguments, **options: None)
+    view = current_view.run_view_of(imported, here)
+    projection_picker._form(UIState(view=method), here, view)
+    assert any(f"of 9 points is drawn with {said} is for more points." in line for line in told), told
 
 
 @pytest.fixture

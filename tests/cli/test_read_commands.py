@@ -159,6 +159,14 @@ def test_project_reads_an_embeddings_file(run_cli, tmp_path, kind):
     assert kind == "npy" or [row[1] for row in rows[1:]] == classes
 
 
+@pytest.mark.parametrize(("method", "said"), [("tsne", "perplexity = 3: 30"), ("umap", "neighbors = 8: 15")])
+def test_project_of_few_points_says_what_is_lowered(method, said, run_cli, tmp_path):
+    np.save(tmp_path / "few.npy", np.random.default_rng(0).normal(size=(9, 5)))
+    code, output, _ = run_cli("project", tmp_path / "few.npy", "--method", method, "--param", "iterations=10")
+    assert code == 0
+    assert f"of 9 points is drawn with {said} is for more points." in output
+
+
 def test_project_supports_the_reference_engine(run_cli, tmp_path):
     np.save(tmp_path / "some.npy", np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32))
     arguments = ["project", tmp_path / "some.npy", "--method", "tsne", "--engine", "reference"]

@@ -114,6 +114,11 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
 
     with st.form(f"view.{spec.name}", border=False):
         parameters = [clamp_parameter(spec, parameter, n, dimension) for parameter in spec.parameters]
+        values |= {
+            field.name: min(values[field.name], type(values[field.name])(field.maximum))
+            for field in parameters
+            if field.maximum is not None and isinstance(values.get(field.name), int | float)
+        }
         form_fields("view", spec, [field for field in parameters if field.name != "z" or config.dims == 3], values)
         left, right = st.columns(2)
         with left:
