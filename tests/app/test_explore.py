@@ -21,6 +21,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
 from dmlviz.data.import_path import import_path
+from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.runs.import_embeddings import import_embeddings
 from tests.app import pages
@@ -444,6 +445,19 @@ def test_the_form_of_a_map_of_few_points_says_what_is_lowered(here, imported, mo
     view = current_view.run_view_of(imported, here)
     projection_picker._form(UIState(view=method), here, view)
     assert any(f"of 9 points is drawn with {said} is for more points." in line for line in told), told
+
+
+def test_why_a_map_cannot_be_drawn_stands_at_the_map_and_goes_when_another_is_chosen(here, imported, monkeypatch):
+    def refuse(order, owner=""):
+        raise UserError("No more maps now.")
+
+    monkeypatch.setattr(here.scheduler, "submit", refuse)
+    page = Page(run=imported.id, view="tsne")
+    assert page.ui.view == "live"
+    assert [one.value for one in page.caption].count(":orange[No more maps now.]") == 1  # not in the sidebar, too
+    page.ui.set_view("live")
+    page.run()
+    assert not any("No more maps" in one.value for one in page.caption)
 
 
 @pytest.fixture

@@ -31,6 +31,8 @@ def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
                 _use_settings(ui, services, run_view)
             with error_boundary("Export"):
                 export.export_menu(run_view)
+    for note in ui.map_messages:
+        st.caption(f":orange[{escape_markdown(note)}]")
 
 
 def _use_settings(ui: UIState, services: Services, run_view: RunView) -> None:

@@ -90,7 +90,7 @@ def context_key(context: PageContext) -> tuple[object, ...]:
     beside = None if second is None or second.projection is None else (second.projection.id, second.projection_live)
     settings = repr((context.ui.settings, context.ui.params))
     settings += repr(context.ui.seen.step) if context.ui.curves is not None else ""  # an open drawer follows the replay
-    return run_view.run.id, view, beside, *status, tuple(context.ui.messages), settings
+    return run_view.run.id, view, beside, *status, tuple(context.ui.messages), tuple(context.ui.map_messages), settings
 
 
 def resolve_view(ui: UIState, services: Services) -> RunView | None:
@@ -121,7 +121,7 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         if ui.awaits:
             return replace(with_projection(run_view, ProjectionConfig(method="pca"), services), awaited=run_view)
     except UserError as error:
-        ui.messages.append(str(error))
+        ui.map_messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
         return run_view if ui.view == LIVE else resolve_view(ui, services)
@@ -129,7 +129,7 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         second = ui.second_projection()
         return run_view if second is None else replace(run_view, second=with_projection(run_view, second, services))
     except UserError as error:
-        ui.messages.append(str(error))
+        ui.map_messages.append(str(error))
         ui.beside = False
         return run_view
 

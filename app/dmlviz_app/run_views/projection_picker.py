@@ -34,7 +34,7 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
         names[LIVE] = "All images"
 
     def on_view(view: str) -> None:
-        ui.messages.clear()
+        ui.map_messages.clear()
         ui.set_view(view)
         start_projection(ui, services, run_view, resume=True)
 
@@ -68,12 +68,12 @@ def start_projection(ui: UIState, services: Services, run_view: RunView, *, resu
         config, run = ui.projection(), run_view.run
         if config is not None and config.whole and not run_view.live and not run_view.complete and run.snapshot_steps:
             ui.set_projection(**ui.projection_overrides | {"step": run.snapshot_steps[-1]})
-            ui.messages.append(f"{run.lacks('embeddings of all test images')} The map is of that step.")
+            ui.map_messages.append(f"{run.lacks('embeddings of all test images')} The map is of that step.")
             config = ui.projection()
         if config is not None:
             services.jobs.project(run_view.run.id, config, resume=resume)
     except UserError as error:
-        ui.messages.append(str(error))
+        ui.map_messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
 
@@ -94,7 +94,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         st.caption(note)
 
     def send() -> None:
-        ui.messages.clear()
+        ui.map_messages.clear()
         form_values(ui, "view", spec)
         epoch = st.session_state["view.epoch"]
         fields: dict[str, Any] = {
@@ -108,7 +108,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
             ui.set_projection(**fields)
             _ = ui.projection()  # its parameters may not go together
         except UserError as error:
-            ui.messages.append(str(error))
+            ui.map_messages.append(str(error))
             ui.drop_projection(ui.view)
         start_projection(ui, services, run_view)
 

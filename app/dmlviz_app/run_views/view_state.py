@@ -39,6 +39,7 @@ class UIState(TrainingDraft):
         whole_view: The view of all test images, to which `show_whole` returns.
         projection_overrides: Fields of the projection's config that differ from their defaults.
         opened: ID of the run for which the first map was chosen, by the page or a person.
+        map_messages: Why another map could not be drawn; they go when a map is chosen.
         awaits: Whether the page chose a map that is still being drawn, so that PCA stands in for it.
         beside: Whether the map of the other engine is shown beside the projection's.
         seen: What the browser said last of the pin, the selection and the step.
@@ -58,6 +59,7 @@ class UIState(TrainingDraft):
     whole_view: str = LIVE
     projection_overrides: dict[str, Any] = field(default_factory=dict)
     opened: str | None = None
+    map_messages: list[str] = field(default_factory=list)
     awaits: bool = False
     beside: bool = False
     seen: SeenView = field(default_factory=SeenView)
@@ -105,6 +107,7 @@ class UIState(TrainingDraft):
 
     def set_view(self, view: str) -> None:
         """Choose a view, to which `restore_view` is the opposite."""
+        self.map_messages.clear()
         self.previous_view, self.view, self.awaits = self.view, view, False
         if view == LIVE:
             self.subset = None
@@ -186,6 +189,7 @@ class UIState(TrainingDraft):
             self.opened = None
         self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
         self.beside, self.subset, self.whole_view = False, None, LIVE
+        self.map_messages.clear()
         self.seen = SeenView(selected=self.seen.selected)
 
     def select_images(self, selection: Selection | None, pinned: int | None = None) -> None:
