@@ -1,6 +1,7 @@
 """The Explore page without a browser: what it shows and which jobs it starts."""
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -442,6 +443,9 @@ def test_the_form_of_a_map_of_few_points_says_what_is_lowered(here, imported, mo
     told = []
     monkeypatch.setattr(projection_picker.st, "caption", told.append)
     monkeypatch.setattr(projection_picker, "bound_widget", lambda *arguments, **options: None)
+    monkeypatch.setattr(projection_picker.st, "form", lambda *arguments, **options: nullcontext())  # a form stays open
+    monkeypatch.setattr(projection_picker.st, "form_submit_button", lambda *arguments, **options: None)
+    monkeypatch.setattr(projection_picker, "form_fields", lambda *arguments, **options: None)
     view = current_view.run_view_of(imported, here)
     projection_picker._form(UIState(view=method), here, view)
     assert any(f"of 9 points is drawn with {said} is for more points." in line for line in told), told
