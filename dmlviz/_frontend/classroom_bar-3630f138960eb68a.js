@@ -1,0 +1,1 @@
+export { classroom_bar as default } from "../dmlviz.workbench/page-efa874d7497a5441.js";

@@ -1,1 +1,0 @@
-export { workbench as default } from "../dmlviz.workbench/page-574f7e71d5fd8279.js";
