@@ -2,20 +2,38 @@
 import { h } from "../../lib/dom.ts";
 
 export class Headline {
-  private title = h("strong");
-  private step = h("span", "at");
-  private scores = h("span", "figures");
-  private note = h("span", "note");
-  readonly node = h("div", "headline", this.title, this.step, this.scores, this.note);
+  private parts = {
+    title: h("strong"),
+    step: h("span", "at"),
+    scores: h("span", "scored"),
+    note: h("span", "note"),
+  };
+  private texts: Partial<Record<keyof Headline["parts"], string>> = {};
+  readonly node = h("div", "headline", ...Object.values(this.parts));
+
+  constructor() {
+    const follow = () =>
+      this.node.isConnected ? this.draw() : document.removeEventListener("fullscreenchange", follow); // the map is gone
+    document.addEventListener("fullscreenchange", follow);
+  }
 
   update(title: string, step: string): void {
-    if (this.title.textContent !== title) this.title.textContent = title;
-    if (this.step.textContent !== step) this.step.textContent = step;
+    Object.assign(this.texts, { title, step });
+    this.draw();
   }
 
   /** Show scores, and the images that they are of. */
   score(scores: string, note: string): void {
-    this.scores.textContent = scores;
-    this.note.textContent = scores && note;
+    Object.assign(this.texts, { scores, note: scores && note });
+    this.draw();
+  }
+
+  /** Elsewhere it is empty: the page says the same below the map. */
+  private draw(): void {
+    const full = this.node.closest(":fullscreen") !== null;
+    for (const [name, part] of Object.entries(this.parts)) {
+      const text = full ? (this.texts[name as keyof Headline["parts"]] ?? "") : "";
+      if (part.textContent !== text) part.textContent = text;
+    }
   }
 }
