@@ -263,7 +263,7 @@ class JobScheduler:
                 job.cancel_timers()
                 job.release()
             self.turns.waiting.clear()
-            active = list(self.turns.active)
+            active = dict(self.turns.active)
             self.pool.close()
             self._change.notify_all()
         if self.fleet is not None:
@@ -273,6 +273,8 @@ class JobScheduler:
             worker.join(5)
         self._events.put(None)
         self._thread.join(5)
+        for job in active.values():  # that of a worker which does not end
+            job.release()
         self.inference_worker.close()
 
     @property

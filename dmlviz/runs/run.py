@@ -341,9 +341,8 @@ class Run(NeighborSearch):
             return RunNotFoundError(f"{self.title} has no {what} yet: wait until training has finished.")
         if state == "finished":
             return RunNotFoundError(f"{self.title} has no {what}: it keeps its embeddings alone.")
-        why = (end.get("reason") if (end := self.end) else "") or {"interrupted": "Its training was cut off"}.get(
-            state, f"It is {state}"
-        )
+        cut_off = "Its training was cut off" if steps else "Its training has not begun, or was cut off"
+        why = (end.get("reason") if (end := self.end) else "") or {"interrupted": cut_off}.get(state, f"It is {state}")
         why = why[:1].upper() + why[1:]
         kept = f"Its snapshots up to step {steps[-1]:,} are kept: draw that step, or train" if steps else "Train"
         return RunNotFoundError(f"{self.title} has no {what}. {why.rstrip('.')}. {kept} it again.")

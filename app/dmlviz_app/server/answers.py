@@ -10,6 +10,7 @@ import json
 import shutil
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -31,6 +32,7 @@ from dmlviz.storage.file_lock import FileLock
 
 PREFIX, LOCK = "dmlviz-answers-", "lock"  # of a folder beside other temporary files, with one for each answer
 LIMIT_S = 300.0  # seconds that an answer may take in its worker; a busy machine needs twenty for most
+NEW_S = 60.0  # seconds in which a new server locks its folder
 STALL_S = 60.0  # seconds in which a reader takes the next part of a file, or is gone
 LOOK_S = 0.5  # seconds between two looks whether a reader is still there
 MAX_OF_PERSON, MAX_OF_ALL = 6, 60  # large answers that are on their way at once: a browser opens six connections
@@ -65,8 +67,10 @@ class Answers:
     def __init__(self, scheduler: JobScheduler) -> None:
         self.scheduler = scheduler
         for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-            if not FileLock(folder / LOCK).locked:  # left by a server that was killed
-                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # another server may remove it, too
+                is_new = time.time() - folder.stat().st_mtime < NEW_S  # it may be about to be locked
+                if not is_new and not FileLock(folder / LOCK).locked:  # left by a server that was killed
+                    shutil.rmtree(folder, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
         self._in_use = FileLock(self.folder / LOCK)
         self._in_use.acquire()

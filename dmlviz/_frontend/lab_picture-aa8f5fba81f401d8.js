@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-efa874d7497a5441.js";

@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-efa874d7497a5441.js";

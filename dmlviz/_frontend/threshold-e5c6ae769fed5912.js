@@ -1,0 +1,1 @@
+export { threshold as default } from "../dmlviz.workbench/page-2271f8bb3f38926b.js";
