@@ -41,7 +41,7 @@ def test_images_of_another_shape_are_refused_with_one_sentence(jobs, finished, l
     with pytest.raises(UserError, match="28 × 28"):
         embed(jobs, finished, np.zeros((1, 28, 28), np.uint8))
     run = jobs.submit(training(jobs.runs, long.replace(seed=40)))
-    with pytest.raises(UserError, match="has not begun|training has finished"):
+    with pytest.raises(UserError, match=r"has not begun|training has finished"):
         embed(jobs, run, np.zeros((1, 8, 8), np.uint8))
     assert len(embed(jobs, finished, np.zeros((2, 8, 8), np.uint8))["embeddings"]) == 2  # it goes on answering
 
