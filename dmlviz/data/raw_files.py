@@ -2,8 +2,8 @@
 
 import gzip
 import hashlib
-import io
 import re
+import tempfile
 import zipfile
 import zlib
 from collections import defaultdict
@@ -20,6 +20,7 @@ from dmlviz.data.class_names import natural_order
 from dmlviz.data.file_source import Entry
 from dmlviz.data.import_report import ImportedDataset, ImportReport, class_counts, declaration, import_warnings
 from dmlviz.errors import UserError
+from dmlviz.storage.arrays import read_arrays
 from dmlviz.storage.files import atomic_write, ensure_dir
 
 _MNIST = {  # SHA-256 of pixels and labels
@@ -132,13 +133,24 @@ def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> Import
     return _dataset(arrays, "", "", title or place)
 
 
+# A word in the name of a folder or file, the data set, and its numbers of training and test images.
+_NAMED = (
+    ("emnist-letters", "emnist_letters", 124_800, 20_800),
+    ("fashion", "fashion_mnist", 60_000, 10_000),
+    ("kmnist", "kmnist", 60_000, 10_000),
+    ("kuzushiji", "kmnist", 60_000, 10_000),
+)
+
+
 def _array(data: bytes, name: str) -> np.ndarray:
     try:
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
         if data[:2] == b"PK":
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                return np.asarray(arrays[arrays.files[0]])
+            with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+                file.write(data)
+                file.flush()
+                return next(iter(read_arrays(Path(file.name)).values()))
     except (EOFError, OSError, ValueError, zlib.error, zipfile.BadZipFile) as error:
         raise UserError(f"{name} is damaged or cut off ({error}). {_HINT}") from None
     dims = 3 if "images" in name.lower() else 1
@@ -148,9 +160,7 @@ def _array(data: bytes, name: str) -> np.ndarray:
 def _name_in(words: str, arrays: Mapping[_Key, np.ndarray]) -> str:
     """Return the data set of the catalog that a name speaks of, if the numbers of images are its own."""
     counts = [len(arrays.get((part, "labels"), ())) for part in custom_datasets.PARTS]
-    name = "emnist_letters" if "emnist-letters" in words else "fashion_mnist" if "fashion" in words else ""
-    name = name or ("kmnist" if "kmnist" in words or "kuzushiji" in words else "")
-    return name if counts == ([124_800, 20_800] if name == "emnist_letters" else [60_000, 10_000]) else ""
+    return next((name for word, name, *own in _NAMED if word in words and counts == own), "")
 
 
 def _dataset(arrays: Mapping[_Key, np.ndarray], name: str, words: str, title: str) -> ImportedDataset:

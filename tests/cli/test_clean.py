@@ -46,7 +46,7 @@ def test_a_decision_that_cannot_be_is_a_sentence(trained, run_cli, tmp_path):
     folder, _ = trained
     run, where = Runs(folder).list()[0].id, ("--runs", folder, "--data", tmp_path)
     for options, said in (
-        (("--exclude", 999999), "have the numbers 0 to 1,200; got 999999"),
+        (("--exclude", 999999), "have the numbers 0 to 1,200; got 999,999"),
         (("--relabel", "5=3", "--exclude", 5), "choose one"),
         (("--relabel", "5=3", "--relabel", "5=4"), "takes each image once; got '4' and '3'"),
         (("--relabel", "5=eleven"), "got 'eleven'"),

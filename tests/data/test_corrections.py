@@ -85,7 +85,7 @@ def test_a_training_uses_the_revision_that_it_names(tmp_path):
 def test_a_decision_is_about_an_image_that_there_is(tmp_path):
     for image in (-1, 1201):
         for action in ("exclude", "undo"):
-            with pytest.raises(UserError, match=f"have the numbers 0 to 1,200; got {image}"):
+            with pytest.raises(UserError, match=f"have the numbers 0 to 1,200; got {image:,}"):
                 Corrections("digits").decide(image, action, 1201, 10)
     wrong = Corrections("digits").decide(5000, "exclude", 6000, 10)  # by somebody who has another data set
     revision = wrong.freeze(tmp_path)

@@ -60,7 +60,13 @@ def upload(files: Files, folder: Path) -> str:
         main, labels = uploads._split_vectors_and_labels(list(files))
     except UserError as error:
         return str(error)
-    request: dict[str, Any] = {"title": uploads._title(main), "side": None, "color": "auto", "labels": None}
+    request: dict[str, Any] = {
+        "title": uploads._title(main),
+        "side": None,
+        "color": "auto",
+        "labels": None,
+        "folder_level": None,
+    }
     for role, name in (("file", main), ("labels", labels)):
         if name is not None:
             path = folder / f"{role}{Path(name).suffix.lower()}"

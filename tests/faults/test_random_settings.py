@@ -57,7 +57,7 @@ def test_a_body_nested_too_deep_and_control_characters_get_a_sentence(monkeypatc
     with requests() as asked:
         client = asked.probe.client
         answer = client.post("/dmlviz/losses/triplet/curve.json", content=b"[" * 50_000)
-        assert (answer.status_code, "is not JSON" in answer.json()["error"]) == (404, True)
+        assert (answer.status_code, "invalid JSON" in answer.json()["error"]) == (404, True)
         for path in ("/dmlviz/a%00b", "/dmlviz/runs/b923f3cc7f52c032/values/live/a%00b.f32"):
             assert client.get(path).json()["error"].isprintable()
 

@@ -66,7 +66,9 @@ function fileRow({ title, summary, url, name, problem }: ExportFile): HTMLElemen
       const response = await fetchServer(url);
       if (!response.ok) throw await refusal(response, title);
       const file = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
+      document.body.append(file); // Firefox takes no file from a link that is in no page
       file.click();
+      file.remove();
       setTimeout(() => URL.revokeObjectURL(file.href), KEPT_MS);
     } catch (error) {
       reason.textContent = error instanceof Error ? error.message : String(error);
