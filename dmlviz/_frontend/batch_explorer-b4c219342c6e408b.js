@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.workbench/page-2271f8bb3f38926b.js";

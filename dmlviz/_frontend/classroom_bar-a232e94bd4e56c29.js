@@ -1,0 +1,1 @@
+export { classroom_bar as default } from "../dmlviz.workbench/page-9076fdc985d12e47.js";

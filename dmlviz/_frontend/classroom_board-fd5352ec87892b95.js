@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.workbench/page-2271f8bb3f38926b.js";

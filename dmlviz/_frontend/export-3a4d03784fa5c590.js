@@ -1,0 +1,1 @@
+export { export as default } from "../dmlviz.workbench/page-9076fdc985d12e47.js";

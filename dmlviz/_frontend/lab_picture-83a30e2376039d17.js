@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-2271f8bb3f38926b.js";

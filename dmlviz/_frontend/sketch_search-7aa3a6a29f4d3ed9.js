@@ -1,0 +1,1 @@
+export { sketch_search as default } from "../dmlviz.workbench/page-9076fdc985d12e47.js";
