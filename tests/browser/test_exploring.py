@@ -111,7 +111,7 @@ def test_in_a_hall_the_map_fills_the_screen_larger_and_a_point_is_still_picked_w
     page.locator(".loss-curve svg").press("End")
     person.map_has("step", str(digits_run.config.steps))
     page.keyboard.press("g")
-    headline = page.locator(".map .headline")
+    headline = page.locator(".map .full-headline")
     for words in (
         digits_run.title,
         f"step {digits_run.config.steps} of",

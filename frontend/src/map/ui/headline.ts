@@ -9,7 +9,7 @@ export class Headline {
     note: h("span", "note"),
   };
   private texts: Partial<Record<keyof Headline["parts"], string>> = {};
-  readonly node = h("div", "headline", ...Object.values(this.parts));
+  readonly node = h("div", "full-headline", ...Object.values(this.parts));
 
   constructor() {
     const follow = () =>

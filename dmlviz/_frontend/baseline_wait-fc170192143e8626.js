@@ -1,0 +1,1 @@
+export { baseline_wait as default } from "../dmlviz.workbench/page-582b2a660e905d28.js";

@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.workbench/page-582b2a660e905d28.js";

@@ -1,1 +1,0 @@
-export { glossary as default } from "../dmlviz.workbench/page-9076fdc985d12e47.js";
