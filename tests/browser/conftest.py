@@ -129,12 +129,19 @@ def tabs(chromium: Browser) -> Tabs:
 
 
 @pytest.fixture(scope="session")
-def firefox_tabs(playwright: Playwright) -> Iterator[Tabs]:
+def firefox_downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Firefox saves files: it does not tell Playwright of those that a page has fetched."""
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="session")
+def firefox_tabs(playwright: Playwright, firefox_downloads: Path) -> Iterator[Tabs]:
     """Tabs of Firefox as Debian has it."""
     if FIREFOX is None:
         pytest.skip("there is no Firefox on this machine")
     browser = playwright.firefox.launch(
         channel="moz-firefox",
+        downloads_path=firefox_downloads,
         executable_path=Path(__file__).parent / "firefox_for_playwright.py",
         env=os.environ | {"DMLVIZ_FIREFOX": FIREFOX, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
     )

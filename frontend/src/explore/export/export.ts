@@ -66,7 +66,7 @@ function fileRow({ title, summary, url, name, problem }: ExportFile): HTMLElemen
       const response = await fetchServer(url);
       if (!response.ok) throw await refusal(response, title);
       const file = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
-      document.body.append(file); // Firefox takes no file from a link that is in no page
+      link.after(file); // in the page, as Firefox wants it, and in the panel, which a click outside of it closes
       file.click();
       file.remove();
       setTimeout(() => URL.revokeObjectURL(file.href), KEPT_MS);

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-582b2a660e905d28.js";

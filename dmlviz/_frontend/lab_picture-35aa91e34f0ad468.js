@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-582b2a660e905d28.js";
