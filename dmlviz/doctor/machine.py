@@ -106,7 +106,7 @@ def check_training() -> Check:
 
 
 def _train(jobs: JobScheduler, start: float) -> Check:
-    worker = jobs.pool.idle_worker
+    worker = jobs.dispatcher.pool.idle_worker
     assert worker is not None
     if not _wait(lambda: worker.ready.is_set() or not worker.alive):
         return Check(NAME, "broken", "No worker got ready in time.", BUSY)

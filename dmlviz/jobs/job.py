@@ -5,10 +5,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.jobs.claims import Claim
+from dmlviz.jobs.claims import Claim, claim
 from dmlviz.jobs.job_events import JobEnd
 from dmlviz.jobs.order import JobKind, Order
 from dmlviz.jobs.placement import JobWorker
@@ -142,6 +143,38 @@ class Job:
         if self.claim is not None:
             self.claim.release()
             self.claim = None
+
+    def claim_and_begin(self, runs: Path) -> bool:
+        """Claim it among those of a folder of runs, and make its own folder; False where its result is there by now."""
+        if not self.order.is_answer:  # the folder of an answer is this process's
+            self.claim = claim(runs, self.order.folder)
+            self.elsewhere = self.claim is None
+            record = None if self.elsewhere else self.order.existing()  # it may have ended in between
+            if record is not None:
+                self.record = record
+                self.release()
+                return False
+        if self.elsewhere:
+            self.record = self._record_elsewhere()
+            return True
+        try:
+            self.record = self.order.begin()
+        except BaseException:
+            self.release()
+            raise
+        return True
+
+    def _record_elsewhere(self) -> EventLogDir:
+        """Return its record where another process has claimed it, which makes the folder within milliseconds."""
+        deadline = time.monotonic() + 2.0
+        while True:
+            try:
+                record: EventLogDir = self.order.record(self.order.folder)
+                return record
+            except UserError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
 
     def begin_again(self, lost: str) -> bool:
         """Reset the folder after its machine was lost, so that it can begin again; else log its failure."""

@@ -155,7 +155,7 @@ def queue() -> None:
     """Time when each of a hundred people's jobs begins, against the arithmetic: the first slot that is free then."""
     with tempfile.TemporaryDirectory() as folder:
         jobs = JobScheduler(Runs(Path(folder)), slots=SLOTS, warm=False)
-        jobs.pool = pool = SleepingPool(jobs._events)
+        jobs.dispatcher.pool = pool = SleepingPool(jobs.dispatcher.events)
         config = TrainConfig(dataset="digits", net="mlp", steps=10)
         asked = {}
         for number in range(PEOPLE):

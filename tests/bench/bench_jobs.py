@@ -68,15 +68,24 @@ def main():
         cold = JobScheduler(Runs(Path(folder) / "cold"), slots=1, warm=False)
         try:
             warm_frames, cold_frames, ends, waiting, training = [], [], [], [], []
+            pool = jobs.dispatcher.pool
             for seed in range(ROUNDS):
-                until(lambda: jobs.pool.idle_worker is not None and jobs.pool.idle_worker.ready.is_set())
+                until(
+                    lambda: (
+                        jobs.dispatcher.pool.idle_worker is not None and jobs.dispatcher.pool.idle_worker.ready.is_set()
+                    )
+                )
                 time.sleep(3.5)  # the answering worker imports as well
-                waiting.append(memory(jobs.pool.idle_worker.pid))
+                waiting.append(memory(pool.idle_worker.pid))
                 warm_frames.append(first_frames(jobs, config.replace(seed=seed)))
                 time.sleep(3)
                 training.append(max(memory(worker.pid) for worker in jobs.turns.active))
                 ends.append(stopped(jobs, config.replace(seed=seed).id))
-                until(lambda: jobs.pool.idle_worker is not None and jobs.pool.idle_worker.ready.is_set())
+                until(
+                    lambda: (
+                        jobs.dispatcher.pool.idle_worker is not None and jobs.dispatcher.pool.idle_worker.ready.is_set()
+                    )
+                )
                 with mock.patch.object(fork_client, "start", fork_client.launch):
                     cold_frames.append(first_frames(cold, config.replace(seed=seed)))
                 stopped(cold, config.replace(seed=seed).id)

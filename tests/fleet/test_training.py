@@ -13,6 +13,7 @@ import pytest
 from dmlviz.fleet.dask_client import answer_within
 from dmlviz.fleet.dask_fleet import DaskFleet
 from dmlviz.jobs.order import training
+from dmlviz.jobs.resume import resume_fleet_jobs
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
@@ -151,7 +152,7 @@ def test_a_server_that_was_killed_gets_the_training_that_went_on(
         lines = run.log.lines()
         assert run.state == "interrupted"
         again = JobScheduler(tmp_path, slots=0, warm=False, fleet=DaskFleet(address, certificates))
-        assert again.resume_fleet_jobs() == [run.id]
+        assert resume_fleet_jobs(again) == [run.id]
         until(lambda: len(run.log.lines()) > len(lines), 120)
         assert again.status(run).machine == "gpu-9"
         assert run.log.lines()[: len(lines)] == lines  # the same training: its times are in the lines

@@ -33,8 +33,8 @@ def test_a_killed_worker_is_a_failure_with_a_reason_and_the_next_job_runs(jobs, 
 
 
 def test_a_warm_worker_that_died_is_replaced(jobs, until, short):
-    jobs.prestart()
-    spare = jobs.pool.idle_worker
+    jobs.dispatcher.prestart()
+    spare = jobs.dispatcher.pool.idle_worker
     os.kill(spare.pid, signal.SIGKILL)
     run = jobs.submit(training(jobs.runs, short.replace(seed=31)))
     until(lambda: jobs.status(run).phase not in ("queued", "starting", "running"))
@@ -52,7 +52,7 @@ def test_a_worker_that_cannot_be_started_fails_its_job_and_no_other(jobs, until,
             patch.undo()
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-        patch.setattr(jobs.pool, "dispatch", refuse)
+        patch.setattr(jobs.dispatcher.pool, "dispatch", refuse)
         jobs.stop(running)
         until(lambda: jobs.status(failing).phase == "failed")
     assert "No worker could be started" in jobs.status(failing).reason
@@ -90,8 +90,8 @@ def test_close_leaves_no_process_and_interrupts_runs(tmp_path, until, alive, sho
     jobs = JobScheduler(tmp_path, slots=1)
     run = jobs.submit(training(jobs.runs, long))
     until(lambda: jobs.status(run).phase == "running")
-    jobs.prestart()
-    pids = [worker_of(jobs, run).pid, jobs.pool.idle_worker.pid]
+    jobs.dispatcher.prestart()
+    pids = [worker_of(jobs, run).pid, jobs.dispatcher.pool.idle_worker.pid]
     assert all(map(alive, pids))
     jobs.close()
     until(lambda: not any(map(alive, pids)))
@@ -108,7 +108,8 @@ def test_workers_end_with_a_killed_server_and_its_run_can_be_resubmitted(tmp_pat
         "jobs = JobScheduler(sys.argv[1], slots=1)\n"
         "run = jobs.submit(training(jobs.runs, TrainConfig.from_json(sys.argv[2])))\n"
         "while not run.snapshot_steps: time.sleep(0.01)\n"
-        "jobs.prestart(); pids = [*[w.pid for w in jobs.turns.active], jobs.pool.idle_worker.pid]\n"
+        "jobs.dispatcher.prestart(); idle = jobs.dispatcher.pool.idle_worker\n"
+        "pids = [*[w.pid for w in jobs.turns.active], idle.pid]\n"
         "children = Path(f'/proc/self/task/{os.getpid()}/children').read_text()\n"
         "print(*pids, *children.split(), flush=True)\n"
         "time.sleep(60)"

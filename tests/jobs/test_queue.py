@@ -147,7 +147,7 @@ def test_the_status_of_an_unknown_job_is_unknown(jobs):
 def test_each_job_is_reported_when_it_begins_and_when_it_has_ended(jobs, until, short, long):
     mine = {short.replace(seed=90).id, long.replace(seed=90).id}
     reports = []  # without those of an earlier test, whose job may just end
-    jobs.on_job = lambda report: reports.append(report) if report.run in mine else None
+    jobs.dispatcher.on_job = lambda report: reports.append(report) if report.run in mine else None
     try:
         with jobs._change:  # the first cannot end before the second has been stopped
             first = jobs.submit(training(jobs.runs, short.replace(seed=90)), owner="ada")
@@ -155,7 +155,7 @@ def test_each_job_is_reported_when_it_begins_and_when_it_has_ended(jobs, until, 
             jobs.stop(waiting)
         until(lambda: len(reports) == 3)
     finally:
-        jobs.on_job = lambda report: None
+        jobs.dispatcher.on_job = lambda report: None
     begun, dropped, ended = reports
     assert (begun.run, begun.kind, begun.state, begun.owner) == (first.id, "train", "starting", "ada")
     assert (dropped.run, dropped.state, dropped.worker, dropped.seconds) == (waiting.id, "stopped", "", 0)
@@ -166,18 +166,18 @@ def test_each_job_is_reported_when_it_begins_and_when_it_has_ended(jobs, until, 
 
 
 def test_a_listener_that_fails_stops_no_job(jobs, until, short):
-    jobs.on_job = lambda report: 1 / 0
+    jobs.dispatcher.on_job = lambda report: 1 / 0
     try:
         run = jobs.submit(training(jobs.runs, short.replace(seed=91)))
         until(lambda: jobs.status(run).phase == "finished")
     finally:
-        jobs.on_job = lambda report: None
+        jobs.dispatcher.on_job = lambda report: None
 
 
 def test_it_is_ready_once_a_worker_waits_and_replaces_one_that_died(jobs, until):
     until(lambda: jobs.ready)
-    before = jobs.pool.idle_worker
+    before = jobs.dispatcher.pool.idle_worker
     before.kill()
     until(lambda: not jobs.ready)
     until(lambda: jobs.ready)
-    assert jobs.pool.idle_worker is not before
+    assert jobs.dispatcher.pool.idle_worker is not before

@@ -58,7 +58,7 @@ class Classroom:
 
     def __init__(self, folder, until):
         self.jobs = JobScheduler(Runs(folder), slots=SLOTS, warm=False)
-        self.jobs.pool = self.pool = WaitingPool(self.jobs._events)
+        self.jobs.dispatcher.pool = self.pool = WaitingPool(self.jobs.dispatcher.events)
         self.owner = {}
         self.until = until
 

@@ -16,6 +16,7 @@ from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import JobReport
 from dmlviz.jobs.placement import Fleet
+from dmlviz.jobs.resume import resume_fleet_jobs
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.labs.lab_study import plan_trials
 from dmlviz.runs.ownership import Ownership
@@ -231,7 +232,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             data_owners=data_owners,
             classrooms=Classrooms(runs.folder),
         )
-        scheduler.resume_fleet_jobs(lambda run: [entry.holder for entry in run_owners.entries(run)])
+        resume_fleet_jobs(scheduler, lambda run: [entry.holder for entry in run_owners.entries(run)])
         return _services
 
 
