@@ -1,63 +1,49 @@
-"""The review sheet of the page Clean sends its actions again until they are confirmed; each is done once, in order."""
+"""Decisions of the review sheet come by a route: all that are sent together are kept in their order, or none."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import dmlviz_app.clean.state as clean
 import pytest
 from dmlviz_app.clean import panel
-from dmlviz_app.clean.state import CleanState
 
 from dmlviz.data.corrections import load_corrections
 from dmlviz.runs.training_run import train_and_record
 from tests.app.pages import MAIN, open_page
 
 
-def action(number, image, kind, label=None, tag=None):
-    return {"number": number, "action": {"image": image, "action": kind, "label": label, "tag": tag}}
+def action(image, kind, label=None, tag=None):
+    return {"image": image, "action": kind, "label": label, "tag": tag}
 
 
-def test_actions_are_done_once_and_in_order_however_often_they_are_sent(here, run):
-    state = CleanState()
-    first, second = action(1, 3, "relabel", label=7), action(2, 5, "exclude")
-    state.decide([first], run, here)
-    state.decide([first, second, action(3, 3, "undo"), action(4, 8, "tag", tag="odd one")], run, here)
-    state.decide([first, second], run, here)  # late
-    images = load_corrections(here.data, run.config.dataset).images
-    assert {image: (one.action, one.tag) for image, one in images.items()} == {
-        5: ("exclude", ""),
-        8: ("tag", "odd one"),
+@pytest.fixture
+def decide(client, run):
+    """Send decisions; the answer."""
+    return lambda *actions: client.post(f"/dmlviz/runs/{run.id}/cleaning/decisions", json={"actions": actions})
+
+
+def test_decisions_are_kept_in_their_order_and_read_back(client, here, run, decide):
+    assert decide(action(3, "relabel", label=7), action(5, "exclude")).status_code == 200
+    assert decide(action(3, "undo"), action(8, "tag", tag="odd one")).status_code == 200
+    read = client.get(f"/dmlviz/runs/{run.id}/cleaning.json").json()["decisions"]
+    assert read == {
+        "5": {"action": "exclude", "label": None, "tag": ""},
+        "8": {"action": "tag", "label": None, "tag": "odd one"},
     }
-    assert (state.received, state.note) == (4, "")
+    assert {*load_corrections(here.data, run.config.dataset).images} == {5, 8}
 
 
-def test_an_action_that_cannot_be_is_a_sentence_and_those_before_it_hold(here, run):
-    state = CleanState()
-    state.decide([action(1, 5, "exclude"), action(2, 3, "relabel", label=99)], run, here)
-    assert "99" in state.note
-    assert [*load_corrections(here.data, run.config.dataset).images] == [5]
-    assert state.received == 2
+def test_a_decision_that_cannot_be_is_a_sentence_and_those_sent_with_it_are_not_kept(here, run, decide):
+    refusal = decide(action(5, "exclude"), action(3, "relabel", label=99))
+    assert refusal.status_code == 404
+    assert "99" in refusal.json()["error"]
+    assert not load_corrections(here.data, run.config.dataset).images
 
 
-def test_an_action_that_comes_while_another_is_being_saved_loses_neither(here, run, monkeypatch):
-    state, reading, second = CleanState(), threading.Event(), threading.Event()
-
-    def load(root, dataset):
-        found = load_corrections(root, dataset)
-        if not reading.is_set():  # the first: the second action comes now
-            reading.set()
-            second.wait(0.1)  # it cannot finish before the first has saved
-        return found
-
-    monkeypatch.setattr(clean, "load_corrections", load)
-    actions = [action(1, 3, "exclude"), action(2, 5, "exclude")]
-    first = threading.Thread(target=state.decide, args=(actions[:1], run, here))
-    first.start()
-    assert reading.wait(60)
-    state.decide(actions, run, here)
-    second.set()
-    first.join()
-    assert [*load_corrections(here.data, run.config.dataset).images] == [3, 5]
-    assert state.note == ""
+def test_decisions_that_come_at_once_are_all_kept(here, run, decide):
+    with ThreadPoolExecutor(8) as pool:
+        answers = [*pool.map(lambda image: decide(action(image, "exclude")).status_code, range(20))]
+    assert answers == [200] * 20
+    assert [*load_corrections(here.data, run.config.dataset).images] == [*range(20)]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from dmlviz_app.clean.state import (
     why_not,
 )
 from dmlviz_app.people.policy import Action
-from dmlviz_app.protocol.cleaning import Decision, ReviewProps
+from dmlviz_app.protocol.cleaning import ReviewProps
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.run_views.view_state import KEY, UIState
@@ -30,7 +30,6 @@ from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
-SHEET = "review"
 REFRESH_S = 2.0
 
 
@@ -50,20 +49,14 @@ def clean_view(ui: CleanState, services: Services) -> None:
     with sheet, error_boundary("The review sheet"):
         mount(
             "review_sheet",
-            key=SHEET,
+            key="review",
             data=ReviewProps(
                 run=run.id,
-                url=f"{ROUTES}/runs/{run.id}/cleaning.json",
+                url=f"{ROUTES}/runs/{run.id}/cleaning",
                 classes=list(short_names(DATASETS[run.config.dataset].classes)),
-                decisions={
-                    str(image): Decision(action=one.action, label=one.label, tag=one.tag)
-                    for image, one in corrections.images.items()
-                },
-                received=ui.received,
                 read_only=not services.person.may(Action.CORRECT),
             ),
-            on_search_change=lambda: ui.search(st.session_state[SHEET].get("search"), run, services),
-            on_actions_change=lambda: ui.decide(st.session_state[SHEET].get("actions") or [], run, services),
+            reruns=True,  # for what stands beside it
         )
     with side, error_boundary("Train again"):
         changed = corrected_config(run.config, corrections)

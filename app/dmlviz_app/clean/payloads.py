@@ -3,17 +3,18 @@
 from pathlib import Path
 
 from dmlviz.cleaning.record import CleaningRecord
+from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import DamagedFileError
 from dmlviz.jobs.job import Status
 from dmlviz.jobs.job_events import CleaningProgress
 from dmlviz.runs.run import Run
-from dmlviz_app.protocol.cleaning import ReviewAnswer
+from dmlviz_app.protocol.cleaning import Decision, ReviewAnswer
 from dmlviz_app.protocol.common import ROUTES, SpriteSheets
 from dmlviz_app.server.services import Services
 
 
 def findings(run: Run, services: Services) -> ReviewAnswer:
-    """Return the state of the search, and its findings so far."""
+    """Return the state of the search, its findings so far, and what was decided about the data set's images."""
     record = CleaningRecord.of(run, services.store)
     status = services.scheduler.status(record)
     try:
@@ -21,7 +22,15 @@ def findings(run: Run, services: Services) -> ReviewAnswer:
     except DamagedFileError:
         progress = None
     share = 0.0 if progress is None else progress["share"]
-    answer = ReviewAnswer(state=status.phase, words=_words(status, progress), share=share)
+    decided = load_corrections(services.data, run.config.dataset).images
+    answer = ReviewAnswer(
+        state=status.phase,
+        words=_words(status, progress),
+        share=share,
+        decisions={
+            str(image): Decision(action=one.action, label=one.label, tag=one.tag) for image, one in decided.items()
+        },
+    )
     stored = record.findings
     if stored is None:
         return answer

@@ -2,23 +2,32 @@
 
 import asyncio
 
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
-from dmlviz_app.clean import payloads
+from dmlviz_app.clean import payloads, state
+from dmlviz_app.protocol.cleaning import ReviewActions, ReviewSearch
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_body import read_json_body
 from dmlviz_app.server.json_response import JSONResponse
+
+MAX_BODY = 1_000_000  # bytes
+WHAT = "What is sent to the review sheet"
+_SEARCH, _DECISIONS = TypeAdapter(ReviewSearch), TypeAdapter(ReviewActions)
 
 
 def routes() -> list[Route]:
-    """Return the routes of findings and their pictures."""
+    """Return the routes of findings, their pictures, and the decisions about them."""
     return [
         Route("/runs/{run}/cleaning.json", findings),
         Route("/runs/{run}/cleaning-{part:int}.png", pictures),
+        Route("/runs/{run}/cleaning/search", search, methods=["POST"]),
+        Route("/runs/{run}/cleaning/decisions", decide, methods=["POST"]),
     ]
 
 
@@ -36,6 +45,23 @@ async def pictures(request: Request) -> Response:
     if not path.is_file():
         raise UserError("The training data of this run have not been looked through yet.")
     return FileResponse(path, headers=NO_STORE, media_type="image/png")
+
+
+@access(Rule.RUN_READER)
+async def search(request: Request) -> Response:
+    """Start or stop the search through the training data; return how it stands then."""
+    wish = await read_json_body(request, _SEARCH, MAX_BODY, WHAT)
+    run, services = _run(request), personal(request)
+    await asyncio.to_thread(state.search, run, services, wish["wish"])
+    return JSONResponse(await asyncio.to_thread(payloads.findings, run, services), headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def decide(request: Request) -> Response:
+    """Keep decisions about training images, or take them back."""
+    wish = await read_json_body(request, _DECISIONS, MAX_BODY, WHAT)
+    await asyncio.to_thread(state.decide, wish["actions"], _run(request), personal(request))
+    return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
 def _run(request: Request) -> Run:

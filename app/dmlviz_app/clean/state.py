@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.record import CleaningRecord, cleaning
@@ -13,6 +13,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.storage.files import is_run_id
 from dmlviz_app.people.policy import Action
+from dmlviz_app.protocol.cleaning import ReviewAction
 from dmlviz_app.server.services import Services
 
 KEY = "page.clean"
@@ -22,15 +23,11 @@ COMPARED = ("precision_at_1", "map_at_r", "knn_accuracy", "nearest_mean_accuracy
 
 @dataclass
 class CleanState:
-    """Data set and run (None for the best that can be used), and the sentence about what could not be done.
-
-    `received` is the number of the last action of the review sheet.
-    """
+    """Data set and run (None for the best that can be used), and the sentence about what could not be done."""
 
     dataset: str | None = None
     run: str | None = None
     note: str = ""
-    received: int = 0
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
@@ -47,48 +44,29 @@ class CleanState:
         """Select a data set, and a run of it (None for the best)."""
         self.dataset, self.run, self.note = dataset, run, ""
 
-    def search(self, wish: str | None, run: Run, services: Services) -> None:
-        """Start or stop the search through the training data, as the review sheet asks; on failure set `note`."""
-        self.note = ""
-        try:
-            if wish == "start":
-                services.jobs.submit(cleaning(services.store, run))
-            elif wish == "stop":
-                services.jobs.stop(CleaningRecord.of(run, services.store))
-        except UserError as error:
-            self.note = str(error)
 
-    def decide(self, actions: Sequence[Mapping[str, Any]], run: Run, services: Services) -> None:
-        """Keep decisions about training images; on failure set `note`.
+def search(run: Run, services: Services, wish: Literal["start", "stop"]) -> None:
+    """Start or stop the search through the training data of a run; raise UserError where that is not possible."""
+    if wish == "start":
+        services.jobs.submit(cleaning(services.store, run))
+    else:
+        services.jobs.stop(CleaningRecord.of(run, services.store))
 
-        Args:
-            actions: As `NumberedAction`; those received before are skipped.
-            run: By which the images are looked through.
-            services: As the person may use them.
-        """
-        self.note = ""
-        dataset = run.config.dataset
-        try:
-            if not services.person.may(Action.CORRECT):
-                raise UserError("Only a teacher corrects labels for all on this server.")
-            images = num_train_images(dataset, services.data)
-            with deciding(services.data, dataset):  # the next action may come while this one is being saved
-                for numbered in actions:
-                    if numbered["number"] > self.received:
-                        self.received = numbered["number"]
-                        self._decide(numbered["action"], dataset, images, services)
-        except (UserError, TypeError, ValueError, KeyError) as error:
-            self.note = str(error)
 
-    def _decide(self, action: Mapping[str, Any], dataset: str, images: int, services: Services) -> None:
-        corrections = load_corrections(services.data, dataset).decide(
-            int(action.get("image", -1)),
-            str(action.get("action", "")),
-            images,
-            len(DATASETS[dataset].classes),
-            action.get("label"),
-            action.get("tag"),
-        )
+def decide(actions: Sequence[ReviewAction], run: Run, services: Services) -> None:
+    """Keep decisions about training images, in their order: all, or none where one cannot be.
+
+    Raises:
+        UserError: If the person may not correct labels, or the data set has no such image or label.
+    """
+    if not services.person.may(Action.CORRECT):
+        raise UserError("Only a teacher corrects labels for all on this server.")
+    dataset = run.config.dataset
+    images, classes = num_train_images(dataset, services.data), len(DATASETS[dataset].classes)
+    with deciding(services.data, dataset):
+        corrections = load_corrections(services.data, dataset)
+        for one in actions:
+            corrections = corrections.decide(one["image"], one["action"], images, classes, one["label"], one["tag"])
         corrections.save(services.data)
 
 

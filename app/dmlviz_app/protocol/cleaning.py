@@ -9,15 +9,24 @@ from dmlviz.jobs.job import JobState
 from dmlviz_app.protocol.common import SpriteSheets
 
 
+class Decision(TypedDict):
+    """A decision about a training image."""
+
+    action: Literal["confirm", "relabel", "exclude", "tag"]
+    label: int | None
+    tag: str
+
+
 class ReviewAnswer(TypedDict):
     """dmlviz/runs/…/cleaning.json: the state of the search ("unknown" before the first), and its findings so far.
 
-    The findings are as in `dmlviz.cleaning.findings.StoredFindings`.
+    `decisions` are by image. The findings are as in `dmlviz.cleaning.findings.StoredFindings`.
     """
 
     state: JobState
     words: str
     share: float
+    decisions: dict[str, Decision]
     part: NotRequired[int]
     rows: NotRequired[list[ReviewRow]]
     images: NotRequired[int]
@@ -27,22 +36,12 @@ class ReviewAnswer(TypedDict):
     sheet: NotRequired[SpriteSheets]
 
 
-class Decision(TypedDict):
-    """A decision about a training image."""
-
-    action: Literal["confirm", "relabel", "exclude", "tag"]
-    label: int | None
-    tag: str
-
-
 class ReviewProps(TypedDict):
-    """Props of the review sheet; `decisions` are by image, `received` is the number of the last action."""
+    """Props of the review sheet; the findings are at `url`.json, and what a person wants is sent below `url`."""
 
     run: str
     url: str
     classes: list[str]
-    decisions: dict[str, Decision]
-    received: int
     read_only: bool
 
 
@@ -55,8 +54,13 @@ class ReviewAction(TypedDict):
     tag: str | None
 
 
-class NumberedAction(TypedDict):
-    """The review sheet sends all that the server has not confirmed: an event may replace one that was not read."""
+class ReviewActions(TypedDict):
+    """Sent to dmlviz/runs/…/cleaning/decisions: decisions, in their order."""
 
-    number: int
-    action: ReviewAction
+    actions: list[ReviewAction]
+
+
+class ReviewSearch(TypedDict):
+    """Sent to dmlviz/runs/…/cleaning/search."""
+
+    wish: Literal["start", "stop"]

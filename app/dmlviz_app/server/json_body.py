@@ -28,7 +28,7 @@ async def read_json_body(request: Request, model: TypeAdapter[T], limit: int, wh
 def parse_json(text: bytes, model: TypeAdapter[T], what: str) -> T:
     """Return what JSON says; raise UserError as `read_json_body`."""
     try:
-        return model.validate_json(text)
+        return model.validate_json(text, strict=True)
     except ValidationError as error:
         raise UserError(f"{what} is a JSON object with other content: {complaint(error)}.") from None
     except RecursionError:

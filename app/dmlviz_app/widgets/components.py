@@ -23,6 +23,7 @@ def mount(
     height: int | str = "content",
     width: int | str = "stretch",
     default: Mapping[str, object] | None = None,
+    reruns: bool = False,
     **callbacks: Callable[[], None],
 ) -> Any:
     """Mount a component and return its values.
@@ -34,12 +35,15 @@ def mount(
         height: Height in pixels, or "content".
         width: Width in pixels, "stretch" or "content".
         default: Its values before the browser has sent any.
+        reruns: Whether it may have the page drawn anew, after an answer of a route.
         **callbacks: Streamlit's `on_<value>_change`.
 
     Raises:
         TypeError: If `data` is not JSON: Streamlit would silently send it as one string.
     """
     json.dumps(data)
+    if reruns:
+        callbacks["on_rerun_change"] = lambda: None
     on_change = {event: _noting(callback) for event, callback in callbacks.items()}
     return _renderer(name)(key=key, data=data, default=default, height=height, width=width, **on_change)
 

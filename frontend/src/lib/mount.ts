@@ -12,6 +12,10 @@ export interface ComponentArguments<Data> {
   setTriggerValue: (name: string, value: unknown) => void;
 }
 
+/** Have the page drawn anew, where Python's `mount` has `reruns`: no data go with it, those go by routes. */
+export const rerun = (host: Pick<ComponentArguments<never>, "setTriggerValue">): void =>
+  host.setTriggerValue("rerun", true);
+
 export interface Component {
   destroy(): void;
 }

@@ -36,9 +36,15 @@ export function fetchServer(address: string, init?: RequestInit): Promise<Respon
   return sources.get(run)?.fetch(path) ?? globalThis.fetch(serverUrl(address), init);
 }
 
-/** The JSON at an address, posted `body` where there is one; `what` was asked for, should the server refuse it. */
-export async function fetchJson<T>(address: string, what: string, body?: unknown): Promise<T> {
-  const response = await fetchServer(address, body ? { method: "POST", body: JSON.stringify(body) } : undefined);
+/**
+ * The JSON at an address, posted `body` where there is one; `what` was asked for, should the server refuse it. With `keepalive`
+ * the browser sends it even where the page is left or loaded anew; browsers take up to 64 kB so.
+ */
+export async function fetchJson<T>(address: string, what: string, body?: unknown, keepalive = false): Promise<T> {
+  const init = body ? { method: "POST", body: JSON.stringify(body), keepalive } : undefined;
+  const response = await fetchServer(address, init).catch(() => {
+    throw new Error(`${what}: the server cannot be reached; try again in a moment.`);
+  });
   if (!response.ok) throw await refusal(response, what);
   return (await response.json()) as T;
 }

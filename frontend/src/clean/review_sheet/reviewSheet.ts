@@ -1,16 +1,15 @@
 // A sheet of training images that may be wrong: a picture, the reason, and keys to decide. The server keeps decisions.
-import type { Decision, NumberedAction, ReviewAction, ReviewAnswer, ReviewProps, ReviewRow } from "../../protocol.ts";
+import type { Decision, ReviewAction, ReviewAnswer, ReviewProps, ReviewRow } from "../../protocol.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
-import { component, type ComponentArguments } from "../../lib/mount.ts";
-import { fetchServer } from "../../lib/server.ts";
+import { component, rerun, type ComponentArguments } from "../../lib/mount.ts";
+import { fetchJson } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import { applied, buttonsOf, decisionOf, decisionText, KINDS, looked, nextRow, type Kind } from "./rows.ts";
 import style from "./reviewSheet.css";
 
 const POLL_MS = 500;
-const ANSWER_MS = 5000; // time until a request to start or stop shows
-const CONFIRM_MS = 2000; // time until decisions are sent again that the server has not confirmed; twice that the next time
+const MAX_SENT = 100; // decisions at a time
 const UNDER_WAY = ["queued", "starting", "running", "stopping"];
 const TILE_PX = 56;
 const KEYS = {
@@ -50,65 +49,59 @@ class ReviewSheet {
   private props: ReviewProps | null = null;
   private answer: ReviewAnswer | null = null;
   private decisions: Record<string, Decision | undefined> = {};
+  private saved: Record<string, Decision | undefined> = {}; // those that the server has
+  private waiting: ReviewAction[] = []; // that it does not have yet
+  private refusals: Record<number, string | undefined> = {}; // by image
   private kind: Kind = "suspect";
   private at = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private send: Host["setTriggerValue"] = () => {};
-  private asked = 0; // when the server was last asked to start or stop
-  private pending: NumberedAction[] = []; // that the server has not confirmed
-  private number = 0;
-  private delivery: ReturnType<typeof setTimeout> | undefined;
+  private host: Host | null = null;
   private drawn = new WeakMap<ReviewRow, { decision: string; node: HTMLElement }>();
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
     this.list.addEventListener("keydown", (event) => this.onKey(event));
+    addEventListener("pagehide", this.leave);
   }
 
-  update(props: ReviewProps, { setTriggerValue: send }: Host): void {
+  update(props: ReviewProps, host: Host): void {
     const isNew = props.run !== this.props?.run;
     this.props = props;
-    this.send = send;
-    this.number = Math.max(this.number, props.received);
-    this.pending = isNew ? [] : this.pending.filter(({ number }) => number > props.received);
-    this.decisions = { ...props.decisions };
-    for (const { action } of this.pending) this.decisions[action.image] = applied(this.decisions[action.image], action);
-    if (isNew) {
-      this.answer = null;
-      this.at = this.asked = 0;
-      void this.fetch(props.run);
-    }
-    if (isNew || !this.list.querySelector("input")) this.draw(); // a tag that is being typed stays
+    this.host = host;
+    if (!isNew) return;
+    this.answer = null;
+    this.waiting = [];
+    this.saved = {};
+    this.refusals = {};
+    this.at = 0;
+    this.draw();
+    void this.fetch();
   }
 
-  private async fetch(run: string): Promise<void> {
+  /** Show how the search stands, after a wish about it where there is one, and follow it. */
+  private async fetch(wish?: "start" | "stop"): Promise<void> {
     clearTimeout(this.timer);
-    const { props } = this;
-    if (props?.run !== run) return;
+    const { url } = this.props!;
     try {
-      const response = await fetchServer(props.url);
-      const answer = (await response.json()) as ReviewAnswer & { error?: string };
-      if (this.props?.run !== run) return;
-      if (answer.error) throw new Error(answer.error);
-      this.show(answer);
+      const answer = await (wish
+        ? fetchJson<ReviewAnswer>(`${url}/search`, "The search", { wish })
+        : fetchJson<ReviewAnswer>(`${url}.json`, "The findings"));
+      if (this.props?.url === url) this.show(answer);
     } catch (error) {
       this.words.textContent = messageOf(error);
+      this.button.disabled = false;
     }
-    if (this.waits) this.timer = setTimeout(() => void this.fetch(run), POLL_MS);
-  }
-
-  /** True if something may change by itself. */
-  private get waits(): boolean {
-    return UNDER_WAY.includes(this.answer?.state ?? "") || Date.now() - this.asked < ANSWER_MS;
+    if (this.props?.url === url && UNDER_WAY.includes(this.answer?.state ?? ""))
+      this.timer = setTimeout(() => void this.fetch(), POLL_MS);
   }
 
   /** Show how the search stands; rows that are there stay, with the current one, until there are others. */
   private show(answer: ReviewAnswer): void {
     const before = this.answer;
     const image = this.rows[this.at]?.image;
-    if (answer.state !== before?.state) this.asked = 0;
     this.answer = answer;
     this.drawSearch();
+    if (!before) this.decisions = { ...Object.assign(this.saved, answer.decisions) };
     if (before && before.part === answer.part && before.state === answer.state) return;
     if (this.list.querySelector("input")) return; // a tag that is being typed stays; it is drawn after that
     this.at = Math.max(0, image === undefined ? 0 : this.rows.findIndex((row) => row.image === image));
@@ -126,7 +119,7 @@ class ReviewSheet {
     else this.bar.value = 0;
     this.button.textContent = underWay ? "Cancel" : (texts[answer.state] ?? "Look again");
     this.button.hidden = !this.button.textContent;
-    this.button.disabled = this.asked > 0 || answer.state === "stopping";
+    this.button.disabled = answer.state === "stopping";
     this.button.classList.toggle("primary", !underWay);
     this.search.hidden = answer.state === "finished";
     setData(this.root, { state: answer.state, ready: answer.state === "finished", part: answer.part ?? 0 });
@@ -134,10 +127,8 @@ class ReviewSheet {
 
   /** Ask the server to start, or to stop, the search. */
   private ask(): void {
-    this.asked = Date.now();
     this.button.disabled = true;
-    this.send("search", UNDER_WAY.includes(this.answer?.state ?? "") ? "stop" : "start");
-    this.timer = setTimeout(() => void this.fetch(this.props!.run), POLL_MS);
+    void this.fetch(UNDER_WAY.includes(this.answer?.state ?? "") ? "stop" : "start");
   }
 
   private get rows(): ReviewRow[] {
@@ -173,7 +164,7 @@ class ReviewSheet {
   private drawRows(): void {
     const { rows } = this;
     rows.forEach((row, i) => {
-      const decision = JSON.stringify(this.decisions[row.image] ?? null);
+      const decision = JSON.stringify([this.decisions[row.image], this.refusals[row.image]]);
       const before = this.drawn.get(row);
       const node = before?.decision === decision ? before.node : this.row(row, i);
       this.drawn.set(row, { decision, node });
@@ -209,6 +200,7 @@ class ReviewSheet {
         row.suggestion === null ? null : h("span", "perhaps", ` perhaps ${classes[row.suggestion]}`),
         h("p", {}, row.reason),
         h("p", "decision", decisionText(decision, classes)),
+        h("p", { class: "refusal", role: "alert" }, this.refusals[row.image] ?? ""),
       ),
       this.buttons(row, index),
     );
@@ -290,21 +282,41 @@ class ReviewSheet {
 
   private take(action: ReviewAction): void {
     this.decisions[action.image] = applied(this.decisions[action.image], action);
-    this.pending.push({ number: ++this.number, action });
-    this.deliver();
+    this.refusals[action.image] = undefined;
+    this.waiting.push(action);
+    if (this.waiting.length === 1) void this.send();
   }
 
-  /** Send the decisions until the server has confirmed them: a message may be lost on the way. */
-  private deliver(pause = CONFIRM_MS): void {
-    clearTimeout(this.delivery);
-    if (!this.pending.length) return;
-    this.send("actions", this.pending);
-    this.delivery = setTimeout(() => this.deliver(2 * pause), pause);
+  /** Send what was decided, in its order: what is decided meanwhile goes with the next request. */
+  private async send(): Promise<void> {
+    const { waiting, saved } = this;
+    while (waiting.length) {
+      const sent = waiting.slice(0, MAX_SENT);
+      try {
+        await this.post(sent);
+        waiting.splice(0, sent.length);
+        for (const action of sent) saved[action.image] = applied(saved[action.image], action);
+      } catch (error) {
+        const lost = waiting.splice(0);
+        if (this.waiting !== waiting) return; // another run is shown
+        for (const { image } of lost) this.refusals[image] = `Not saved: ${messageOf(error)}`;
+        this.decisions = { ...saved };
+        if (!this.list.querySelector("input")) this.draw();
+      }
+    }
+    if (this.host) rerun(this.host); // for what stands beside the sheet
   }
+
+  private post = (actions: ReviewAction[]): Promise<unknown> =>
+    fetchJson(`${this.props!.url}/decisions`, "The decision", { actions }, true);
+
+  private leave = (): void => {
+    if (this.waiting.length) void this.post(this.waiting);
+  };
 
   destroy(): void {
     clearTimeout(this.timer);
-    clearTimeout(this.delivery);
+    removeEventListener("pagehide", this.leave);
     this.root.remove();
   }
 }
