@@ -104,17 +104,11 @@ def raise_open_files() -> None:
                 return
 
 
-def limit_resources(cpu_seconds: int, memory_bytes: int) -> None:
-    """Let the system end this process beyond so much processor time, and refuse it more memory; not on Windows."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-
-
 def limit_further_resources(cpu_seconds: int, memory_bytes: int) -> None:
-    """Apply `limit_resources` beyond the resources used so far; mapped files do not count."""
+    """Let the system end this process after so much more processor time, and refuse it more memory; not on Windows.
+
+    Mapped files do not count.
+    """
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

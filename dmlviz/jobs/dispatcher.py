@@ -16,7 +16,6 @@ from dmlviz.jobs.turns import Turns
 from dmlviz.runs.store import Runs
 
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
-ANSWER_SLOTS = 2  # answers that are prepared at a time, beside the jobs
 LOOK_S = 1.0  # seconds between two looks whether another process still has a job
 MAX_ATTEMPTS = 3  # times that a job is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
@@ -90,9 +89,10 @@ class Dispatcher:
 
     def _place(self, job: Job) -> JobWorker | None:
         """Give a job to a machine of the fleet, or else to a worker of this one; None if all slots are busy."""
-        if job.order.is_answer:
-            under_way = sum(active.order.is_answer for active in self.turns.active.values())
-            return None if under_way >= ANSWER_SLOTS else self.pool.answer(job.record.path)
+        lane = job.order.lane
+        if lane.slots is not None:
+            under_way = sum(active.order.lane is lane for active in self.turns.active.values())
+            return None if under_way >= lane.slots else self.pool.answer(job.record.path)
         slots = self.slots
         if self._fleet is not None and job.order.recreate is not None:
             if job.machine and time.monotonic() < job.patience:
@@ -101,7 +101,7 @@ class Dispatcher:
             if worker is not None or (slots == 0 and self._fleet.can_train(job.order.dataset)):
                 return worker
         here = [active for worker, active in self.turns.active.items() if not worker.machine]
-        if sum(not active.order.is_answer for active in here) >= max(1, slots):
+        if sum(active.order.lane is lane for active in here) >= max(1, slots):
             return None
         return self.pool.dispatch(job.record.path, job.order.dataset)
 

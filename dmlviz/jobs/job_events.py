@@ -71,6 +71,13 @@ class TrialFinished(Logged):
     seconds: float
 
 
+class AnswerProgress(Logged):
+    """The share of an answer that is done."""
+
+    event: Literal["progress"]
+    share: float
+
+
 class AnswerFinished(Logged):
     """The answer is there; `name` is that of the file, where it is one to keep."""
 
@@ -93,4 +100,6 @@ FEATURES_EVENT: TypeAdapter[Any] = TypeAdapter(
     Annotated[JobEvent | FeaturesProgress | FeaturesFinished, *LINE], config=STRICT
 )
 TRIAL_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[JobEvent | TrialProgress | TrialFinished, *LINE], config=STRICT)
-ANSWER_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[JobEvent | AnswerFinished, *LINE], config=STRICT)
+ANSWER_EVENT: TypeAdapter[Any] = TypeAdapter(
+    Annotated[JobEvent | AnswerProgress | AnswerFinished, *LINE], config=STRICT
+)

@@ -14,6 +14,7 @@ from dmlviz.jobs.job_events import (
     FEATURES_EVENT,
     TRIAL_EVENT,
     AnswerFinished,
+    AnswerProgress,
     FeaturesFinished,
     FeaturesProgress,
     JobStartedEvent,
@@ -167,7 +168,7 @@ class TrialRecord(JobRecord[TrialProgress, TrialFinished, TrialOrder]):
     kinds = TRIAL_EVENT
 
 
-class AnswerRecord(JobRecord[AnswerFinished, AnswerFinished, AnswerOrder]):
+class AnswerRecord(JobRecord[AnswerProgress, AnswerFinished, AnswerOrder]):
     """The folder of an answer."""
 
     kinds = ANSWER_EVENT

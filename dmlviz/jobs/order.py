@@ -34,6 +34,26 @@ LARGE_NET_FACTOR = 60  # for a training with unfrozen blocks: a step of a large 
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lane:
+    """Work that shares slots and limits.
+
+    Attributes:
+        slots: How many run at a time; None for the scheduler's number.
+        of_person: How many one person has running and waiting.
+        of_all: How many all have; None for any number.
+    """
+
+    slots: int | None
+    of_person: int
+    of_all: int | None
+
+
+JOBS = Lane(slots=None, of_person=4, of_all=None)
+ANSWERS = Lane(slots=2, of_person=6, of_all=60)
+UPLOADS = Lane(slots=2, of_person=3, of_all=60)  # read for minutes; of one person one at a time, and those before it
+
+
+@dataclass(frozen=True, kw_only=True)
 class Order(Generic[R]):
     """The work of a job. Equal orders have the same folder, and share one job and one result.
 
@@ -51,6 +71,7 @@ class Order(Generic[R]):
         stop_timeout_s: Seconds from the request to stop to the end by force.
         timeout_factor: By how much that takes longer than usual.
         limit_s: Seconds that it may take; None for any number.
+        lane: Work with which it shares slots and limits.
     """
 
     folder: Path
@@ -65,10 +86,11 @@ class Order(Generic[R]):
     stop_timeout_s: float = 1.5
     timeout_factor: int = 1
     limit_s: float | None = None
+    lane: Lane = JOBS
 
     @property
     def is_answer(self) -> bool:
-        """Whether a page waits for it: answers have slots and limits of their own."""
+        """Whether a page waits for it, which no other server shares."""
         return self.kind == "answer"
 
     @property
@@ -206,13 +228,14 @@ def features(folder: Path, content: FeaturesOrder) -> Order[FeaturesRecord]:
     )
 
 
-def answer(folder: Path, content: AnswerOrder, limit_s: float) -> Order[AnswerRecord]:
+def answer(folder: Path, content: AnswerOrder, limit_s: float, lane: Lane = ANSWERS) -> Order[AnswerRecord]:
     """Return the order of an answer that a page waits for.
 
     Args:
         folder: Where its result will be; equal answers have the same.
         content: Contents of `order.json`.
         limit_s: Seconds that it may take.
+        lane: Work with which it shares slots and limits.
     """
 
     def existing() -> AnswerRecord | None:
@@ -230,4 +253,5 @@ def answer(folder: Path, content: AnswerOrder, limit_s: float) -> Order[AnswerRe
         name=content["ask"],
         stop_timeout_s=0.2,
         limit_s=limit_s,
+        lane=lane,
     )

@@ -83,7 +83,7 @@ class JobScheduler:
                 return cast(R, job.record)
             if self.dispatcher.is_closed:
                 raise UserError("The server is shutting down: try again when it is back.")
-            self.turns.check_limit(owner, order.is_answer)
+            self.turns.check_limit(owner, order.lane)
             record = order.existing()
             if record is None or record.state == "running":
                 job = Job(order, EventLogDir(order.folder), [owner], on_end=[on_end])
@@ -134,12 +134,7 @@ class JobScheduler:
             if elsewhere is not None and elsewhere.phase not in ("interrupted", "unknown"):
                 return elsewhere
             if job is not None and job.worker is None:
-                kind = job.order.is_answer
-                queue = [
-                    one
-                    for one in self.turns.in_order()
-                    if one is job or (one.order.is_answer is kind and not one.elsewhere)
-                ]
+                queue = self.turns.queue_of(job)
                 return Status("queued", queue.index(job) + 1, len(queue), lost=job.lost)
         return status_of(record, job)
 

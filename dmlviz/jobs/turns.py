@@ -6,10 +6,8 @@ from pathlib import Path
 
 from dmlviz.errors import BusyError, UserError
 from dmlviz.jobs.job import Job
+from dmlviz.jobs.order import JOBS, Lane
 from dmlviz.jobs.placement import JobWorker
-
-MAX_QUEUED_PER_OWNER = 3  # waiting jobs of one owner, besides the one under way
-MAX_ANSWERS_PER_OWNER, MAX_ANSWERS = 6, 60  # under way and waiting: of one owner, and of all
 
 
 class Turns:
@@ -34,17 +32,17 @@ class Turns:
         """Return the job whose record is this folder, if there is one."""
         return next((job for job in self if job.record.path == folder), None)
 
-    def check_limit(self, owner: str, is_answer: bool = False) -> None:
-        """Raise UserError when a person has enough jobs, or answers, under way and waiting."""
-        owners = Counter(job.owners[0] for job in self if job.order.is_answer is is_answer)
-        if is_answer:
-            if (owner and owners[owner] >= MAX_ANSWERS_PER_OWNER) or owners.total() >= MAX_ANSWERS:
-                raise BusyError("Other answers are being prepared for you; ask again when they are here.")
-        elif owner and owners[owner] > MAX_QUEUED_PER_OWNER:
+    def check_limit(self, owner: str, lane: Lane) -> None:
+        """Raise UserError when a person, or all, have enough of a lane under way and waiting."""
+        owners = Counter(job.owners[0] for job in self if job.order.lane is lane)
+        is_over = bool(owner) and owners[owner] >= lane.of_person
+        if is_over and lane is JOBS:
             raise UserError(
-                f"One person has at most one job running and {MAX_QUEUED_PER_OWNER} waiting, and you have these: stop "
+                f"One person has at most one job running and {lane.of_person - 1} waiting, and you have these: stop "
                 "one, or wait until one ends."
             )
+        if is_over or (lane.of_all is not None and owners.total() >= lane.of_all):
+            raise BusyError("Other answers are being prepared for you; ask again when they are here.")
 
     def start(self, job: Job, worker: JobWorker) -> None:
         """Note that a waiting job begins."""
@@ -55,11 +53,14 @@ class Turns:
             self._last_by_owner[job.owners[0]] = self._count
 
     def is_next(self, job: Job) -> bool:
-        """Return whether a waiting job may begin: no other one of its owner runs; answers are apart from jobs."""
-        under_way = {
-            active.owners[0] for active in self.active.values() if active.order.is_answer is job.order.is_answer
-        }
+        """Return whether a waiting job may begin: no other one of its owner and lane runs."""
+        under_way = {active.owners[0] for active in self.active.values() if active.order.lane is job.order.lane}
         return not job.owners[0] or job.owners[0] not in under_way
+
+    def queue_of(self, job: Job) -> list[Job]:
+        """Return what waits in the lane of a job, in the order of its turns."""
+        same = (one for one in self.in_order() if one.order.lane is job.order.lane)
+        return [one for one in same if one is job or not one.elsewhere]
 
     def in_order(self) -> list[Job]:
         """Return what waits, in the order of its turns.

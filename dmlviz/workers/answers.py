@@ -5,58 +5,84 @@ Each function writes the file of the answer, and returns the name under which a 
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.jobs.job_events import AnswerFinished
+from dmlviz.jobs.job_events import AnswerFinished, AnswerProgress
 from dmlviz.jobs.job_record import AnswerRecord
 from dmlviz.process_setup import limit_further_resources
 from dmlviz.runs.archive import TOO_MUCH, export_run, unpack_run
 from dmlviz.runs.neighbor_table import index_table
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import writing
+from dmlviz.storage.files import write_json
+from dmlviz.workers import imports
+from dmlviz.workers.imports import ImportRequest
 
 SECONDS, BYTES_PER_SECOND = 2, 25_000_000  # of processor time: so many, and one more for so many bytes of an archive
 MEMORY = 100_000_000  # bytes that an archive may take, beyond what the process has
 MAX_THREADS = 4  # more would take the cores from other people's trainings
 
 
-def export(file: Path, data_root: Path | None, run: str, info: dict[str, Any], format: str, view: str | None) -> str:
+@dataclass(frozen=True)
+class Target:
+    """What an answer needs besides its arguments.
+
+    Attributes:
+        file: The file to write.
+        data_root: Folder of the data sets.
+        progress: Called with the share that is done.
+    """
+
+    file: Path
+    data_root: Path | None
+    progress: Callable[[float], object]
+
+
+def export(target: Target, run: str, info: dict[str, Any], format: str, view: str | None) -> str:
     """Write a run, or its map `view`, in a format; `info` has the title that the person sees."""
     from dmlviz.export import RunExport, write
 
     source = _run(run, info)
-    contents = RunExport.from_run(source, None if view is None else source.projection(view), data_root)
-    with writing(file.parent), open(file, "wb") as target:
-        write(format, contents, target)
+    contents = RunExport.from_run(source, None if view is None else source.projection(view), target.data_root)
+    with writing(target.file.parent), open(target.file, "wb") as file:
+        write(format, contents, file)
     return contents.file_name(format)
 
 
-def archive(file: Path, data_root: Path | None, run: str, info: dict[str, Any]) -> str:
+def archive(target: Target, run: str, info: dict[str, Any]) -> str:
     """Write a whole run as one zip."""
     source = _run(run, info)
-    with writing(file.parent), open(file, "wb") as target:
-        export_run(source, target)
+    with writing(target.file.parent), open(target.file, "wb") as file:
+        export_run(source, file)
     return f"{source.title}.zip"
 
 
-def unpack(file: Path, data_root: Path | None, archive: str, folder: str, holder: str, room: int) -> str:
+def unpack(target: Target, archive: str, folder: str, holder: str, room: int) -> str:
     """Unpack and check an archive, with limits, into a new folder; the answer is the ID of the run."""
     with open(archive, "rb") as source:
         limit_further_resources(SECONDS + source.seek(0, 2) // BYTES_PER_SECOND, MEMORY)
         try:
             with writing(Path(folder).parent):
                 Path(folder).mkdir()
-                file.write_text(unpack_run(source, Path(folder), holder, room))
+                target.file.write_text(unpack_run(source, Path(folder), holder, room))
         except MemoryError:
             raise UserError(TOO_MUCH) from None
     return ""
 
 
-def neighbors(file: Path, data_root: Path | None, run: str, stamp: int) -> str:
+def upload(target: Target, request: ImportRequest) -> str:
+    """Read uploaded files, as `dmlviz.workers.imports.read` does, and write the preview."""
+    limit_further_resources(imports.MAX_SECONDS, imports.MAX_MEMORY)
+    write_json(target.file, imports.read(target.file.parent, request, target.progress))
+    return ""
+
+
+def neighbors(target: Target, run: str, stamp: int) -> str:
     """Keep the nearest neighbors of all test images in the folder of the run; `stamp` is that of its embeddings."""
     import faiss
 
@@ -67,9 +93,9 @@ def neighbors(file: Path, data_root: Path | None, run: str, stamp: int) -> str:
     return ""
 
 
-def pixels(file: Path, data_root: Path | None, run: str) -> str:
+def pixels(target: Target, run: str) -> str:
     """Write the retrieval scores of a run's raw pixels."""
-    file.write_text(json.dumps(pixel_scores(Run(run), data_root)))
+    target.file.write_text(json.dumps(pixel_scores(Run(run), target.data_root)))
     return ""
 
 
@@ -93,24 +119,25 @@ def pixel_scores(run: Run, data_root: Path | None = None) -> dict[str, float]:
     return metrics.evaluate(values, split.labels[rows], clustering=False, full_ranking=False, verification=False)
 
 
-def curves(file: Path, data_root: Path | None, run: str, baseline: str, tracked: bool, target: str) -> str:
-    """Write the curves of a baseline to `target`."""
+def curves(target: Target, run: str, baseline: str, tracked: bool, path: str) -> str:
+    """Write the curves of a baseline to `path`."""
     from dmlviz.figures import baselines
 
-    baselines.save(baselines.measure(baseline, Run(run), tracked, data_root), Path(target))
+    baselines.save(baselines.measure(baseline, Run(run), tracked, target.data_root), Path(path))
     return ""
 
 
-def training_page(file: Path, data_root: Path | None, run: str, folder: str) -> str:
+def training_page(target: Target, run: str, folder: str) -> str:
     """Write a page that trains the settings of a run in the browser, into `folder`."""
     from dmlviz.export.playground import write_training
 
-    write_training(Path(folder), Run(run).config, data_root)
+    write_training(Path(folder), Run(run).config, target.data_root)
     return ""
 
 
 ASKS: dict[str, Callable[..., str]] = {
-    function.__name__: function for function in (export, archive, unpack, neighbors, pixels, curves, training_page)
+    function.__name__: function
+    for function in (export, archive, unpack, upload, neighbors, pixels, curves, training_page)
 }
 
 
@@ -119,7 +146,11 @@ def prepare_answer(folder: Path, data_root: Path | None) -> None:
     record = AnswerRecord(folder)
     with record.writing() as writer:
         order = record.order
-        name = ASKS[order["ask"]](record.result, data_root, **order["arguments"])
+
+        def progress(share: float) -> None:
+            writer.progress(AnswerProgress(event="progress", share=share))
+
+        name = ASKS[order["ask"]](Target(record.result, data_root, progress), **order["arguments"])
         writer.finished(AnswerFinished(event="finished", name=name))
 
 

@@ -18,12 +18,12 @@ def slow(monkeypatch):
     """An answer that ends when it is told to; each time it is begun is noted."""
     begun, go = [], threading.Event()
 
-    def work(file, data_root, name):
+    def work(target, name):
         begun.append(name)
         go.wait(20)
         if name == "wrong":
             raise UserError("This cannot be.")
-        file.write_bytes(b"x" * 100_000)
+        target.file.write_bytes(b"x" * 100_000)
         return f"{name}.txt"
 
     monkeypatch.setitem(answers.ASKS, "slow", work)

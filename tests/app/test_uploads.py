@@ -1,7 +1,8 @@
-"""Uploads: imported in a process of their own, previewed, saved or discarded."""
+"""Uploads: read by a worker, previewed, saved or discarded."""
 
 import io
 import json
+import threading
 import zipfile
 
 import numpy as np
@@ -15,11 +16,11 @@ from dmlviz import data
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
+from dmlviz.workers import answers
 from tests.data.test_loading import NAMES, SHARED, renamed_mnist
 from tests.waiting import until
-
-pytestmark = pytest.mark.slow
 
 
 def pets(broken=False):
@@ -40,16 +41,25 @@ def npy(array):
     return file.getvalue()
 
 
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    jobs = JobScheduler(Runs(folder, folder / "none"), warm=False)
+    yield jobs
+    jobs.close()
+
+
 @pytest.fixture
-def intake(tmp_path):
-    intake = UploadManager(tmp_path / "data", Runs(tmp_path / "runs", tmp_path / "none"))
+def intake(tmp_path, jobs):
+    intake = UploadManager(tmp_path / "data", jobs)
     yield intake
     intake.close()
+    until(lambda: not jobs.running_for(answers=True))
     assert list((tmp_path / "data").rglob(".upload-*")) == [], "something is left behind"
 
 
 def read(intake, owner="a"):
-    until(lambda: intake.status(owner).phase != "reading")
+    until(lambda: not intake.status(owner).is_live)
     return intake.status(owner)
 
 
@@ -101,22 +111,42 @@ def test_an_invalid_upload_is_one_sentence_and_can_be_replaced(intake):
     with pytest.raises(UserError, match="nothing to keep"):
         intake.accept("a", "x")
     intake.upload("a", {"pets.zip": pets()})
-    assert read(intake).phase == "understood"
+    assert read(intake).phase == "finished"
 
 
 def test_people_do_not_see_uploads_of_others(intake):
     intake.upload("a", {"pets.zip": pets()})
     assert intake.status("b") is None
     intake.discard("b")
-    assert read(intake).phase == "understood"
+    assert read(intake).phase == "finished"
 
 
-def test_a_killed_import_worker_is_one_sentence(intake):
+@pytest.mark.slow
+def test_a_killed_worker_is_one_sentence_and_the_files_can_be_read_again(intake, jobs):
     intake.upload("a", {"pets.zip": pets()})
-    _, process = intake._uploads["a"]
-    process.kill()
-    process.wait()
-    assert intake.status("a").phase in ("failed", "understood")
+    for worker in [*jobs.turns.active]:
+        worker.kill()
+    assert read(intake).reason == "Reading this took too much time or memory; bring less at a time."
+    intake.reparse("a", None, "auto")
+    assert read(intake).phase == "finished"
+    intake.reparse("a", 28, "auto")
+    intake.reparse("a", 32, "auto")
+    assert read(intake).preview["side"] == 32
+    until(lambda: len([*intake._uploads["a"].folder.glob("*/order.json")]) == 1)
+
+
+def test_uploads_wait_for_their_turn_and_say_so(intake, jobs, monkeypatch):
+    go = threading.Event()
+    monkeypatch.setitem(answers.ASKS, "upload", lambda target, request: go.wait(20) and "")
+    for person in "abc":
+        intake.upload(person, {"pets.zip": pets()})
+    assert [intake.status(person).phase for person in "abc"][2] == "queued"
+    assert (intake.status("c").position, intake.status("c").of) == (1, 1)
+    intake.discard("c")
+    assert intake.status("c") is None
+    go.set()
+    read(intake, "a")
+    read(intake, "b")
 
 
 def test_embeddings_with_a_label_file_become_a_run(intake):
@@ -128,7 +158,7 @@ def test_embeddings_with_a_label_file_become_a_run(intake):
     assert preview["kind"] == "vectors"
     assert "60 precomputed embeddings, 7-d, 3 classes" in preview["summary"]
     kind, name = intake.accept("a", "Words")
-    run = intake.runs.get(name)
+    run = intake.scheduler.runs.get(name)
     assert (kind, run.title, run.state) == ("vectors", "Words", "finished")
     assert np.array_equal(run.embeddings, vectors)
     assert run.metrics["precision_at_1"] == 1
@@ -146,17 +176,17 @@ def test_files_that_are_not_one_data_set_are_one_sentence(intake, names):
     assert intake.status("a") is None
 
 
-def test_uploads_left_by_a_killed_server_are_deleted(tmp_path):
+def test_uploads_left_by_a_killed_server_are_deleted(tmp_path, jobs):
     left = tmp_path / "data" / "own" / ".upload-0123456789abcdef"
     left.mkdir(parents=True)
-    UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
+    UploadManager(tmp_path / "data", jobs)
     assert not left.exists()
 
 
-def test_uploads_of_a_server_that_lives_stay_when_another_one_starts_on_the_same_data(intake, tmp_path):
+def test_uploads_of_a_server_that_lives_stay_when_another_one_starts_on_the_same_data(intake, tmp_path, jobs):
     intake.upload("a", {"my_pets.zip": pets()})
-    other = UploadManager(tmp_path / "data", Runs(tmp_path / "runs"))
-    assert read(intake).phase == "understood"
+    other = UploadManager(tmp_path / "data", jobs)
+    assert read(intake).phase == "finished"
     kind, name = intake.accept("a", "Pets")
     assert (kind, data.load(name, intake.data).size) == ("pictures", 20)
     assert other.status("a") is None
@@ -177,7 +207,7 @@ def test_a_table_with_vectors_and_pictures_is_a_run_that_shows_them(intake):
     assert "Columns to color and search by: price." in preview["notes"]
     kind, run = intake.accept("a", "")
     assert kind == "vectors"
-    kept = intake.runs.get(run)
+    kept = intake.scheduler.runs.get(run)
     assert kept.columns.column_names == ["price"]
     assert data.load(kept.config.dataset, intake.data).test.images.shape == (8, 12, 12, 3)
 

@@ -38,8 +38,7 @@ from dmlviz.export.script import as_python
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.storage.files import read_json, write_json
-from dmlviz.workers import import_worker
+from dmlviz.workers import imports
 
 MOST_MB, MOST_S, PATIENCE_S = 100, 2.0, 20
 OWN = "custom-0123456789abcdef"  # a data set of colored pictures that somebody brought
@@ -55,12 +54,12 @@ def query(content: bytes, folder: Path, dataset: str) -> str:
 
 
 def upload(files: Files, folder: Path) -> str:
-    """Read an upload as the import worker does; return what a person reads."""
+    """Read an upload as a worker does; return what a person reads."""
     try:
         main, labels = uploads._split_vectors_and_labels(list(files))
     except UserError as error:
         return str(error)
-    request: dict[str, Any] = {
+    request: Any = {
         "title": uploads._title(main),
         "side": None,
         "color": "auto",
@@ -72,12 +71,10 @@ def upload(files: Files, folder: Path) -> str:
             path = folder / f"{role}{Path(name).suffix.lower()}"
             path.write_bytes(files[name])
             request[role] = str(path)
-    write_json(folder / "request.json", request)
-    sys.argv = ["import_worker", str(folder)]
-    import_worker.main()
-    preview = read_json(folder / "preview.json")
-    if "error" in preview:
-        return str(preview["error"])
+    try:
+        preview = imports.read(folder, request, lambda share: None)
+    except UserError as error:
+        return str(error)
     json.dumps(preview, allow_nan=False)
     for path in (folder / "runs").glob("[0-9a-f]*"):
         _check_exports(Run(path))
@@ -228,17 +225,7 @@ def _warm_up(folder: Path) -> None:
             measured_files = folder / "files"
             shutil.rmtree(measured_files, ignore_errors=True)
             measured_files.mkdir()
-            _unlimited(lambda: upload(files, measured_files))  # noqa: B023
-
-
-def _unlimited(work: Callable[[], str]) -> None:
-    """Do import work in this process without its limits, which would stay."""
-    limits, priority = import_worker.limit_resources, import_worker.lower_priority
-    import_worker.limit_resources, import_worker.lower_priority = lambda *_: None, lambda: None  # type: ignore[assignment]
-    try:
-        work()
-    finally:
-        import_worker.limit_resources, import_worker.lower_priority = limits, priority
+            upload(files, measured_files)
 
 
 def new_table() -> Table:

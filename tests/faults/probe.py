@@ -154,12 +154,12 @@ class Probe:
                     raise RuntimeError(f"dmlviz runs ended with {ended.code}") from None
 
 
-def _export_without_torch(file: Path, data_root: Path | None, run: str, info: dict, format: str, view: str | None):
+def _export_without_torch(target: answers.Target, run: str, info: dict, format: str, view: str | None):
     """Load the net, and write none: how torch writes it takes seconds, and does not depend on the run's files."""
     if not FORMATS[format].needs_torch:
-        return answers.export(file, data_root, run, info, format, view)
+        return answers.export(target, run, info, format, view)
     trained_net(Run(run))
-    file.touch()
+    target.file.touch()
     return "net"
 
 

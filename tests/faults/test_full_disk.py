@@ -21,6 +21,7 @@ from probe import Probe, data_folder, make_seed
 
 from dmlviz.cli.main import main
 from dmlviz.errors import DiskFullError
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
@@ -160,8 +161,9 @@ def test_a_run_is_whole_after_its_title_could_not_be_changed(disk, seed):
 
 def test_an_upload_says_so_and_leaves_nothing(disk, tmp_path):
     runs, full = disk
-    manager = UploadManager(runs, Runs(runs))
-    with full, pytest.raises(DiskFullError, match="The disk is full"):
+    jobs = JobScheduler(Runs(runs), warm=False)
+    manager = UploadManager(runs, jobs)
+    with contextlib.closing(jobs), full, pytest.raises(DiskFullError, match="The disk is full"):
         manager.upload("ada", {"vectors.csv": b"a,b\n" + b"1,2\n" * 100_000})
     assert list(runs.rglob(".upload-*")) == []
     assert manager.status("ada") is None

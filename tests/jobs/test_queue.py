@@ -9,9 +9,8 @@ import pytest
 
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.jobs.order import training
+from dmlviz.jobs.order import JOBS, training
 from dmlviz.jobs.scheduler import JobScheduler
-from dmlviz.jobs.turns import MAX_QUEUED_PER_OWNER
 from dmlviz.runs.event_log_dir import EventLogDir
 
 
@@ -113,7 +112,7 @@ def test_the_queue_shows_positions_and_moves_on(jobs, until, long):
 def test_one_owner_has_one_job_at_a_time_and_three_waiting(tmp_path, long):
     jobs = JobScheduler(tmp_path, slots=3, warm=False)
     try:
-        orders = [training(jobs.runs, long.replace(seed=seed)) for seed in range(1 + MAX_QUEUED_PER_OWNER)]
+        orders = [training(jobs.runs, long.replace(seed=seed)) for seed in range(JOBS.of_person)]
         mine = [jobs.submit(order, owner="me") for order in orders]
         assert [jobs.status(run).phase for run in mine][1:] == ["queued"] * 3
         with pytest.raises(UserError, match="at most one job running and 3 waiting"):

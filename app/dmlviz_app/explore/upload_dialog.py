@@ -76,9 +76,9 @@ def _dialog(ui: UIState, services: Services) -> None:
         status = services.intake.status(services.person.id)
         if status is None:
             _choose_files(services)
-        elif status.phase == "reading":
+        elif status.is_live:
             st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
-        elif status.phase == "failed":
+        elif status.preview is None:
             st.caption(f":orange[{escape_markdown(without_flags(status.reason))}]")
             st.button(
                 "Choose other files", key="custom-other", on_click=services.intake.discard, args=(services.person.id,)
@@ -118,9 +118,11 @@ def max_megabytes(services: Services) -> int:
 @error_boundary("Upload")
 def _show_progress(services: Services) -> None:
     status = services.intake.status(services.person.id)
-    if status is None or status.phase != "reading":
+    if status is None or not status.is_live:
         st.rerun()
-    st.progress(status.share, "Reading …")
+    st.progress(
+        status.share, f"Waiting, {status.position} of {status.of} …" if status.phase == "queued" else "Reading …"
+    )
     if st.button("Cancel", key="custom-cancel"):
         services.intake.discard(services.person.id)
         st.rerun()

@@ -1,7 +1,7 @@
 """Props of the preview of uploaded files."""
 
 from dmlviz.data.import_report import ImportReport
-from dmlviz.workers.import_worker import ImportedTiles
+from dmlviz.workers.imports import ImportedTiles
 
 
 class ImportPreviewProps(ImportReport):

@@ -61,7 +61,7 @@ def _state(run: Run, tiles: ImageTiles, tracked: bool, services: Services) -> tu
                 "run": str(run.path.resolve()),
                 "baseline": name,
                 "tracked": tracked,
-                "target": str(path.resolve()),
+                "path": str(path.resolve()),
             }
             order = services.answers.order("curves", run.id, **arguments)
             pending |= not services.answers.begin(order, services.person.id)  # the figure does without one that failed

@@ -1,15 +1,13 @@
-"""Files that people upload: read in a process of their own, shown as a preview, then kept as a data set or a run."""
+"""Files that people upload: read by a worker, shown as a preview, then kept as a data set or a run."""
 
-import contextlib
 import re
 import secrets
 import shutil
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import NamedTuple
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_sources import SOURCES
@@ -20,38 +18,48 @@ from dmlviz.data.raw_files import belong_together
 from dmlviz.data.table_file import SUFFIXES as TABLES
 from dmlviz.data.table_file import name_stem, suffix_of
 from dmlviz.errors import UserError
-from dmlviz.runs.store import Runs
+from dmlviz.jobs.job import Status
+from dmlviz.jobs.job_record import AnswerOrder, AnswerRecord
+from dmlviz.jobs.order import UPLOADS, answer
+from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.storage.disk_space import disk_full, new_folder
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_json
-from dmlviz.workers.import_worker import DISK_FULL_STATUS, ImportFailure, ImportPreview, ImportRequest
+from dmlviz.workers.imports import MAX_SECONDS, ImportPreview, ImportRequest
 
 PREFIX = ".upload-"
 LOCK = "lock"  # in the folder of an upload
 LABELS = (".npy", ".txt", *TABLES)
 
 
-@dataclass(frozen=True)
-class ImportStatus:
-    """The progress of an upload: the share of the files that is read; then its preview, or an error."""
+@dataclass(frozen=True, kw_only=True)
+class ImportStatus(Status):
+    """The state of an upload, with the share of the files that is read, and at the end its preview."""
 
-    phase: Literal["reading", "understood", "failed"]
     share: float = 0.0
     preview: ImportPreview | None = None
-    reason: str = ""
+
+
+class _Upload(NamedTuple):
+    """The folder of an upload, what is read and how, and the reading."""
+
+    folder: Path
+    request: ImportRequest
+    reading: AnswerRecord
 
 
 class UploadManager:
     """The uploads of a server, at most one of each person, in temporary folders beside the data.
 
-    A folder is locked as long as it is in use, so that another server on the same data leaves it alone.
+    A folder is locked as long as it is in use, so that another server on the same data leaves it alone. Each reading of
+    its files is an order, with a folder in it.
     """
 
-    def __init__(self, data: Path, runs: Runs) -> None:
+    def __init__(self, data: Path, scheduler: JobScheduler) -> None:
         self.data = data
-        self.runs = runs
+        self.scheduler = scheduler
         self._lock = threading.Lock()
-        self._uploads: dict[str, tuple[Path, subprocess.Popen[bytes] | None]] = {}
+        self._uploads: dict[str, _Upload] = {}
         self._in_use: dict[Path, FileLock] = {}
         for folder in (data / custom_datasets.FOLDER).glob(f"{PREFIX}*"):
             if not FileLock(folder / LOCK).locked:  # left by a server that was killed
@@ -63,11 +71,10 @@ class UploadManager:
         self.discard(owner)
         folder = self._new_folder()
         try:
-            self._save(folder, files, main, labels)
+            self._read(owner, folder, self._save(folder, files, main, labels))
         except BaseException:
             self._remove(folder)
             raise
-        self._read(owner, folder)
 
     def _new_folder(self) -> Path:
         own = ensure_dir(self.data / custom_datasets.FOLDER)
@@ -83,7 +90,7 @@ class UploadManager:
         self._in_use.pop(folder).release()
 
     @staticmethod
-    def _save(folder: Path, files: dict[str, bytes], main: str, labels: str | None) -> None:
+    def _save(folder: Path, files: dict[str, bytes], main: str, labels: str | None) -> ImportRequest:
         paths: dict[str, str] = {}
         if main not in files:  # the folder of several
             paths["file"] = str(ensure_dir(folder / "files"))
@@ -97,7 +104,7 @@ class UploadManager:
                 with atomic_write(path, len(files[name])) as file:
                     file.write(files[name])
                 paths[role] = str(path)
-        request = ImportRequest(
+        return ImportRequest(
             file=paths["file"],
             labels=paths.get("labels"),
             title=_title(main),
@@ -105,44 +112,37 @@ class UploadManager:
             color="auto",
             folder_level=None,
         )
-        write_json(folder / "request.json", request)
 
     def reparse(self, owner: str, side: int | None, color: Color, folder_level: int | None = None) -> None:
         """Read the same files again, with another side, color or level of the class folders."""
-        folder = self._end(owner)
-        if folder is not None:
-            choices = {"side": side, "color": color, "folder_level": folder_level}
-            write_json(folder / "request.json", read_json(folder / "request.json") | choices)
-            for name in ("preview.json", "progress.json"):
-                (folder / name).unlink(missing_ok=True)
-            shutil.rmtree(folder / custom_datasets.FOLDER, ignore_errors=True)
-            self._read(owner, folder)
+        upload = self._stop(owner)
+        if upload is not None:
+            request: ImportRequest = {**upload.request, "side": side, "color": color, "folder_level": folder_level}
+            self._read(owner, upload.folder, request)
+            self._clear(upload.folder, upload.reading)
 
     def request(self, owner: str) -> ImportRequest:
         """Return the options for reading the files: side, color, level of the class folders."""
         with self._lock:
-            folder, _ = self._uploads[owner]
-        request: ImportRequest = read_json(folder / "request.json")
-        return request
+            return self._uploads[owner].request
 
     def status(self, owner: str) -> ImportStatus | None:
         """Return the progress; None if this person uploaded nothing."""
         with self._lock:
-            if owner not in self._uploads:
-                return None
-            folder, process = self._uploads[owner]
-            has_ended = process is None or process.poll() is not None
-        preview: ImportPreview | ImportFailure | None = read_json(folder / "preview.json")
-        if preview is None and process is not None and process.returncode == DISK_FULL_STATUS:
-            return ImportStatus("failed", reason=str(disk_full(folder)))
-        if preview is None and has_ended:
-            return ImportStatus("failed", reason="Reading this took too much time or memory; bring less at a time.")
-        if preview is None:
-            progress = read_json(folder / "progress.json") or {"done": 0, "of": 1}
-            return ImportStatus("reading", progress["done"] / max(1, progress["of"]))
-        if preview["kind"] == "failure":
-            return ImportStatus("failed", reason=preview["error"])
-        return ImportStatus("understood", 1.0, preview)
+            upload = self._uploads.get(owner)
+        if upload is None:
+            return None
+        status, record = self.scheduler.status(upload.reading), upload.reading
+        if status.phase == "finished":
+            return ImportStatus(phase="finished", share=1.0, preview=read_json(record.result))
+        if status.is_live:
+            progress = record.progress
+            return ImportStatus(**vars(status), share=0.0 if progress is None else progress["share"])
+        if record.end is None:  # there was no room to say so
+            return ImportStatus(phase="failed", reason=str(disk_full(upload.folder)))
+        is_killed = status.reason.startswith(("The worker", "It took"))
+        reason = "Reading this took too much time or memory; bring less at a time." if is_killed else status.reason
+        return ImportStatus(phase="failed", reason=reason)
 
     def accept(self, owner: str, title: str) -> tuple[str, str]:
         """Keep the read data: ("pictures", name of the data set) or ("vectors", id of the run)."""
@@ -150,7 +150,7 @@ class UploadManager:
         if status is None or status.preview is None:
             raise UserError("There is nothing to keep yet; wait until the files are read.")
         with self._lock:
-            folder, _ = self._uploads[owner]
+            folder = self._uploads[owner].reading.path
         kind, name = status.preview["kind"], status.preview["name"]
         title = " ".join(title.split())[:60] or status.preview["title"]
         if kind == "pictures" and not custom_datasets.is_custom(name):  # files of one of the catalog
@@ -169,17 +169,17 @@ class UploadManager:
                 DATASETS.add_search_path(self.data)
             source = folder / "runs" / name
             write_json(source / "run.json", read_json(source / "run.json") | {"title": title})
-            _move(source, ensure_dir(self.runs.folder) / name)
+            _move(source, ensure_dir(self.scheduler.runs.folder) / name)
         self.discard(owner)
         return kind, name
 
     def discard(self, owner: str) -> None:
         """Delete this person's upload, if it was not kept."""
-        self._end(owner)
+        self._stop(owner)
         with self._lock:
-            folder, _ = self._uploads.pop(owner, (None, None))
-        if folder is not None:
-            self._remove(folder)
+            upload = self._uploads.pop(owner, None)
+        if upload is not None:
+            self._remove(upload.folder)
 
     def close(self) -> None:
         """Delete every upload that was not kept."""
@@ -188,21 +188,28 @@ class UploadManager:
         for owner in owners:
             self.discard(owner)
 
-    def _read(self, owner: str, folder: Path) -> None:
-        command = [sys.executable, "-P", "-m", "dmlviz.workers.import_worker", str(folder)]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder)
+    def _read(self, owner: str, folder: Path, request: ImportRequest) -> None:
+        reading = AnswerRecord(folder / secrets.token_hex(4))
+        content = AnswerOrder(kind="answer", ask="upload", about="", arguments={"request": request})
+        order = answer(reading.path, content, MAX_SECONDS, UPLOADS)
+        self.scheduler.submit(order, owner, partial(self._clear, folder, reading))
         with self._lock:
-            self._uploads[owner] = folder, process
+            self._uploads[owner] = _Upload(folder, request, reading)
 
-    def _end(self, owner: str) -> Path | None:
-        """Stop reading; return the folder of the files."""
+    def _stop(self, owner: str) -> _Upload | None:
+        """Stop reading; return the upload."""
         with self._lock:
-            folder, process = self._uploads.get(owner, (None, None))
-        if process is not None and process.poll() is None:
-            process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(5)
-        return folder
+            upload = self._uploads.get(owner)
+        if upload is not None:
+            self.scheduler.stop(upload.reading)
+        return upload
+
+    def _clear(self, folder: Path, reading: AnswerRecord) -> None:
+        """Delete what was read before the files were read again or deleted."""
+        with self._lock:
+            is_wanted = any(upload.reading.path == reading.path for upload in self._uploads.values())
+        if not is_wanted and not self.scheduler.status(reading).is_live:
+            shutil.rmtree(reading.path if folder in self._in_use else folder, ignore_errors=True)
 
 
 def _split_vectors_and_labels(names: list[str]) -> tuple[str, str | None]:

@@ -35,7 +35,7 @@ CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eva
 @pytest.fixture
 def no_worker(shared, monkeypatch):
     """Jobs wait in the queue: no process is started."""
-    monkeypatch.setattr(shared.scheduler, "_dispatch", lambda: None)
+    monkeypatch.setattr(shared.scheduler.dispatcher, "dispatch", lambda: None)
 
 
 def ids(someone):

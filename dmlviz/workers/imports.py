@@ -1,11 +1,7 @@
-"""Reads uploaded files in a process of its own, for a preview: `python -m dmlviz.workers.import_worker FOLDER`.
+"""Reads uploaded files for a preview."""
 
-The folder holds `request.json`. `progress.json` is written while files are read, and `preview.json` at the end.
-"""
-
-import sys
-import time
 from base64 import b64encode
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,10 +10,8 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from dmlviz.data.import_report import ImportedClass, ImportReport
-from dmlviz.errors import DiskFullError, UserError
-from dmlviz.process_setup import limit_resources, lower_priority
+from dmlviz.errors import UserError
 from dmlviz.storage.disk_space import is_disk_full
-from dmlviz.storage.files import read_json, write_json
 
 if TYPE_CHECKING:
     from dmlviz.data.embedding_file import LabeledEmbeddings
@@ -26,8 +20,6 @@ if TYPE_CHECKING:
 
 MAX_SECONDS = 900  # of processor time
 MAX_MEMORY = 6 * 1024**3
-DISK_FULL_STATUS = 28  # that this process ends with, as there is no room for a preview
-PROGRESS_INTERVAL_S = 0.2  # seconds between two words on the progress
 TILES, MOST_TILES = 8, 240  # of a class, and in all
 
 
@@ -40,7 +32,7 @@ class ImportedTiles(TypedDict):
 
 
 class ImportPreview(ImportReport):
-    """The content of `preview.json`; `name` is that of the data set of pictures, or the ID of the run of vectors."""
+    """What was read; `name` is that of the data set of pictures, or the ID of the run of vectors."""
 
     kind: Literal["pictures", "vectors"]
     name: str
@@ -50,15 +42,8 @@ class ImportPreview(ImportReport):
     tiles: ImportedTiles | None
 
 
-class ImportFailure(TypedDict):
-    """The content of `preview.json` after an error."""
-
-    kind: Literal["failure"]
-    error: str
-
-
 class ImportRequest(TypedDict):
-    """The content of `request.json`; `file` and `labels` are paths."""
+    """What to read, and how; `file` and `labels` are paths."""
 
     file: str
     labels: str | None
@@ -68,46 +53,33 @@ class ImportRequest(TypedDict):
     folder_level: int | None
 
 
-def main() -> None:
-    """Read the files that the folder's request names, and write the preview."""
-    folder = Path(sys.argv[1])
-    lower_priority()
-    limit_resources(MAX_SECONDS, MAX_MEMORY)
-    request: ImportRequest = read_json(folder / "request.json")
-    preview: ImportPreview | ImportFailure
+def read(folder: Path, request: ImportRequest, progress: Callable[[float], object]) -> ImportPreview:
+    """Read the files that a request names, and keep what they hold in a folder.
+
+    Args:
+        folder: Gets the data set, in `own`, or the run, in `runs`.
+        request: The files, and how to read them.
+        progress: Called with the share of the files that is read.
+
+    Raises:
+        UserError: If they cannot be read.
+    """
     try:
-        preview = _import(folder, request)
+        return _import(folder, request, progress)
+    except MemoryError:
+        raise UserError("There was not enough memory to read this: upload fewer pictures at a time.") from None
     except Exception as error:
-        if isinstance(error, OSError) and is_disk_full(error):  # a DiskFullError, too: there is no room to say so
-            sys.exit(DISK_FULL_STATUS)
-        preview = ImportFailure(kind="failure", error=_reason(error))
-    try:
-        write_json(folder / "preview.json", preview)
-    except DiskFullError:
-        sys.exit(DISK_FULL_STATUS)
+        if isinstance(error, UserError) or is_disk_full(error):
+            raise
+        raise UserError(
+            f"This could not be read ({type(error).__name__}): check the files, or leave some out."
+        ) from error
 
 
-def _reason(error: Exception) -> str:
-    """Return why an import failed, in a sentence for the person."""
-    if isinstance(error, UserError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "There was not enough memory to read this: upload fewer pictures at a time."
-    return f"This could not be read ({type(error).__name__}): check the files, or leave some out."
-
-
-def _import(folder: Path, request: ImportRequest) -> ImportPreview:
+def _import(folder: Path, request: ImportRequest, progress: Callable[[float], object]) -> ImportPreview:
     from dmlviz.data.embedding_file import LabeledEmbeddings
     from dmlviz.data.import_path import import_path
     from dmlviz.data.table_file import Choice
-
-    last_write_s = 0.0
-
-    def progress(done: int, of: int) -> None:
-        nonlocal last_write_s
-        if time.monotonic() - last_write_s > PROGRESS_INTERVAL_S:
-            last_write_s = time.monotonic()
-            write_json(folder / "progress.json", {"done": done, "of": of})
 
     result = import_path(
         Path(request["file"]),
@@ -116,7 +88,7 @@ def _import(folder: Path, request: ImportRequest) -> ImportPreview:
         side=request["side"],
         color=request["color"],
         choice=Choice(folder_level=request["folder_level"]),
-        progress=progress,
+        progress=lambda done, of: progress(done / max(1, of)),
         follow_paths=False,
     )
     if isinstance(result, LabeledEmbeddings):
@@ -189,7 +161,3 @@ def _save_embeddings(folder: Path, request: ImportRequest, embeddings: "LabeledE
         warnings=[],
         left_out=[],
     )
-
-
-if __name__ == "__main__":
-    main()
