@@ -13,6 +13,7 @@ ROUTES = {
     "labs/{lab}/digits/ready-made/answer.json": {"trial": "none"},
     "runs/{run}/query": {"drawing": {"side": 1, "strokes": 1, "ink": "AA=="}},
     "runs/{run}/query?": {"sample": "none"},
+    "runs/change": {"run": "{run}", "title": "x", "tags": [], "pinned": True, "visibility": "link", "deleted": False},
     "runs/{run}/cleaning/search": {"wish": "stop"},
     "runs/{run}/cleaning/decisions": {"actions": [{"image": 10**9, "action": "tag", "label": None, "tag": "x"}]},
     "classrooms/ABCD/place": {"page": "", "query": {}, "step": 1},

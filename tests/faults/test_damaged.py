@@ -87,13 +87,9 @@ def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restore
     card = next(card for card in run_list.cards(probe.here) if card["run"] == run.name)
     assert card["damage"].startswith("run.json is missing, so the run cannot be opened.")
     assert "embeddings.npy" in card["damage"]
-    state = run_list.RunListState()
-    state.act("delete", run.name, None, probe.here.runs)
-    assert (state.deleted, state.note) == ((run.name, f"Damaged run {run.name[:6]}"), "")
-    assert not run.exists()
-    state.act("restore", run.name, None, probe.here.runs)
-    assert run.exists()
-    assert state.note == ""
+    for deleted in (True, False):
+        answer = probe.client.post("/dmlviz/runs/change", json={"run": run.name, "deleted": deleted})
+        assert (answer.status_code, run.exists()) == (200, not deleted)
 
 
 def test_a_route_says_which_file_is_damaged(run, probe):

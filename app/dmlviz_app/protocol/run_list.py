@@ -4,14 +4,16 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from dmlviz.runs.ownership import Visibility
+
 
 class RunSharing(TypedDict):
     """The owner and the visibility of a run, and a person's choices: none if it is not theirs."""
 
     group: str
     owner: str
-    visibility: str
-    offered: list[str]
+    visibility: Visibility
+    offered: list[Visibility]
     key: str
 
 
@@ -57,21 +59,16 @@ class DiskUse(TypedDict):
     gone: list[DeletedRun]
 
 
-RunListProps = TypedDict(
-    "RunListProps",
-    {
-        "cards": list[RunCardProps],
-        "sort": str,
-        "search": str,
-        "group": str,
-        "disk": DiskUse,
-        "deleted": DeletedRun | None,
-        "note": str | None,
-        "import": str | None,
-        "explore": dict[str, str],
-        "compare": dict[str, str],
-    },
-)
+class RunListProps(TypedDict):
+    """The cards of all runs, their order, and the parameters with which Explore and Compare are opened."""
+
+    cards: list[RunCardProps]
+    sort: str
+    search: str
+    group: str
+    disk: DiskUse
+    explore: dict[str, str]
+    compare: dict[str, str]
 
 
 class RunListOrder(TypedDict):
@@ -82,9 +79,12 @@ class RunListOrder(TypedDict):
     group: str
 
 
-class RunAction(TypedDict):
-    """An action of a person on a run."""
+class RunChange(TypedDict):
+    """Sent to dmlviz/runs/change: what is to be different about a run."""
 
-    what: str
-    run: str | None
-    value: str | bool | list[str] | None
+    run: str
+    title: NotRequired[str]
+    tags: NotRequired[list[str]]
+    pinned: NotRequired[bool]
+    visibility: NotRequired[Visibility]
+    deleted: NotRequired[bool]

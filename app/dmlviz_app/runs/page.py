@@ -1,7 +1,5 @@
 """Runs page: every run that this person sees, to open, compare, export, share or delete."""
 
-import streamlit as st
-
 from dmlviz_app.runs import panels
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.server.housekeeping import enforce_quota
@@ -18,25 +16,5 @@ with error_boundary("The queue"):
     panels.queue(app_services)
 with error_boundary("The form of limits"):
     panels.limits(app_services)
-
-
-def on_sort_change() -> None:
-    """Copy sort order and search text from the component."""
-    order = run_list.RunListState.from_query(st.session_state["cards"].get("arranged") or {})
-    ui.sort, ui.search, ui.group = order.sort, order.search, order.group
-
-
-def on_action() -> None:
-    """Apply a card action."""
-    action = st.session_state["cards"].get("act") or {}
-    ui.act(action.get("what", ""), action.get("run", ""), action.get("value"), app_services.runs)
-
-
-mount(
-    "run_list",
-    key="cards",
-    data=run_list.run_list_props(ui, app_services),
-    on_arranged_change=on_sort_change,
-    on_act_change=on_action,
-)
+mount("run_list", key="cards", data=run_list.run_list_props(ui, app_services), reruns=True)
 url_state.write_url(ui)

@@ -1,4 +1,4 @@
-"""Imports of runs: an archive is unpacked and checked by a worker with limits."""
+"""Changes of runs, and imports of runs: an archive is unpacked and checked by a worker with limits."""
 
 import asyncio
 import shutil
@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO
 
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,20 +20,33 @@ from dmlviz.jobs.job_record import AnswerRecord
 from dmlviz.runs.archive import MAX_BYTES, TOO_MUCH, Unpack, import_run
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import NEW_PREFIX, writing
+from dmlviz_app.protocol.run_list import RunChange
+from dmlviz_app.runs import state
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_body import read_json_body
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import Services
 
 MAX_UPLOAD = 400_000_000  # bytes of an archive
 MAX_OF_ALL = 60  # archives that are sent, wait for their turn or are checked
+MAX_CHANGE = 16_384  # bytes
+_CHANGE = TypeAdapter(RunChange)
 SENDERS = Turns(1, MAX_OF_ALL)
 
 
 def routes() -> list[Route]:
-    """Return the route; it receives a body."""
-    return [Route("/runs/import", receive_archive, methods=["POST"])]
+    """Return the routes; they receive a body."""
+    return [Route("/runs/import", receive_archive, methods=["POST"]), Route("/runs/change", change, methods=["POST"])]
+
+
+@access(Rule.VISITOR)
+async def change(request: Request) -> Response:
+    """Change a run (`RunChange`); its address names no run, since one that was deleted can be brought back."""
+    wish = await read_json_body(request, _CHANGE, MAX_CHANGE, "A change of a run")
+    await asyncio.to_thread(state.change, wish, personal(request).runs)
+    return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
 @access(Rule.VISITOR)

@@ -2,23 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import DamagedFileError
 from dmlviz.runs.damage import damage_summary
 from dmlviz.runs.damage_cache import run_damage
 from dmlviz.runs.quota import run_size
-from dmlviz.runs.run import Run, UnreadableRunError
+from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun
 from dmlviz.storage.text import counted
 from dmlviz_app.people.personal_runs import SHARING, OwnRuns
 from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunListProps, SharedRun
+from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
 from dmlviz_app.run_views import thumbnails
 from dmlviz_app.server.housekeeping import evicted_runs
 from dmlviz_app.server.services import Services
@@ -33,17 +32,11 @@ SCORES = ("precision_at_1", "map_at_r")
 
 @dataclass
 class RunListState:
-    """Sort order and search text of the run list, and whose runs it shows.
-
-    `deleted` is the run (id and title) that can be brought back by a click, `note` the sentence about what was done or
-    could not be.
-    """
+    """Sort order and search text of the run list, and whose runs it shows."""
 
     sort: str = SORTS[0]
     search: str = ""
     group: str = GROUPS[0]
-    deleted: tuple[str, str] | None = None
-    note: str = ""
     last_query: dict[str, str] | None = None
 
     def to_query(self) -> dict[str, str]:
@@ -59,33 +52,24 @@ class RunListState:
             sort if sort in SORTS else SORTS[0], query.get("search", "")[:80], group if group in GROUPS else GROUPS[0]
         )
 
-    def act(self, what: str, run: str, value: Any, runs: OwnRuns) -> None:
-        """Apply a card action; on failure set `note`."""
-        self.note, self.deleted = "", None
-        try:
-            if what == "rename":
-                runs.rename(run, str(value))
-            elif what == "tags":
-                runs.tag(run, [str(tag) for tag in value])
-            elif what == "pin":
-                runs.pin(run, bool(value))
-            elif what == "delete":
-                title = _title(run, runs)
-                runs.delete(run)
-                self.deleted = run, title
-            elif what == "restore":
-                runs.restore(run)
-            elif what == "share":
-                runs.share(run, value)
-            elif what == "say":
-                self.note = str(value)[:300]
-        except UserError as error:
-            self.note = str(error)
+
+def change(wish: RunChange, runs: OwnRuns) -> None:
+    """Change a run; raise UserError where the person may not, or where there is no such run."""
+    run = wish["run"]
+    if "title" in wish:
+        runs.rename(run, wish["title"])
+    if "tags" in wish:
+        runs.tag(run, wish["tags"])
+    if "pinned" in wish:
+        runs.pin(run, wish["pinned"])
+    if "visibility" in wish:
+        runs.share(run, wish["visibility"])
+    if "deleted" in wish:
+        (runs.delete if wish["deleted"] else runs.restore)(run)
 
 
 def run_list_props(ui: RunListState, services: Services) -> RunListProps:
     """Props of the run list."""
-    deleted = DeletedRun(run=ui.deleted[0], title=ui.deleted[1]) if ui.deleted is not None else None
     limit = services.person.limits.disk
     disk = DiskUse(
         used=services.runs.used() if limit is None else services.used(),
@@ -98,20 +82,9 @@ def run_list_props(ui: RunListState, services: Services) -> RunListProps:
         "search": ui.search,
         "group": ui.group,
         "disk": disk,
-        "deleted": deleted,
-        "note": ui.note,
-        "import": f"{ROUTES}/runs/import",
         "explore": navigation.query("explore"),
         "compare": navigation.query("compare"),
     }
-
-
-def _title(run: str, runs: OwnRuns) -> str:
-    """Title of a run that may be damaged; raise RunNotFoundError where there is none."""
-    try:
-        return runs.get(run).title
-    except UnreadableRunError as error:
-        return DamagedRun(error.path.parent, error).title
 
 
 def cards(services: Services) -> list[RunCardProps]:
@@ -175,7 +148,7 @@ def _sharing(run: Run | DamagedRun, services: Services) -> SharedRun:
     if access is None:
         return payload
     entry = access.entry
-    options: list[str] = [name for name, action in SHARING.items() if services.person.may(action)]
+    options = [name for name, action in SHARING.items() if services.person.may(action)]
     owner = "" if entry is None else entry.name
     payload["sharing"] = {
         "group": access.group,

@@ -109,6 +109,7 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "methods.json",
         "metrics",
         "import",
+        "change",  # which asks itself whose run it is
         "scores.json",
         "{picture}.json",
         "glossary.json",
@@ -159,6 +160,16 @@ def test_everybody_else_is_refused_as_if_the_run_did_not_exist(asked, nobody, pe
             assert (absent.status_code, absent.text) == (404, as_if_absent(answer.text)), "it tells that it exists"
     assert tried == len(theirs) * len(asks) > 500
     assert state_of(tmp_path) == before
+
+
+def test_a_run_is_changed_by_its_holder_only(ada, bob, nobody, adas_run, tmp_path):
+    wishes = {"title": ("x",), "tags": (["x"],), "pinned": (True,), "visibility": ("link",), "deleted": (True, False)}
+    for name, value in ((name, value) for name, values in wishes.items() for value in values):
+        change, before = {"run": adas_run, name: value}, state_of(tmp_path)
+        for client, headers in ((bob.client, {}), (nobody, {}), (ada.client, {"Sec-Fetch-Site": "cross-site"})):
+            assert client.post("/dmlviz/runs/change", json=change, headers=headers).status_code in REFUSED
+        assert state_of(tmp_path) == before
+        assert ada.client.post("/dmlviz/runs/change", json=change).status_code == 200
 
 
 def test_a_stream_ends_when_the_run_is_taken_back(asked, ada, bob, adas_run, shared):

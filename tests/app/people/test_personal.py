@@ -13,7 +13,6 @@ from dmlviz_app.run_views.progress_panel import waits_for
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.runs.panels import queue_lines
 from dmlviz_app.runs.routes import check_images, import_archive
-from dmlviz_app.runs.state import RunListState
 from dmlviz_app.server.housekeeping import clean_up, enforce_quota, evicted_runs
 from dmlviz_app.server.services import TRAINING_PAGES
 
@@ -259,7 +258,7 @@ def test_a_projection_needs_a_run_that_one_sees(ada, bob, adas_run, no_worker):
 
 
 def test_a_projection_counts_for_who_asks_whoever_holds_the_run(ada, bob, people, adas_run, shared, no_worker):
-    RunListState().act("share", adas_run, "link", ada.here.runs)
+    ada.here.runs.share(adas_run, "link")
     for someone in (bob, people["guest"]):
         someone.here.runs.open_link(adas_run, shared.run_owners.entry(adas_run, ada.id).key)
     before, config = ada.here.used(), ProjectionConfig(method="pca")
@@ -293,17 +292,15 @@ def test_the_runs_page_shows_whose_a_run_is(ada, bob, people, adas_run, shared):
 
     assert card(bob) is None
     assert card(people["admin"])["sharing"]["group"] == "others"
-    state = RunListState()
-    state.act("share", adas_run, "link", ada.here.runs)
-    assert state.note == ""
+    ada.here.runs.share(adas_run, "link")
     assert card(ada)["sharing"]["key"]
     assert card(ada)["sharing"]["offered"] == ["private", "link"]
     bob.here.runs.open_link(adas_run, card(ada)["sharing"]["key"])
     seen = card(bob)
     assert (seen["sharing"]["group"], seen["read_only"], seen["sharing"]["key"]) == ("shared", True, "")
     assert seen["sharing"]["owner"].startswith("Visitor")
-    state.act("delete", adas_run, None, bob.here.runs)
+    bob.here.runs.delete(adas_run)
     assert card(bob) is None
     assert card(ada) is not None
-    state.act("share", adas_run, "shelf", ada.here.runs)
-    assert state.note == "You are a member, and may not put runs and data on the shelf of all."
+    with pytest.raises(UserError, match="a member, and may not put runs and data on the shelf of all"):
+        ada.here.runs.share(adas_run, "shelf")

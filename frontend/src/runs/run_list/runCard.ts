@@ -1,7 +1,7 @@
 // One run on the shelf.
 import { grouped } from "../../lib/format.ts";
 import { type Attributes, copied, h, icon, setData } from "../../lib/dom.ts";
-import type { RunAction, RunCardProps, RunSharing } from "../../protocol.ts";
+import type { RunCardProps, RunChange, RunSharing } from "../../protocol.ts";
 import { isRunning, readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
 import { serverUrl } from "../../lib/server.ts";
 import { addressOf } from "../../lib/router.ts";
@@ -10,14 +10,16 @@ const LOCK = "M3.5 7.5h9v6h-9ZM5.5 7.5v-2a2.5 2.5 0 0 1 5 0v2";
 const CHAIN = "M6.5 9.5l3-3M7 4.5l1.5-1.5a2.6 2.6 0 0 1 4 4L11 8.5M9 11.5L7.5 13a2.6 2.6 0 0 1-4-4L5 7.5";
 const SHELF = "M2.5 13.5h11M4 13.5v-9h2.5v9M6.500 13.5v-11H9v11M9.500 4l2.3-.6 2.2 9.3";
 
-const VISIBILITIES: Record<string, { label: string; path: string }> = {
+type Visibility = RunSharing["visibility"];
+
+const VISIBILITIES: Record<Visibility, { label: string; path: string }> = {
   private: { label: "Only me", path: LOCK },
   link: { label: "Everyone with the link", path: CHAIN },
   shelf: { label: "Everyone, on the shelf", path: SHELF },
 };
 
 /** The choices that a person has, and the link where there is one. */
-function sharingForm(run: string, sharing: RunSharing, choose: (visibility: string) => void): HTMLElement[] {
+function sharingForm(run: string, sharing: RunSharing, choose: (visibility: Visibility) => void): HTMLElement[] {
   const choices = sharing.offered.map((visibility) => {
     const { label, path } = VISIBILITIES[visibility];
     return h(
@@ -55,8 +57,12 @@ const BOTH = "M2.5 3h4.5v10H2.5ZM9 3h4.5v10H9Z";
 const BROKEN = "M4 2.5h5l3 3v2.2l-2 1.6-2-1.8-2 1.8-2-1.6ZM4 9.6l2 1.6 2-1.8 2 1.8 2-1.6v3.9H4Z";
 const TAG = "M2.5 2.5H8L13.5 8 8 13.5 2.5 8ZM5.2 5.2h.1";
 
-/** Actions of a person: open, compare, rename, tags, pin, share, delete. */
-export type Act = (what: string, run: string | null, value?: RunAction["value"]) => void;
+/** What a person can do with runs. */
+export interface Acts {
+  open(run: string): void;
+  compare(run: string): void;
+  change(wish: RunChange): void;
+}
 
 export class RunCard {
   readonly node = h("li", "run");
@@ -69,7 +75,7 @@ export class RunCard {
   constructor(
     private card: RunCardProps,
     private theme: "light" | "dark",
-    private act: Act,
+    private acts: Acts,
   ) {}
 
   show(card: RunCardProps, theme: "light" | "dark"): void {
@@ -83,7 +89,7 @@ export class RunCard {
 
   private build(): void {
     const { card } = this;
-    const open = () => this.act("open", card.run);
+    const open = () => this.acts.open(card.run);
     const opens = card.readable !== false;
     const picture = opens
       ? h("button", { class: "picture", "aria-label": `Open ${card.title}`, click: open })
@@ -130,7 +136,7 @@ export class RunCard {
     );
     if (card.sharing && !this.sharing.hidden)
       this.sharing.replaceChildren(
-        ...sharingForm(card.run, card.sharing, (visibility) => this.act("share", card.run, visibility)),
+        ...sharingForm(card.run, card.sharing, (visibility) => this.acts.change({ run: card.run, visibility })),
       );
     setData(this.node, { run: card.run, state: card.state, pinned: card.pinned });
   }
@@ -146,9 +152,7 @@ export class RunCard {
       h("button", { class: name, title: label, "aria-label": `${label}: ${card.title}`, click, ...more }, icon(d));
     const living = isRunning(card.state);
     const opens = card.readable !== false;
-    const actions: HTMLElement[] = opens
-      ? [action("compare", "Compare", BOTH, () => this.act("compare", card.run))]
-      : [];
+    const actions: HTMLElement[] = opens ? [action("compare", "Compare", BOTH, () => this.acts.compare(card.run))] : [];
     if (!card.read_only && opens) {
       actions.push(
         action("rename", "Rename", PENCIL, () => this.rename()),
@@ -157,7 +161,7 @@ export class RunCard {
           "pin",
           card.pinned ? "Pinned: never evicted" : "Pin: never evict",
           PIN,
-          () => this.act("pin", card.run, !card.pinned),
+          () => this.acts.change({ run: card.run, pinned: !card.pinned }),
           { "aria-pressed": String(card.pinned) },
         ),
       );
@@ -188,7 +192,9 @@ export class RunCard {
     const isLinked = card.sharing?.group === "shared" && card.read_only; // by a link that was opened
     if (isLinked || (!card.read_only && !living))
       actions.push(
-        action("delete", isLinked ? "Remove from my list" : "Delete", BIN, () => this.act("delete", card.run)),
+        action("delete", isLinked ? "Remove from my list" : "Delete", BIN, () =>
+          this.acts.change({ run: card.run, deleted: true }),
+        ),
       );
     return h("span", "actions", ...actions);
   }
@@ -200,13 +206,13 @@ export class RunCard {
 
   private rename(): void {
     this.edit(this.title, this.card.title, "Title", (text) => {
-      if (text.trim()) this.act("rename", this.card.run, text.trim());
+      if (text.trim()) this.acts.change({ run: this.card.run, title: text.trim() });
     });
   }
 
   private editTags(): void {
     this.edit(this.tags, this.card.tags.join(", "), "Tags (comma-separated)", (text) =>
-      this.act("tags", this.card.run, tagsOf(text)),
+      this.acts.change({ run: this.card.run, tags: tagsOf(text) }),
     );
   }
 

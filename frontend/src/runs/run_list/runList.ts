@@ -1,26 +1,28 @@
-// The cards of all runs, with search and order; actions on a run are sent to Python.
+// The cards of all runs, with search and order. What a person does with a run is sent to the server.
 import { h, setData } from "../../lib/dom.ts";
-import { counted, grouped } from "../../lib/format.ts";
-import { component, type ComponentArguments } from "../../lib/mount.ts";
-import type { DeletedRun, DiskUse, RunCardProps, RunListOrder, RunListProps } from "../../protocol.ts";
+import { counted, grouped, messageOf } from "../../lib/format.ts";
+import { component, rerun, type ComponentArguments } from "../../lib/mount.ts";
+import type { DeletedRun, DiskUse, RunCardProps, RunChange, RunListOrder, RunListProps } from "../../protocol.ts";
 import { addressOf, compareQuery, exploreQuery, navigate, type Query } from "../../lib/router.ts";
 import { readTheme } from "../../lib/theme.ts";
-import { RunCard, type Act } from "./runCard.ts";
+import { RunCard, type Acts } from "./runCard.ts";
 import { filterAndSort, GROUPS, groupsOf, readable, SORTS } from "./model.ts";
 import style from "./runList.css";
-import { fetchServer } from "../../lib/server.ts";
+import { fetchJson, fetchServer, ROUTES } from "../../lib/server.ts";
 
-type Host = Pick<ComponentArguments<RunListProps>, "setStateValue" | "setTriggerValue">;
+type Host = Pick<ComponentArguments<RunListProps>, "setTriggerValue">;
+
+const DEFAULT: RunListOrder = { sort: "newest", search: "", group: "all" };
 
 class RunList {
   private host: Host | null = null;
-  private order: RunListOrder = { sort: "newest", search: "", group: "all" };
+  private order = { ...DEFAULT };
   /** By run, so that one that is being renamed is left alone. */
   private cards = new Map<string, RunCard>();
   private runs: RunCardProps[] = [];
   private pages: { explore: Query; compare: Query } = { explore: {}, compare: {} };
-  private url: string | null = null; // where runs are imported
   private sent = ""; // the order that Python sent last
+  private gone: DeletedRun[] = []; // those that were removed to make room
   private theme: "light" | "dark" = "light";
   private search: HTMLInputElement;
   private sorts: HTMLElement[];
@@ -42,7 +44,7 @@ class RunList {
       placeholder: "Search titles, settings, tags",
       "aria-label": "Search",
       input: () => this.setOrder({ search: this.search.value }, false),
-      change: () => this.sendOrder(),
+      change: () => this.writeOrder(),
     });
     this.sorts = Object.entries(SORTS).map(([name, label]) =>
       h("button", { "data-sort": name, click: () => this.setOrder({ sort: name }) }, label),
@@ -77,20 +79,28 @@ class RunList {
     parent.append(this.root);
   }
 
-  private act: Act = (what, run, value = null) => {
-    if (what === "open" && run) navigate(addressOf("", exploreQuery(this.pages.explore, run), location, "runs"));
-    else if (what === "compare" && run)
-      navigate(addressOf("compare", compareQuery(this.pages.compare, run), location, "runs"));
-    else this.host?.setTriggerValue("act", { what, run, value });
+  private acts: Acts = {
+    open: (run) => navigate(addressOf("", exploreQuery(this.pages.explore, run), location, "runs")),
+    compare: (run) => navigate(addressOf("compare", compareQuery(this.pages.compare, run), location, "runs")),
+    change: (wish) => void this.change(wish),
   };
 
+  private async change(wish: RunChange): Promise<void> {
+    const deleted = wish.deleted ? this.runs.find(({ run }) => run === wish.run) : null;
+    try {
+      await fetchJson(`${ROUTES}/runs/change`, "The run", wish, true);
+      this.say("", deleted);
+    } catch (error) {
+      this.say(messageOf(error));
+    }
+    if (this.host) rerun(this.host);
+  }
+
   update(props: RunListProps, host: Host): void {
-    const { cards, sort, search, group, disk, deleted, note, import: url, explore, compare } = props;
+    const { cards, sort, search, group, disk, explore, compare } = props;
     this.host = host;
     this.pages = { explore, compare };
     this.runs = cards;
-    this.url = url;
-    this.import.hidden = !url;
     if (this.sent !== `${sort} ${group} ${search}`) {
       this.sent = `${sort} ${group} ${search}`;
       this.order = { sort, search, group };
@@ -98,7 +108,10 @@ class RunList {
     }
     this.theme = readTheme(this.root).dark ? "dark" : "light";
     this.showQuota(disk);
-    this.say(note ?? "", deleted, disk.gone);
+    if (JSON.stringify(disk.gone) !== JSON.stringify(this.gone)) {
+      this.gone = disk.gone;
+      this.say("");
+    }
     this.show();
   }
 
@@ -111,11 +124,13 @@ class RunList {
     this.diskUse.dataset.used = String(used);
   }
 
-  private say(note: string, deleted: DeletedRun | null = null, gone: DeletedRun[] = []): void {
+  /** Show a sentence, or offer what was deleted; otherwise what was removed to make room. */
+  private say(note: string, deleted?: DeletedRun | null): void {
+    const { gone } = this;
     this.notice.hidden = !note && !deleted && !gone.length;
     const offer = (said: string, { run, title }: DeletedRun, action: string): (string | HTMLElement)[] => [
       `${said} ${title}. `,
-      h("button", { click: () => this.act("restore", run) }, action),
+      h("button", { click: () => this.acts.change({ run, deleted: false }) }, action),
       " ",
     ];
     const removed = gone.flatMap((run) => offer("Removed to make room:", run, "Restore"));
@@ -123,30 +138,33 @@ class RunList {
   }
 
   private async importFile(file: File | undefined): Promise<void> {
-    if (!file || !this.url) return;
+    if (!file) return;
     this.file.value = "";
     this.say(`Importing ${file.name} …`);
     try {
-      const answer = await fetchServer(this.url, {
+      const answer = await fetchServer(`${ROUTES}/runs/import`, {
         method: "POST",
         body: file,
         headers: { "content-type": "application/zip" },
       });
       const { title, error } = (await answer.json()) as { title?: string; error?: string };
-      this.act("say", null, error ?? `Imported ${title}.`);
+      this.say(error ?? `Imported ${title}.`);
+      if (this.host) rerun(this.host);
     } catch {
       this.say("Upload failed. Please try again.");
     }
   }
 
-  private setOrder(change: Partial<RunListOrder>, tell = true): void {
+  private setOrder(change: Partial<RunListOrder>, write = true): void {
     Object.assign(this.order, change);
     this.show();
-    if (tell) this.sendOrder();
+    if (write) this.writeOrder();
   }
 
-  private sendOrder(): void {
-    this.host?.setStateValue("arranged", { ...this.order });
+  /** Write the order to the address. */
+  private writeOrder(): void {
+    const query = Object.entries(this.order).filter(([name, value]) => value !== DEFAULT[name as keyof RunListOrder]);
+    navigate(addressOf("runs", Object.fromEntries(query), location, "runs"));
   }
 
   private show(): void {
@@ -163,7 +181,7 @@ class RunList {
     this.count.textContent = `${matches.length === all ? "" : `${grouped(matches.length)} of `}${counted(all, "run")}`;
     const nodes = matches.map((props) => {
       let card = this.cards.get(props.run);
-      if (!card) this.cards.set(props.run, (card = new RunCard(props, this.theme, this.act)));
+      if (!card) this.cards.set(props.run, (card = new RunCard(props, this.theme, this.acts)));
       card.show(props, this.theme);
       return card.node;
     });
