@@ -146,8 +146,8 @@ def test_columns_travel_with_an_exported_run_and_damage_is_told(run, folder):
 
 def test_a_color_that_does_not_exist_is_said():
     for color in ("column.two/names ü", "model"):  # a role of made images goes alone, too
-        assert UIState.from_query({"color": color}).messages == []
-    assert "colum.x" in UIState.from_query({"color": "colum.x"}).messages[0]
+        assert UIState.from_query({"color": color}).messages.all() == {}
+    assert "colum.x" in next(iter(UIState.from_query({"color": "colum.x"}).messages.all().values()))
 
 
 @pytest.mark.slow

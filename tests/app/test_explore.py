@@ -276,7 +276,7 @@ def test_each_loss_of_a_sum_has_its_own_parameters(here):
     page.run()
     assert page.ui.config("digits").loss_params["a"]["margin"] == 0.5
     again = Page(**page.ui.to_query())
-    assert again.ui.messages == []
+    assert again.ui.messages.all() == {}
     assert again.ui.config("digits") == page.ui.config("digits")
     assert again.number_input(key="loss.weighted_sum.a.contrastive.margin").value == 0.5
 

@@ -2,7 +2,6 @@
 
 import base64
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +47,7 @@ def test_a_state_survives_its_address(name):
 )
 def test_a_wrong_address_is_the_nearest_right_one(query):
     lab = query["lab"] if query.get("lab") in LABS else ""
-    assert replace(LabsState.from_query(query), note="") == LabsState(lab)
+    assert LabsState.from_query(query) == LabsState(lab)
 
 
 def test_own_results_come_before_ready_made_ones_unless_these_are_asked_for(here):
@@ -99,8 +98,8 @@ def test_a_lab_data_set_or_figure_in_the_address_that_does_not_exist_is_said_wit
         ({"lab": "verification", "data": "identitys"}, "'identities'"),
         ({"lab": "verification", "figure": "rocs"}, "'roc'"),
     ):
-        assert near in LabsState.from_query(query).note.partition("did you mean ")[2]
-    assert LabsState.from_query({"lab": "verification"}).note == LabsState.from_query({}).note == ""
+        assert near in " ".join(LabsState.from_query(query).messages.all().values()).partition("did you mean ")[2]
+    assert LabsState.from_query({"lab": "verification"}).messages.all() == LabsState.from_query({}).messages.all() == {}
 
 
 def study_of(lab: str, folder: Path, kept: dict[str, np.ndarray]) -> Study:

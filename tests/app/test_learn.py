@@ -229,7 +229,7 @@ def test_an_answer_opens_pages_with_settings_that_they_know(here, name):
             assert run.query["lab"] in LABS
             continue
         state = UIState.from_query(run.query)
-        assert state.messages == []
+        assert state.messages.all() == {}
         assert state.unknown_query == {}
         config = state.config("mnist")
         assert config.dataset == "digits"  # its figures are of digits

@@ -62,7 +62,7 @@ def test_what_a_lesson_refers_to_exists(name):
 @pytest.mark.parametrize(("lesson", "task"), TASKS, ids=NAMED)
 def test_a_task_sets_all_its_settings(lesson, task):
     state = UIState.from_query(task.query)
-    assert state.messages == []
+    assert state.messages.all() == {}
     assert state.unknown_query == {}
     assert state.to_query().keys() >= {name for name in settings_from_query(task) if name != "loss"} - {"normalize"}
     for dataset in ("digits", "mnist"):
@@ -276,6 +276,6 @@ def test_the_only_person_of_a_server_opens_sheets_from_the_lesson(here, client):
 def test_settings_that_go_only_together_are_read_in_any_order():
     query = {"max_train_images": "100", "images_per_class": "4"}
     state = UIState.from_query(query)
-    assert state.messages == []
+    assert state.messages.all() == {}
     assert (state.config("mnist").max_train_images, state.config("mnist").images_per_class) == (100, 4)
-    assert len(UIState.from_query({"max_train_images": "100"}).messages) == 1
+    assert len(UIState.from_query({"max_train_images": "100"}).messages.all()) == 1

@@ -25,7 +25,7 @@ def test_a_number_or_special_value_is_read_when_the_form_is_submitted():
     def learning_rate() -> float | str:
         page.button[0].click().run()
         assert not page.exception
-        assert page.session_state["page.explore"].messages == []
+        assert page.session_state["page.explore"].messages.all() == {}
         return page.session_state["page.explore"].projection().params["learning_rate"]
 
     assert learning_rate() == "auto"

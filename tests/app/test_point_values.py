@@ -93,5 +93,5 @@ def test_restore_view_returns_to_the_previous_view():
 @pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.all_epochs": "perhaps"}])
 def test_an_invalid_projection_is_reported_and_ignored(query):
     ui = UIState.from_query({"view": "pca"} | query)
-    assert len(ui.messages) == 1
+    assert len(ui.messages.all()) == 1
     assert ui.projection_overrides == {}

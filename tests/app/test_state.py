@@ -93,7 +93,7 @@ def test_every_state_round_trips_through_the_url(loss):
             state.set_param("loss", LOSSES[loss], parameter, parameter.default / 3 + 0.001)
     state.set_param("view", PROJECTIONS["tsne"], PROJECTIONS["tsne"].parameters[0], 50.0)
     again = UIState.from_query(state.to_query())
-    assert again.messages == []
+    assert again.messages.all() == {}
     assert again.config("mnist") == state.config("mnist")
     assert again.projection() == state.projection()
     assert (again.run, again.view, again.curves) == (RUN, "tsne", "roc")
@@ -182,12 +182,13 @@ def test_an_incompatible_setting_is_reported_and_not_set():
     state = UIState()
     state.set("classes_per_batch", 9)
     state.set("held_out_classes", (1, 2))
-    assert state.messages == ["A batch has P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤ 8."]
+    refusal = "A batch has P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤ 8."
+    assert state.messages.all() == {"set.held_out_classes": refusal}
     assert state.config("mnist") == TrainConfig(classes_per_batch=9)
     state.set("classes_per_batch", 12)
-    assert len(state.messages) == 1
+    assert list(state.messages.all()) == ["set.held_out_classes", "set.classes_per_batch"]
     state.set("steps", 50)
-    assert state.messages == []
+    assert state.messages.all() == {}
     assert state.config("mnist") == TrainConfig(classes_per_batch=9, steps=50)
 
 
@@ -196,7 +197,7 @@ def test_an_incompatible_sampler_is_dropped():
     state.set("loss", "contrastive")
     state.set("sampler", "random_pairs")
     state.set("loss", "triplet")
-    assert state.messages == []
+    assert state.messages.all() == {}
     assert state.config("mnist") == TrainConfig(loss="triplet")
 
 
@@ -228,7 +229,7 @@ def test_parameters_of_a_loss_are_kept_while_another_is_selected():
 )
 def test_invalid_url_parameters_are_reported_and_ignored(query):
     state = UIState.from_query(query)
-    assert len(state.messages) == 1
+    assert len(state.messages.all()) == 1
     state.config("mnist")
     assert state.run is None
 
@@ -236,7 +237,7 @@ def test_invalid_url_parameters_are_reported_and_ignored(query):
 def test_a_reference_projection_round_trips_in_any_parameter_order():
     query = {"view.densmap": "1", "view.metric": "cosine", "map.engine": "reference", "map.seed": "3", "view": "umap"}
     state = UIState.from_query(query)
-    assert state.messages == []
+    assert state.messages.all() == {}
     wanted = state.projection()
     assert (wanted.engine, wanted.seed, wanted.params["densmap"], wanted.params["metric"]) == (
         "reference",
@@ -276,7 +277,7 @@ def test_the_second_map_is_the_same_projection_by_the_other_engine():
 )
 def test_an_invalid_engine_is_reported_and_replaced_by_ours(query):
     state = UIState.from_query(query)
-    assert len(state.messages) == 1
+    assert len(state.messages.all()) == 1
     assert state.projection().engine == "dmlviz"
 
 
@@ -297,7 +298,7 @@ def test_unknown_url_parameters_are_kept():
     ],
 )
 def test_a_name_in_the_address_that_does_not_exist_is_said_with_a_similar_one(query, near):
-    (message,) = UIState.from_query(query).messages
+    (message,) = UIState.from_query(query).messages.all().values()
     assert f"{next(iter(query.values()))!r}: did you mean {near!r}" in message
 
 

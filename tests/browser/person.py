@@ -121,7 +121,7 @@ class Person:
         expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
         if lab.literature or lab.literature_note:
             expect(page.get_by_role("heading", name="What the literature found")).to_be_visible()
-        expect(page.get_by_text("(details in the log)")).to_have_count(0)
+        expect(page.get_by_text("details in the log")).to_have_count(0)
 
     @property
     def map(self):

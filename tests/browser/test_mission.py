@@ -57,7 +57,7 @@ def test_the_mission_from_the_first_page_to_the_export(person, runs, dataset, fi
         person.map_has("view", re.compile("[0-9a-f]{16}"))
         person.map_has("state", "finished", timeout=4 * SLOW)
         person.map_has("points", str(len(trained.labels)))
-        expect(page.get_by_text("(details in the log)")).to_have_count(0)
+        expect(page.get_by_text("details in the log")).to_have_count(0)
 
     page.mouse.click(*person.place_of(10))
     expect(inspector).to_have_attribute("data-subject", re.compile("[0-9]+"))

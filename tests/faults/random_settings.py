@@ -207,7 +207,7 @@ def try_address(state: Callable[[Mapping[str, str]], Any], asked: dict[str, str]
         again = state(told)
         if again.to_query() != told:
             return f"read back, {asked!r:.300} is another address"
-        messages = list(getattr(opened, "messages", []))
+        messages = list(opened.messages.all().values()) if hasattr(opened, "messages") else []
         if isinstance(opened, UIState):
             for ask in (lambda: opened.config("digits"), opened.projection):
                 try:

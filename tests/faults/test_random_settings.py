@@ -47,9 +47,9 @@ def test_long_parameters_without_a_miner_are_told_briefly():
 
 def test_no_held_out_classes_stay_so_in_an_address():
     state = UIState.from_query({"held_out_classes": " "})
-    assert state.messages == []
+    assert state.messages.all() == {}
     again = UIState.from_query(state.to_query())
-    assert (again.messages, again.to_query()) == ([], state.to_query())
+    assert (again.messages.all(), again.to_query()) == ({}, state.to_query())
 
 
 def test_a_body_nested_too_deep_and_control_characters_get_a_sentence(monkeypatch):

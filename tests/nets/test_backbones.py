@@ -344,11 +344,11 @@ def test_the_form_drops_what_does_not_go_with_features(added):
     draft = TrainingDraft()
     draft.load(TrainConfig(dataset="digits", net="lenet", views=2, augmentation={"rotate": 15.0}))
     draft.set("dataset", added)
-    assert draft.messages == []
+    assert draft.messages.all() == {}
     config = draft.config("digits")
     assert (config.dataset, config.net, config.views, config.augmentation) == (added, "linear", 1, {})
     draft.set("use_labels", False)
-    assert "without labels needs augmented images" in draft.messages[0]
+    assert "without labels needs augmented images" in next(iter(draft.messages.all().values()))
     assert draft.config("digits").use_labels
 
 

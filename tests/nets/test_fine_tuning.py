@@ -310,16 +310,16 @@ def test_the_form_keeps_settings_that_go_together(folder):
     draft.set("unfrozen_blocks", 2)
     draft.set("augmentation", {"rotate": 15.0})
     draft.set("views", 2)
-    assert draft.messages == []
+    assert draft.messages.all() == {}
     config = draft.config("digits")
     assert (config.unfrozen_blocks, config.views, config.augmentation) == (2, 2, {"rotate": 15.0})
     draft.set("unfrozen_blocks", 0)
-    assert draft.messages == []
+    assert draft.messages.all() == {}
     config = draft.config("digits")
     assert (config.unfrozen_blocks, config.views, config.augmentation) == (0, 1, {})
     draft.set("unfrozen_blocks", 2)
     draft.set("dataset", "digits")
-    assert draft.messages == []
+    assert draft.messages.all() == {}
     assert draft.config("digits").unfrozen_blocks == 0
 
 

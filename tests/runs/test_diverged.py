@@ -115,7 +115,7 @@ def test_a_map_that_is_asked_for_by_its_name_is_of_the_last_kept_step(ended):
     ui = UIState(view="pca")
     start_projection(ui, here, RunView(run, Status("failed"), None))
     assert [config.step for config in asked] == [4]
-    assert re.search(said, ui.map_messages[0])
+    assert re.search(said, ui.messages.all()["map.step"])
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf"), np.float32("nan")])

@@ -116,8 +116,8 @@ def test_the_form_drops_them_with_the_data_set_or_the_sum():
         draft.load(config())
         assert draft.config("digits").second_labels == "model"
         draft.set(name, value)
-        assert draft.messages == []
+        assert draft.messages.all() == {}
         assert draft.config("digits").second_labels == ""
     without = replace(TrainingDraft(), settings={"dataset": "digits", "net": "protonet", "frozen_batch_norm": True})
     without.set("net", "small")
-    assert (without.messages, without.config("digits").frozen_batch_norm) == ([], False)
+    assert (without.messages.all(), without.config("digits").frozen_batch_norm) == ({}, False)

@@ -10,6 +10,7 @@ from dmlviz_app.people.people import Person
 from dmlviz_app.people.policy import Action
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.shared_links import SHARE, WAITING, SharedLink
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.markdown import escape_markdown
 
 
@@ -76,9 +77,9 @@ def _browser_help(person: Person) -> str:
 def _login_buttons() -> None:
     for provider in login_providers():
         label = "Log in" if provider is None else f"Log in with {provider.capitalize()}"
-        st.button(label, key=f"login.{provider}", on_click=st.login, args=() if provider is None else (provider,))
+        button(label, key=f"login.{provider}", on_click=st.login, args=() if provider is None else (provider,))
 
 
 def _logout_button(person: Person, login: bool) -> None:
     if login and person.logged_in:
-        st.button("Log out", key="logout", type="tertiary", on_click=st.logout)
+        button("Log out", key="logout", type="tertiary", on_click=st.logout)

@@ -1,20 +1,16 @@
 """Joining and opening a class, and a student's own page of it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import streamlit as st
 
-from dmlviz.errors import UserError
 from dmlviz_app.classroom.routes import show_to_class
 from dmlviz_app.classroom.state import ClassroomState
 from dmlviz_app.people.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
 from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.markdown import escape_markdown
 
-_MESSAGE = "classroom.message"
 _CODE, _NICKNAME, _TITLE, _HOURS = "classroom.code", "classroom.nickname", "classroom.title", "classroom.hours"
 
 
@@ -27,48 +23,34 @@ def entrance(services: Services, ui: ClassroomState) -> None:
     if may_open:
         with right:
             _open_form(services)
-    message = st.session_state.pop(_MESSAGE, "")
-    if message:
-        st.caption(f":orange[{escape_markdown(message)}]")
     _past_classes(services)
 
 
 def _join_form(services: Services, ui: ClassroomState) -> None:
     def join() -> None:
-        with _message():
-            code, nickname = st.session_state[_CODE], st.session_state[_NICKNAME]
-            room = services.classrooms.join(code, services.person.id, nickname, st.context.ip_address or "")
-            ui.code = ""
-            if room.leading and room.lead is not None:
-                show_to_class(services.run_owners, room, room.lead)
+        code, nickname = st.session_state[_CODE], st.session_state[_NICKNAME]
+        room = services.classrooms.join(code, services.person.id, nickname, st.context.ip_address or "")
+        ui.code = ""
+        if room.leading and room.lead is not None:
+            show_to_class(services.run_owners, room, room.lead)
 
     with st.form("classroom.join", enter_to_submit=True):
         st.markdown("**Join a class**")
         st.text_input("Code", value=ui.code, key=_CODE, max_chars=12, placeholder="as on the board")
         name = services.person.name if services.person.logged_in else ""
         st.text_input("Nickname", value=name, key=_NICKNAME, max_chars=MAX_NICKNAME, help="Only the teacher sees it.")
-        st.form_submit_button("Join", type="primary", on_click=join)
+        button("Join", key="classroom.do.join", type="primary", on_click=join, render=st.form_submit_button)
 
 
 def _open_form(services: Services) -> None:
     def open_class() -> None:
-        with _message():
-            services.classrooms.open(services.person.id, st.session_state[_TITLE], st.session_state[_HOURS])
+        services.classrooms.open(services.person.id, st.session_state[_TITLE], st.session_state[_HOURS])
 
     with st.form("classroom.open"):
         st.markdown("**Open a class**")
         st.text_input("Title", key=_TITLE, max_chars=60, placeholder="Metric learning, Monday")
         st.number_input("Hours", 1, MAX_HOURS, 3, key=_HOURS, help="The class ends by itself after this time.")
-        st.form_submit_button("Open", on_click=open_class)
-
-
-@contextmanager
-def _message() -> Iterator[None]:
-    """Keep the sentence of a UserError for the page."""
-    try:
-        yield
-    except UserError as error:
-        st.session_state[_MESSAGE] = str(error)
+        button("Open", key="classroom.do.open", on_click=open_class, render=st.form_submit_button)
 
 
 def _past_classes(services: Services) -> None:
@@ -97,6 +79,4 @@ def student_page(services: Services, room: Classroom) -> None:
     st.caption(f"{guesses} The hand-in holds your guesses, the answers that were shown, and your runs of this class.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.link_button("Download my hand-in", f"{ROUTES}/classrooms/{room.code}/hand-in.json")
-        st.button(
-            "Leave the class", key="classroom.leave", on_click=services.classrooms.leave, args=(services.person.id,)
-        )
+        button("Leave the class", key="classroom.leave", on_click=services.classrooms.leave, args=(services.person.id,))

@@ -26,9 +26,11 @@ from dmlviz_app.run_views.view_state import KEY, UIState
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import warn
 
 REFRESH_S = 2.0
 
@@ -41,7 +43,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
     )
     run = _choice(ui, services)
     if ui.note:
-        st.caption(f":orange[{escape_markdown(ui.note)}]")
+        warn(ui.note)
     if run is None:
         return
     corrections = load_corrections(services.data, run.config.dataset)
@@ -150,7 +152,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
         url_state.rerun()  # the whole page, which says anew whether this part is drawn again and again
     before, after = scores_before_and_after(run, changed, services)
     if not after and not status.is_live:
-        st.button(
+        button(
             "Train again with these corrections",
             key="clean.train",
             type="primary",
@@ -181,17 +183,12 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-@error_boundary("Train")
 def _train(ui: CleanState, services: Services, run: Run) -> None:
     """Train with the corrections of now: the button may have been drawn before the last decision."""
-    ui.note = ""
     corrections = load_corrections(services.data, run.config.dataset)
     config = corrected_config(run.config, corrections)
     if config is None:  # the last correction was just taken back
         return
-    try:
-        corrections.freeze(services.data)
-        services.jobs.train(config)
-        enforce_quota(services)
-    except UserError as error:
-        ui.note = str(error)
+    corrections.freeze(services.data)
+    services.jobs.train(config)
+    enforce_quota(services)

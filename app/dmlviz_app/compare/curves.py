@@ -15,6 +15,7 @@ from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES
 from dmlviz_app.widgets import url_state
+from dmlviz_app.widgets.actions import action, action_messages
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -96,9 +97,10 @@ def _figure(ui: CompareState, name: str, pair: Pair) -> None:
             config=PLOTLY_CONFIG,
             key=key,
             alt=f"{title}, of both runs.",
-            on_select=on_click,
+            on_select=action(key, "The click", on_click),
             selection_mode="points",
         )
+        action_messages().show(key)
 
 
 def _select(
@@ -109,11 +111,7 @@ def _select(
     number = int(label == both[1].name or label.startswith((f"{both[1].name}:", f"{both[1].name},")))
     run_view = (pair.a, pair.b)[number]
     assert run_view is not None  # the pair is complete
-    try:
-        behind = images_behind_point(name, images(run_view.run), both[number], point)
-    except UserError as error:
-        ui.notes.append(str(error))
-        return
+    behind = images_behind_point(name, images(run_view.run), both[number], point)
     ui.select_images(Selection.of(run_view.run.config.dataset, behind.items))
     st.session_state[BEHIND] = ui.seen.selected, f"{both[number].name}: {behind.text}"
     st.session_state[CLICKED] = True

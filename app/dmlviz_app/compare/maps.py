@@ -29,7 +29,6 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
     for column, side, label in ((left, "a", "First"), (right, "b", "Second")):
 
         def choose(run: str, side: str = side) -> None:
-            ui.notes.clear()
             if run == SAME_RUN or (side == "a" and pair.same_run):
                 ui.select_twice(pair.a.run if run == SAME_RUN else runs[run])
             else:
@@ -63,7 +62,6 @@ def _map_picker(ui: CompareState, pair: Pair, side: str, label: str) -> None:
     titles = view_titles(run_view.run)
 
     def choose(view: str) -> None:
-        ui.notes.clear()
         setattr(ui, f"view_{side}", view)
 
     bound_widget(

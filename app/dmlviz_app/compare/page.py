@@ -10,7 +10,6 @@ from dmlviz_app.run_views import view_state as explore
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
 
 app_services = session_services()
 ui = url_state.get_or_create(compare.CompareState, compare.KEY)
@@ -28,10 +27,9 @@ else:
         st.container(horizontal=True, vertical_alignment="center", gap="small"),
     ):
         variant.menus(ui, app_services, pair.a.run)
-    for note in ui.notes:
-        st.caption(f":orange[{escape_markdown(note)}]")
     with error_boundary("The choice of runs"):
         compare_view.run_pickers(ui, app_services, pair)
+        ui.messages.show("runs", "view_a", "view_b", "curves")
     with error_boundary("The progress"):
         compare_view.progress(ui, app_services, pair)
     url_state.write_url(ui)  # before the maps: the browser adds what is looked at to the address of these runs

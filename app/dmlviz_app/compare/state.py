@@ -25,6 +25,7 @@ from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES, projectio
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import url_state
+from dmlviz_app.widgets.messages import Messages
 
 PAGE = "compare"
 KEY = f"page.{PAGE}"
@@ -44,7 +45,7 @@ class CompareState:
         view_b: The second map.
         curves: The figure in *Curves*; None while closed.
         seen: What the browser said last of the pin and the selection.
-        notes: Messages.
+        messages: What could not be shown, by place: "runs", "view_a", "view_b", "curves".
     """
 
     a: str | None = None
@@ -53,8 +54,15 @@ class CompareState:
     view_b: str = LIVE
     curves: str | None = None
     seen: SeenView = field(default_factory=SeenView)
-    notes: list[str] = field(default_factory=list)
     last_query: dict[str, str] | None = None
+    messages: Messages = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.messages = Messages(self.cause)
+
+    def cause(self, place: str) -> object:
+        """Return what the sentences at a place are about."""
+        return self.curves if place == "curves" else (self.a, self.b, *self.views.items())
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters."""
@@ -75,14 +83,13 @@ class CompareState:
             "view_b": ("map", views),
             "curves": ("figure", {name: CURVES[name] for name in COMPARED_CURVES}),
         }
-        notes = [
-            describe_unknown(noun, query[key], titles)
-            for key, (noun, titles) in choices.items()
-            if query.get(key) and query[key] not in titles
-        ]
+        state = cls(a, b, view_a, view_b, curves, SeenView.from_query(query))
+        for key, (noun, titles) in choices.items():
+            if query.get(key) and query[key] not in titles:
+                state.messages.say(key, describe_unknown(noun, query[key], titles))
         if any(query.get(side) and not is_run_id(query[side]) for side in ("a", "b")):
-            notes.append("The address names a run that cannot exist; showing another.")
-        return cls(a, b, view_a, view_b, curves, SeenView.from_query(query), notes)
+            state.messages.say("runs", "The address names a run that cannot exist; showing another.")
+        return state
 
     @property
     def views(self) -> dict[str, str]:
@@ -157,7 +164,7 @@ def resolve_pair(ui: CompareState, services: Services, preference: str | None) -
             if (run_id := getattr(ui, side)) is not None:
                 services.runs.get(run_id)
         except RunNotFoundError:
-            ui.notes.append("A compared run no longer exists; showing another.")
+            ui.messages.say("runs", "A compared run no longer exists; showing another.")
             setattr(ui, side, None)
     candidates = [run for run in runs if not run.info.get("fails")]  # the others fail on purpose
     if ui.a is None:
@@ -184,7 +191,7 @@ def _with_map(ui: CompareState, side: str, view: RunView, services: Services) ->
             raise UserError(f"{PROJECTIONS[method].title} is the map of the training of {view.run.title} already.")
         return with_projection(view, ProjectionConfig(method=method), services)
     except UserError as error:
-        ui.notes.append(str(error))
+        ui.messages.say(f"view_{side}", error)
         setattr(ui, f"view_{side}", LIVE)
         return view
 

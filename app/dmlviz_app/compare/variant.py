@@ -19,7 +19,7 @@ from dmlviz_app.compare.state import CompareState
 from dmlviz_app.run_views.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
-from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.labels import unique_labels
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
@@ -81,7 +81,7 @@ def change_one_setting(ui: CompareState, services: Services, run: Run) -> None:
     name = st.selectbox("Setting", fields(config), format_func=_title, key=_FIELD_KEY)
     value = _value(config, name)
     same = value == _current_value(config, name)
-    st.button(
+    button(
         "Train",
         type="primary",
         width="stretch",
@@ -103,7 +103,7 @@ def classic_presets(ui: CompareState, services: Services, run: Run) -> None:
     )
     for dataset, kind in PRESETS:
         available = dataset in services.datasets.available()
-        st.button(
+        button(
             f"{DATASETS[dataset].title}, {kind}",
             width="stretch",
             key=f"preset.{dataset}.{kind}",
@@ -222,7 +222,6 @@ def _value_key(config: TrainConfig, name: str) -> str:
     return f"change.{config.id}.{name}"
 
 
-@error_boundary("Train")
 def _train(ui: CompareState, services: Services, run: Run) -> None:
     """Train with the setting of now: the button may have been drawn before the last choice."""
     name = st.session_state[_FIELD_KEY]
@@ -230,7 +229,6 @@ def _train(ui: CompareState, services: Services, run: Run) -> None:
     _start_training(ui, services, lambda: (run.id, services.jobs.train(with_setting(run.config, name, value))))
 
 
-@error_boundary("Train")
 def _train_both(ui: CompareState, services: Services, first: TrainConfig, second: TrainConfig) -> None:
     _start_training(
         ui,
@@ -240,12 +238,8 @@ def _train_both(ui: CompareState, services: Services, first: TrainConfig, second
 
 
 def _start_training(ui: CompareState, services: Services, train: Callable[[], tuple[str, str]]) -> None:
-    ui.notes.clear()
-    try:
-        ui.select(*train())
-        enforce_quota(services)
-    except UserError as error:
-        ui.notes.append(str(error))
+    ui.select(*train())
+    enforce_quota(services)
     for label in MENUS:
         st.session_state[_key(label)] = False
 

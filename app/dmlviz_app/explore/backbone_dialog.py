@@ -16,8 +16,10 @@ from dmlviz_app.people.policy import Action
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.feature_jobs import FeaturesStatus
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import warn
 
 OPEN = "backbone-open"
 ERROR = "backbone-error"
@@ -31,7 +33,7 @@ LINE_INTERVAL_S = 2.0  # seconds, in the sidebar
 def backbone_button(services: Services, dataset: str) -> None:
     """Render the button that opens the dialog, for a data set of images and while there is something to see."""
     if backbone.takes_backbone(dataset) or services.features.status(services.person) is not None:
-        st.button("Pretrained backbone…", type="tertiary", key="backbone", on_click=_open)
+        button("Pretrained backbone…", type="tertiary", key="backbone", on_click=_open)
 
 
 def backbone_panel(ui: UIState, services: Services, dataset: str) -> None:
@@ -135,7 +137,7 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
         failed = None
     reason = st.session_state.get(ERROR, "" if failed is None else failed.reason)
     if reason:
-        st.caption(f":orange[{escape_markdown(reason)}]")
+        warn(reason)
     with st.container(horizontal=True):
         lacks_file = source == "upload" and file is None and backbone.reusable_upload(services, name) is None
         disabled = bool(missing) or lacks_file  # prevents a click while a file is still on its way
@@ -260,7 +262,7 @@ def _stopped(services: Services, status: FeaturesStatus) -> None:
     st.progress(status.done / max(1, status.images), escape_markdown(backbone.progress_text(status)))
     st.caption("What is done is kept. Discard deletes it, and another backbone can be chosen.")
     if reason := st.session_state.get(ERROR, status.reason if status.phase == "failed" else ""):
-        st.caption(f":orange[{escape_markdown(reason)}]")
+        warn(reason)
     with st.container(horizontal=True):
         if st.button("Continue", type="primary", key="backbone-continue"):
             _do(lambda: backbone.go_on(services))

@@ -163,7 +163,7 @@ def _show_view(ui: UIState, run_view: RunView, view: str) -> None:
 
 def _change_map(ui: UIState, services: Services, run_view: RunView, change: Callable[[], None]) -> None:
     """Show another projection; where that is not possible, say why and change nothing."""
-    ui.map_messages.clear()
+    ui.messages.forget("map")
     before = ui.view, ui.previous_view, ui.subset, ui.whole_view
     try:
         change()
@@ -171,5 +171,5 @@ def _change_map(ui: UIState, services: Services, run_view: RunView, change: Call
         if config is not None:
             services.jobs.project(run_view.run.id, config, resume=True)
     except UserError as error:
-        ui.map_messages.append(str(error))
         ui.view, ui.previous_view, ui.subset, ui.whole_view = before
+        ui.messages.say("map", error)

@@ -15,11 +15,18 @@ from dmlviz_app.run_views.current_view import PageContext, RunView
 from dmlviz_app.run_views.progress_panel import progress_panel
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import warn
 
 
 def page(context: PageContext, progress: TaskProgress | None) -> None:
-    """Render the task of a lesson, and the run, unless its map would give the answer away."""
+    """Render the task of a lesson, and the run, unless its map would give the answer away; what has no other place."""
+    head = st.container()
+    _parts(context, progress)
+    with head, error_boundary("The notes"):
+        context.ui.messages.show_rest()
+
+
+def _parts(context: PageContext, progress: TaskProgress | None) -> None:
     if progress is not None:
         with error_boundary("The task"):
             task.panel(context, progress)
@@ -43,7 +50,7 @@ def _run(context: PageContext, run_view: RunView, progress: TaskProgress | None)
     with error_boundary("The check of the run's files"):
         damage = () if run_view.live else run_damage(run_view.run, services.runs.damage_cache)
         if damage:
-            st.caption(f":orange[{escape_markdown(damage_summary(run_view.run, damage))}]")
+            warn(damage_summary(run_view.run, damage))
     with navigation.top_bar_slot(), error_boundary("The progress"):
         progress_panel(ui, services, run_view.awaited or run_view)
     with error_boundary("The workbench"):

@@ -17,13 +17,14 @@ from dmlviz_app.run_views import training_form
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.run_views.progress_panel import TRAININGS
+from dmlviz_app.run_views.training_settings import FORM
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.public_address import public_address
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.shared_links import SHARE
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
 
 REPLAYED = "train.replayed"  # ID of the run that Train showed again
 REPLAYS = "train.replays"  # how often it did
@@ -42,7 +43,7 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
             config = ui.config(services.datasets.default())
     if not services.datasets.may_train_on(config.dataset):
         ui.settings.pop("dataset", None)
-        ui.messages.append("You cannot train on this data set; choose another in Data.")
+        ui.messages.say("set.dataset", "You cannot train on this data set; choose another in Data.")
         config = ui.config(services.datasets.default())
     with error_boundary("Train and Stop"):
         if only is None:
@@ -50,8 +51,7 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
                 st.markdown("**Next training**")
         _buttons(ui, services, run_view)
     with error_boundary("The notes"):
-        for note in ui.messages:
-            st.caption(f":orange[{escape_markdown(note)}]")
+        ui.messages.show("train", "stop")
         if run_view is not None and run_view.run.id == config.id == st.session_state.get(REPLAYED):
             _replayed(ui, services, config)
         if config.dataset != default and "dataset" not in ui.settings and only is None:
@@ -72,10 +72,10 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
 def _buttons(ui: UIState, services: Services, run_view: RunView | None) -> None:
     train, stop = st.columns(2)
     with train:
-        st.button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
+        button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
     with stop:
         live = run_view is not None and run_view.live
-        st.button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, run_view))
+        button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, run_view))
 
 
 def _below_data(ui: UIState, services: Services, dataset: str) -> None:
@@ -102,16 +102,15 @@ def _replayed(ui: UIState, services: Services, config: TrainConfig) -> None:
         _train(ui, services)
 
     st.caption("Already trained; replayed.")
-    st.button(f"Train again with seed {seed}", key="train.again", width="stretch", on_click=train_again)
+    button(f"Train again with seed {seed}", key="train.again", width="stretch", on_click=train_again)
 
 
-@error_boundary("Train")
 def _train(ui: UIState, services: Services) -> None:
     """Train with the settings of now: the button may have been drawn before the last choice."""
-    ui.messages.clear()
+    ui.messages.forget(*FORM)
     st.session_state.pop(REPLAYED, None)
+    config = ui.config(services.datasets.default())
     try:
-        config = ui.config(services.datasets.default())
         is_trained = services.jobs.is_trained(config)
         ui.show(services.jobs.train(config))
         if is_trained:
@@ -120,17 +119,17 @@ def _train(ui: UIState, services: Services) -> None:
         enforce_quota(services)
         st.session_state[TRAININGS] = st.session_state.get(TRAININGS, 0) + 1
     except UserError as error:
-        ui.messages.append(str(error))
+        ui.messages.say("train", error, lambda: (ui.cause("train"), services.jobs.may_train(config)))
 
 
-@error_boundary("Stop")
 def _stop(ui: UIState, services: Services, run_view: RunView) -> None:
-    ui.messages.clear()
-    if run_view.run.recorded:
-        ui.messages.append("Another program trains this run; stop it there.")
-        return
-    if not services.jobs.stop(run_view.run) and services.jobs.status(run_view.run.id).phase == "running":
-        ui.messages.append("Another user requested this run too; it keeps running.")
+    run, reason = run_view.run, ""
+    if run.recorded:
+        reason = "Another program trains this run; stop it there."
+    elif not services.jobs.stop(run) and services.jobs.status(run.id).phase == "running":
+        reason = "Another user requested this run too; it keeps running."
+    if reason:
+        ui.messages.say("stop", reason, lambda: (ui.run, services.jobs.status(run.id).is_live))
 
 
 def data_sharing(services: Services, dataset: str) -> None:

@@ -17,6 +17,7 @@ from dmlviz_app.run_views import view_state as explore
 from dmlviz_app.run_views.current_view import PageContext, RunView, page_context
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import session_services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 
@@ -40,6 +41,7 @@ def explore_sidebar() -> None:
         context = page_context()
         st.session_state[_CONTEXT_KEY] = context, task.active_lesson(context)
     explored = last_explored()
+    explore.saved_state().messages.begin()
     with st.sidebar:
         with error_boundary("The sidebar"):
             if explored is None:
@@ -104,9 +106,7 @@ def run_card(ui: UIState, run_view: RunView) -> None:
         )
         if run_view.live:
             st.caption("The other program trains it, and only that can stop it.")
-    for note in ui.messages:
-        st.caption(f":orange[{escape_markdown(note)}]")
-    st.button("Set up a training", key="card.train", width="stretch", on_click=_want_form, args=(run.id,))
+    button("Set up a training", key="card.train", width="stretch", on_click=_want_form, args=(run.id,))
 
 
 def _want_form(run: str) -> None:

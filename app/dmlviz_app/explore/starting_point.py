@@ -16,7 +16,7 @@ from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.run_views.training_settings import SETTING_NAMES
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
-from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.markdown import escape_markdown
 
 DEFAULT = next(iter(RECIPES))
@@ -42,6 +42,7 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
         format_func=titles.__getitem__,
         help="Fills the whole form, for the chosen data. The map shows another run until you press Train.",
     )
+    ui.messages.show("start")
     changes = _changes(ui, services, base, config)
     if not changes:
         summary = RECIPES[base].summary if base in RECIPES else "The settings of this run, to train it with changes."
@@ -49,7 +50,7 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="changes"):
         st.caption(f"Changed: {escape_markdown(_names(changes))}", width="stretch")
-        st.button("Reset", key="reset", type="tertiary", on_click=use, args=(ui, services, base))
+        button("Reset", key="reset", type="tertiary", on_click=use, args=(ui, services, base))
     fields = ", ".join(f".st-key-{_css_class(name)} label p::after" for name in changes)
     st.html(f"<style>{fields} {{ content: ' ●'; color: var(--st-primary-color, #4c56c0); font-size: .65em; }}</style>")
 
@@ -59,15 +60,9 @@ def can_use(run: Run) -> bool:
     return DATASETS[run.config.dataset].trainable
 
 
-@error_boundary("The change of settings")
 def use(ui: UIState, services: Services, base: str) -> None:
     """Fill the form from a recipe, for the data set that is chosen, or from a run."""
-    try:
-        ui.load(
-            _config(base, services, ui.config(services.datasets.default()).dataset), "" if base == DEFAULT else base
-        )
-    except UserError as error:
-        ui.messages[:] = [str(error)]
+    ui.load(_config(base, services, ui.config(services.datasets.default()).dataset), "" if base == DEFAULT else base)
 
 
 def _config(base: str, services: Services, dataset: str) -> TrainConfig:

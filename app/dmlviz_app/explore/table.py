@@ -16,6 +16,7 @@ from dmlviz_app.run_views.current_view import PageContext, context_key, page_con
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.table_rows import Condition, Filter, matching_rows, sorted_rows, with_classes
 from dmlviz_app.widgets import url_state
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
@@ -75,7 +76,7 @@ def _table(context: PageContext) -> None:
     _rows_on_page(run.id, whole, rows)
     _, right = st.columns([5, 1])
     with right:
-        st.button(
+        button(
             "Select on the map",
             key="table.select",
             help="Then X on the map hides all others",

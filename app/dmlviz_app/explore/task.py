@@ -10,11 +10,11 @@ from dmlviz.runs.run import LIVE
 from dmlviz_app.explore import settings
 from dmlviz_app.explore.task_progress import TaskProgress, evaluate_answer, task_progress, task_view
 from dmlviz_app.run_views.current_view import PageContext
+from dmlviz_app.run_views.training_settings import FORM
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
-from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.actions import button
 
 _GUESS_KEY = "lesson.guess"
 _VIEWED_KEY = "lesson.viewed"
@@ -48,13 +48,11 @@ def lesson_outline(context: PageContext, progress: TaskProgress) -> None:
         bold = "**" if number == progress.number else ""
         st.markdown(f"{number}. {bold}{task.title}{bold}")
     navigation.link("learn", "Lesson text", {"lesson": progress.lesson.name})
-    st.button("Exit lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
+    button("Exit lesson", key="lesson.leave", on_click=ui.start_task, args=(None,))
     if progress.is_revealed and progress.task.follow_up:
         st.caption("Next, try it yourself:")
         settings.settings(ui, context.services, context.run_view, progress.task.follow_up)
         return
-    for note in ui.messages:
-        st.caption(f":orange[{escape_markdown(note)}]")
 
 
 def panel(context: PageContext, progress: TaskProgress) -> None:
@@ -69,6 +67,8 @@ def panel(context: PageContext, progress: TaskProgress) -> None:
             _answer(context, progress)
         else:
             _wait(context, progress)
+        if not progress.is_revealed:  # then the sidebar has a Train of its own
+            context.ui.messages.show("train")
 
 
 def _question(context: PageContext, progress: TaskProgress) -> None:
@@ -88,7 +88,7 @@ def _question(context: PageContext, progress: TaskProgress) -> None:
         )
         label = "Commit" if progress.over else "Commit and train"
         has_guess = st.session_state[_GUESS_KEY] is not None
-        st.button(
+        button(
             label,
             type="primary",
             key="lesson.commit",
@@ -98,31 +98,29 @@ def _question(context: PageContext, progress: TaskProgress) -> None:
         )
 
 
-@error_boundary("Commit")
 def _submit_guess(ui: UIState, services: Services, progress: TaskProgress) -> None:
     guess = st.session_state.get(_GUESS_KEY)
     if guess is None:
         return
     _train(ui, services)
-    if not ui.messages:
+    if "train" not in ui.messages.all():
         ui.guess = guess
         services.classrooms.guess(services.person.id, progress.lesson.name, progress.number, guess)
 
 
-@error_boundary("Train")
 def _train(ui: UIState, services: Services) -> None:
     """Show the run that gives the answer, after training it if needed; on failure note the message.
 
     Its settings are those of now: the button may have been drawn before the last choice.
     """
-    ui.messages.clear()
+    ui.messages.forget(*FORM)
     progress = task_progress(ui, services, services.datasets.default())
     if progress is None:  # the lesson was left
         return
     try:
         run = services.jobs.train(progress.config)
     except UserError as error:
-        ui.messages.append(str(error))
+        ui.messages.say("train", error, lambda: (ui.task, ui.lesson, services.jobs.may_train(progress.config)))
         return
     if ui.run != run:
         ui.show(run)
@@ -146,7 +144,7 @@ def _wait(context: PageContext, progress: TaskProgress) -> None:
     if needs_training or context.ui.run is None:
         instructions = progress.task.instructions or "A real run gives the answer."
         st.markdown(" ".join([*sentences, instructions]))
-        st.button("Train", type="primary", key="lesson.train", on_click=_train, args=(context.ui, context.services))
+        button("Train", type="primary", key="lesson.train", on_click=_train, args=(context.ui, context.services))
         return
     st.markdown(" ".join([*sentences, f"Training … {result} when it finishes."]))
 
@@ -180,8 +178,8 @@ def _next_button(context: PageContext, progress: TaskProgress) -> None:
     if progress.number < len(progress.lesson.tasks):
         label = f"Next: {progress.lesson.tasks[progress.number].title}"
         next_task = (progress.lesson.name, progress.number + 1)
-        st.button(label, type="primary", key="lesson.next", on_click=ui.start_task, args=next_task)
+        button(label, type="primary", key="lesson.next", on_click=ui.start_task, args=next_task)
     else:
         navigation.link("learn", "Back to the lessons", {})
     if ui.run != progress.run.id:
-        st.button("Show the run", key="lesson.again", on_click=ui.show, args=(progress.run.id,))
+        button("Show the run", key="lesson.again", on_click=ui.show, args=(progress.run.id,))

@@ -11,6 +11,7 @@ from dmlviz_app.run_views import projection_picker
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
@@ -31,13 +32,12 @@ def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
                 _use_settings(ui, services, run_view)
             with error_boundary("Export"):
                 export.export_menu(run_view)
-    for note in ui.map_messages:
-        st.caption(f":orange[{escape_markdown(note)}]")
+    ui.messages.show("map")
 
 
 def _use_settings(ui: UIState, services: Services, run_view: RunView) -> None:
     if starting_point.can_use(run_view.run):
-        st.button(
+        button(
             "Use these settings",
             key="use-settings",
             type="tertiary",
@@ -59,7 +59,7 @@ def recording_notice(ui: UIState, services: Services, run_view: RunView) -> None
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"Another program records **{escape_markdown(recording.title)}** now.", width="content")
-        st.button("Show it", key="recording.show", on_click=ui.show, args=(recording.id,))
+        button("Show it", key="recording.show", on_click=ui.show, args=(recording.id,))
 
 
 def _runs(ui: UIState, services: Services, run_view: RunView) -> None:
@@ -76,7 +76,7 @@ def _runs(ui: UIState, services: Services, run_view: RunView) -> None:
             age = "ready-made" if services.runs.is_bundled(run) else _ago(run.created)
             facts = [DATASETS[config.dataset].title, f"{config.embedding_dim}-d", age]
             facts += [] if score is None else [f"P@1 {score:.3f}"]
-            st.button(
+            button(
                 f"{escape_markdown(run.title)}  \n:small[{escape_markdown(' · '.join(facts))}]",
                 key=f"open.{run.id}",
                 type="tertiary",

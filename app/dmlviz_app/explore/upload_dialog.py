@@ -16,9 +16,10 @@ from dmlviz_app.protocol.uploads import ImportPreviewProps
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.uploads import ImportStatus
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import warn
 
 OPEN = "custom-data-open"
 SIDES = {None: "Original, max 32"} | {side: str(side) for side in (28, 32, 48, 64, 96, 128, 224)}
@@ -48,12 +49,12 @@ _FLAGS = {
 
 def upload_button() -> None:
     """Render the button that opens the dialog."""
-    st.button("Upload data…", type="tertiary", key="custom-data", on_click=_open)
+    button("Upload data…", type="tertiary", key="custom-data", on_click=_open)
 
 
 def choose_files_button() -> None:
     """Render the button of a data set that is not on disk, whose files a person may have."""
-    st.button("Choose files…", type="tertiary", key="custom-files-of-dataset", on_click=_open)
+    button("Choose files…", type="tertiary", key="custom-files-of-dataset", on_click=_open)
 
 
 def upload_panel(ui: UIState, services: Services) -> None:
@@ -79,8 +80,8 @@ def _dialog(ui: UIState, services: Services) -> None:
         elif status.is_live:
             st.fragment(_show_progress, run_every=POLL_INTERVAL_S)(services)
         elif status.preview is None:
-            st.caption(f":orange[{escape_markdown(without_flags(status.reason))}]")
-            st.button(
+            warn(without_flags(status.reason))
+            button(
                 "Choose other files", key="custom-other", on_click=services.intake.discard, args=(services.person.id,)
             )
         else:
@@ -105,7 +106,7 @@ def _choose_files(services: Services) -> None:
             services.check_upload(sum(file.size for file in files))
             services.intake.upload(services.person.id, {file.name: file.getvalue() for file in files})
         except UserError as error:
-            st.caption(f":orange[{escape_markdown(without_flags(str(error)))}]")
+            warn(without_flags(str(error)))
             return
         st.rerun()
 

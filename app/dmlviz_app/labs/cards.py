@@ -10,7 +10,7 @@ from dmlviz_app.labs.state import default_dataset
 from dmlviz_app.protocol.cards import Card, CardIndexProps, CardSection
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import Messages
 
 TEXT = (
     "Experiments of the field, on small images. Each asks a question: guess, then look at the answer, or run the "
@@ -18,10 +18,9 @@ TEXT = (
 )
 
 
-def lab_cards(services: Services, note: str = "") -> None:
-    """Render a card for each lab; above them a note."""
-    if note:
-        st.caption(f":orange[{escape_markdown(note)}]")
+def lab_cards(services: Services, messages: Messages) -> None:
+    """Render a card for each lab; above them, that the address names one that does not exist."""
+    messages.show("lab")
     cards = [_card(lab, services) for lab in LABS.values()]
     section = CardSection(title="Labs", text=TEXT, heading=3, form="large", cards=cards)
     mount("card_index", key="labs.cards", data=CardIndexProps(sections=[section], pictures=""))

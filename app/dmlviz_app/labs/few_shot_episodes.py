@@ -15,7 +15,9 @@ from dmlviz.storage.arrays import read_arrays
 from dmlviz_app.labs.state import LabView
 from dmlviz_app.run_views.curves_panel import PLOTLY_CONFIG
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.messages import warn
 
 KEY = "lab.episodes"
 QUERIES = 5  # of each class: more would hide each other
@@ -60,9 +62,7 @@ def _episodes(folders: dict[str, Path], names: tuple[str, ...]) -> None:
         count = st.session_state[f"{KEY}.count"]
         with st.container(horizontal=True, gap="small"):
             for more, label in ((1, "Next episode"), (50, "50 more")):
-                st.button(
-                    label, key=f"{KEY}.more.{more}", on_click=_go_on, args=(count + more,), disabled=count >= MOST
-                )
+                button(label, key=f"{KEY}.more.{more}", on_click=_go_on, args=(count + more,), disabled=count >= MOST)
     path = str(folders[net] / EMBEDDED)
     try:
         accuracies = _accuracies(path, ways, shots, count)
@@ -71,7 +71,7 @@ def _episodes(folders: dict[str, Path], names: tuple[str, ...]) -> None:
         with right:
             _map(path, ways, shots, count - 1, names)
     except UserError as error:
-        st.caption(f":orange[{error}]")
+        warn(error)
 
 
 def _shots(net: str) -> str:

@@ -26,6 +26,7 @@ STRIP_WIDTH = 150  # pixels
 def results(ui: LabsState, view: LabView) -> None:
     """Render the chosen figure with the results so far, and the pictures behind the chosen point."""
     _source(ui, view)
+    ui.messages.show("figure")
     figures = {figure.name: figure for figure in view.lab.figures}
     rows = view_rows(view)
     if view.study is None or not rows:

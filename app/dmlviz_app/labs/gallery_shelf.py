@@ -18,9 +18,11 @@ from dmlviz_app.protocol.query import PadProps
 from dmlviz_app.run_views import query
 from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import warn
 from dmlviz_app.widgets.pictures import picture
 
 KEY = "lab.shelf"
@@ -108,15 +110,7 @@ def _train(services: Services, config: TrainConfig) -> None:
         st.caption("The net is being trained on the digits 0 to 6 …")
         return
     st.markdown("The gallery needs a net: one that never saw a 7, an 8 or a 9.")
-    st.button("Train it (about 10 s)", key=f"{KEY}.train", on_click=_submit, args=(services, config))
-
-
-@error_boundary("Train")
-def _submit(services: Services, config: TrainConfig) -> None:
-    try:
-        services.jobs.train(config)
-    except UserError as error:
-        st.session_state[f"{KEY}.note"] = str(error)
+    button("Train it (about 10 s)", key=f"{KEY}.train", on_click=services.jobs.train, args=(config,))
 
 
 def _gallery(services: Services, run: Run) -> None:
@@ -140,9 +134,6 @@ def _gallery(services: Services, run: Run) -> None:
     with right:
         _answer(services, run, shelf, pad.drawing, threshold)
         _people(services, run, shelf)
-    note = st.session_state.pop(f"{KEY}.note", "")
-    if note:
-        st.caption(f":orange[{escape_markdown(note)}]")
 
 
 def _new_shelf(services: Services, run: Run) -> Shelf:
@@ -153,7 +144,6 @@ def _new_shelf(services: Services, run: Run) -> Shelf:
     return shelf
 
 
-@error_boundary("The test images")
 def _add_test_images(services: Services, run: Run, shelf: Shelf, label: int, count: int, start: int) -> None:
     from dmlviz.data import load
 
@@ -175,7 +165,7 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
         embedding = query.query(picture, run, services, 1).embedding
         answers = shelf.gallery.ask(embedding[None], threshold)
     except UserError as error:
-        st.caption(f":orange[{escape_markdown(error)}]")
+        warn(error)
         return
     name, distance = answers.names[0], answers.distances[0]
     verdict = f"**{escape_markdown(name)}**" if answers.accepted[0] else "**unknown**"
@@ -185,7 +175,7 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         new = st.text_input("Name", key=f"{KEY}.name", max_chars=MAX_NAME, placeholder="9, or a name", width=160)
-        st.button(
+        button(
             "Add this drawing",
             key=f"{KEY}.add",
             disabled=not new.strip(),
@@ -194,7 +184,6 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
         )
 
 
-@error_boundary("The drawing")
 def _add_drawing(shelf: Shelf, embedding: np.ndarray, image: np.ndarray, counts: Mapping[str, int]) -> None:
     """Add a drawing by the name of now: the button may have been drawn before the last letter.
 
@@ -221,10 +210,10 @@ def _people(services: Services, run: Run, shelf: Shelf) -> None:
             st.markdown(f"**{escape_markdown(name)}** ({len(images)})", width=90)
             for image in images[:SHOWN]:
                 picture(image, alt=f"a picture of {name}", width=34)
-            st.button("Remove", key=f"{KEY}.remove.{name}", type="tertiary", on_click=shelf.remove, args=(name,))
+            button("Remove", key=f"{KEY}.remove.{name}", type="tertiary", on_click=shelf.remove, args=(name,))
     with st.container(horizontal=True, gap="small"):
         for label in NEWCOMERS:
-            st.button(
+            button(
                 f"Add three test pictures of {label}",
                 key=f"{KEY}.test.{label}",
                 on_click=_add_test_images,
@@ -232,12 +221,12 @@ def _people(services: Services, run: Run, shelf: Shelf) -> None:
             )
     everybody = net_config(run.config.dataset, everybody=True)
     if _find(services, everybody) is None:
-        st.button(
+        button(
             "The classifier's way: train again with all ten digits (about 10 s)",
             key=f"{KEY}.retrain",
             type="tertiary",
-            on_click=_submit,
-            args=(services, everybody),
+            on_click=services.jobs.train,
+            args=(everybody,),
         )
     else:
         navigation.link("explore", "The net that was trained with all ten digits", {"run": everybody.id})

@@ -18,6 +18,6 @@ with st.container(key="labs"):
     if ui.lab:
         lab_view.lab_view(ui, session_services())
     else:
-        lab_cards.lab_cards(session_services(), ui.note)
+        lab_cards.lab_cards(session_services(), ui.messages)
 
 url_state.write_url(ui)

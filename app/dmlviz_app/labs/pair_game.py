@@ -18,6 +18,7 @@ from dmlviz_app.labs.state import LabView
 from dmlviz_app.protocol.labs import ThresholdNet, ThresholdPair, ThresholdProps
 from dmlviz_app.run_views.curves_panel import PLOTLY_CONFIG
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.pictures import picture
@@ -195,8 +196,8 @@ def _question(game: PairGame, first: np.ndarray, second: np.ndarray) -> None:
         for image in (first, second):
             picture(image, alt="one of the two pictures", width=ZOOM * image.shape[1])
     with st.container(horizontal=True, gap="small"):
-        st.button("The same", key=f"{KEY}.same", on_click=game.answer, args=(len(game.answers), True))
-        st.button("Two different ones", key=f"{KEY}.different", on_click=game.answer, args=(len(game.answers), False))
+        button("The same", key=f"{KEY}.same", on_click=game.answer, args=(len(game.answers), True))
+        button("Two different ones", key=f"{KEY}.different", on_click=game.answer, args=(len(game.answers), False))
 
 
 def _end(game: PairGame, nets: dict[str, TrialResult], view: LabView) -> None:
@@ -228,7 +229,7 @@ def _end(game: PairGame, nets: dict[str, TrialResult], view: LabView) -> None:
     figure.update_layout(title=None, margin={"l": 64, "r": 16, "t": 12, "b": 92}, height=360)
     st.plotly_chart(figure, theme="streamlit", config=PLOTLY_CONFIG, key=f"{KEY}.roc")
     st.caption("Ten pairs are few: another ten may put your cross elsewhere. No false alarm is drawn at the left edge.")
-    st.button("Ten other pairs", key=f"{KEY}.again", on_click=_again, args=(game,))
+    button("Ten other pairs", key=f"{KEY}.again", on_click=_again, args=(game,))
 
 
 def _again(game: PairGame) -> None:

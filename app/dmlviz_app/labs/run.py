@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.errors import UserError
 from dmlviz.labs.lab_study import cost_in_words, format_seconds, study_progress
 from dmlviz.studies.study import Study
 from dmlviz_app.labs.state import OWN, READY_MADE, SIZES, LabsState, LabView, view_lab
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.server.services import Services
-from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.actions import button
+from dmlviz_app.widgets.messages import warn
 
 SIZE_TITLES = {"quick": "Quick", "full": "Full size"}
 SOURCE_TITLES = {READY_MADE: "Ready-made", OWN: "Your own"}
@@ -43,6 +43,7 @@ def run_panel(ui: LabsState, services: Services, view: LabView) -> None:
                 options=list(view.lab.datasets),
                 format_func=lambda name: DATASETS[name].title,
             )
+        ui.messages.show("data")
         if running and view.own is not None:
             _progress(ui, services, view.own)
         else:
@@ -52,7 +53,7 @@ def run_panel(ui: LabsState, services: Services, view: LabView) -> None:
 def _choose(ui: LabsState, **changes: str) -> None:
     for name, value in changes.items():
         setattr(ui, name, value)
-    ui.note, ui.source, ui.point = "", "", None
+    ui.source, ui.point = "", None
 
 
 def _button(ui: LabsState, services: Services, view: LabView) -> None:
@@ -60,13 +61,13 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
     cost = cost_in_words(view.lab, ui.size, view.dataset, services.scheduler.all_slots)
     if own is None:
         st.caption(f"About {cost} on this machine.")
-        st.button("Run", key="lab.run", type="primary", on_click=_start, args=(ui, services), width="stretch")
+        button("Run", key="lab.run", type="primary", on_click=_start, args=(ui, services), width="stretch")
         return
     state, now = own.state, study_progress(own)
     if state == "finished":
         failures = f", {now.failed} of them without a result" if now.failed else ""
         st.caption(f"Done: {now.done} trials{failures}.")
-        st.button(
+        button(
             "Run again",
             key="lab.again",
             on_click=_start,
@@ -76,8 +77,8 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
         )
         return
     if state == "failed":
-        st.caption(f":orange[{own.info['reason']}]")
-        st.button(
+        warn(own.info["reason"])
+        button(
             "Run anew",
             key="lab.anew",
             type="primary",
@@ -89,34 +90,22 @@ def _button(ui: LabsState, services: Services, view: LabView) -> None:
     st.caption(
         f"{state.capitalize()} after {now.done} of {now.total} trials; about {format_seconds(now.seconds_left)} left."
     )
-    st.button("Go on", key="lab.resume", type="primary", on_click=_start, args=(ui, services), width="stretch")
+    button("Go on", key="lab.resume", type="primary", on_click=_start, args=(ui, services), width="stretch")
 
 
-@error_boundary("Run")
 def _start(ui: LabsState, services: Services) -> None:
     """Run the study of now, one that has ended from its beginning: its button may be older than the last choice."""
-    ui.note, ui.source, ui.point = "", OWN, None
+    ui.source, ui.point = OWN, None
     view = view_lab(ui, services)
     afresh = view.own is not None and view.own.state in ("finished", "failed")
-    try:
-        services.studies.start(view.lab.name, ui.size, view.dataset, afresh=afresh)
-    except UserError as error:
-        ui.note = str(error)
+    services.studies.start(view.lab.name, ui.size, view.dataset, afresh=afresh)
 
 
 def _progress(ui: LabsState, services: Services, study: Study) -> None:
     now = study_progress(study)
     st.progress(now.share, f"{now.done} of {now.total} trials, about {format_seconds(now.seconds_left)} left")
     if services.studies.may_stop(study):
-        st.button("Stop", key="lab.stop", on_click=_stop, args=(ui, services, study), width="stretch")
-
-
-@error_boundary("Stop")
-def _stop(ui: LabsState, services: Services, study: Study) -> None:
-    try:
-        services.studies.stop(study)
-    except UserError as error:
-        ui.note = str(error)
+        button("Stop", key="lab.stop", on_click=services.studies.stop, args=(study,), width="stretch")
 
 
 def describe(study: Study, ready_made: bool) -> str:

@@ -1,7 +1,7 @@
 """State of the page Labs: at the cards, or in a lab, with a guess, a study and a point of a figure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.parameters import describe_unknown
@@ -11,6 +11,7 @@ from dmlviz.labs.registry import LABS
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import Size
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.messages import Messages
 
 KEY = "page.labs"
 SIZES: tuple[Size, ...] = ("quick", "full")
@@ -30,7 +31,7 @@ class LabsState:
         guess: Number of the guess from 1; 0 before it, `NO_GUESS` when the answer was asked for without one.
         figure: Name of the figure shown; empty for the main one.
         point: Series and x (as text) of the point whose pictures are shown; None for none.
-        note: Message about a failed action.
+        messages: What of the address cannot be followed: "lab", "data", "figure".
     """
 
     lab: str = ""
@@ -40,8 +41,12 @@ class LabsState:
     guess: int = 0
     figure: str = ""
     point: tuple[str, str] | None = None
-    note: str = ""
     last_query: dict[str, str] | None = None
+    messages: Messages = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        causes = {"lab": lambda: self.lab, "data": lambda: self.dataset, "figure": lambda: self.figure}
+        self.messages = Messages(lambda place: causes[place]())
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters, without defaults."""
@@ -63,27 +68,28 @@ class LabsState:
         name = query.get("lab", "")
         if name not in LABS:
             titles = {lab.name: lab.title for lab in LABS.values()}
-            return cls(note=describe_unknown("lab", name, titles) if name else "")
+            state = cls()
+            if name:
+                state.messages.say("lab", describe_unknown("lab", name, titles))
+            return state
         lab = LABS[name]
         size, dataset, guess = query.get("size", ""), query.get("data", ""), query.get("guess", "")
         figures = {figure.name: figure.title for figure in lab.figures}
         choices = {"data": {dataset: DATASETS[dataset].title for dataset in lab.datasets}, "figure": figures}
         nouns = {"data": "data set of this lab", "figure": "figure of this lab"}
-        notes = [
-            describe_unknown(nouns[key], query[key], titles)
-            for key, titles in choices.items()
-            if query.get(key) and query[key] not in titles
-        ]
         guesses = {str(number): number for number in (NO_GUESS, *range(1, len(lab.guess.options) + 1))}
-        return cls(
+        state = cls(
             lab=name,
             size=next((each for each in SIZES if each == size), SIZES[0]),
             dataset=dataset if dataset in lab.datasets else "",
             source=query.get("results", "") if query.get("results") in (OWN, READY_MADE) else "",
             guess=guesses.get(guess, 0),
             figure=query["figure"] if query.get("figure") in figures else "",
-            note=" ".join(notes),
         )
+        for key, titles in choices.items():
+            if query.get(key) and query[key] not in titles:
+                state.messages.say(key, describe_unknown(nouns[key], query[key], titles))
+        return state
 
 
 @dataclass(frozen=True)

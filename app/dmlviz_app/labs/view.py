@@ -15,8 +15,8 @@ from dmlviz_app.labs.state import NO_GUESS, LabsState, LabView, view_lab, view_r
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
 
 REFRESH_S = 1.0  # seconds between two looks at a study that runs
 FIRST_REFRESH_S = 0.4  # as long as its figure has no point
@@ -73,8 +73,8 @@ def _guess(ui: LabsState, view: LabView) -> None:
         st.markdown(f"**Guess first.** {guess.question}")
         if not ui.guess:
             for number, option in enumerate(guess.options, 1):
-                st.button(option, key=f"lab.guess.{number}", on_click=_set_guess, args=(ui, number), width="stretch")
-            st.button(
+                button(option, key=f"lab.guess.{number}", on_click=_set_guess, args=(ui, number), width="stretch")
+            button(
                 "Show the answer without a guess",
                 key="lab.guess.none",
                 type="tertiary",
@@ -88,9 +88,7 @@ def _guess(ui: LabsState, view: LabView) -> None:
             st.markdown(guess.answer(view.study.results()))
         else:
             st.caption("The answer comes when the study has finished.")
-        st.button("Guess again", key="lab.guess.again", type="tertiary", on_click=_set_guess, args=(ui, 0))
-    if ui.note:
-        st.caption(f":orange[{escape_markdown(ui.note)}]")
+        button("Guess again", key="lab.guess.again", type="tertiary", on_click=_set_guess, args=(ui, 0))
 
 
 def _set_guess(ui: LabsState, number: int) -> None:

@@ -23,8 +23,8 @@ from dmlviz_app.learn.catalog_index import (
 from dmlviz_app.protocol.losses import ForcePlaygroundProps, LossPlotProps, RankingToyProps
 from dmlviz_app.run_views import view_state as explore
 from dmlviz_app.widgets import navigation
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
-from dmlviz_app.widgets.error_boundary import error_boundary
 
 NO_PLOT = (
     "A weighted sum has no curve of its own: it adds the curves of its two parts, each times its weight. "
@@ -95,7 +95,7 @@ def _facts(kind: Kind, spec: Spec) -> None:
     if isinstance(spec, MetricSpec) and spec.three_spaces:
         navigation.link("learn", "Three spaces that only MAP@R tells apart", {"topic": "three-spaces"})
     if kind.name in ("miner", "net", "sampler"):
-        st.button(
+        button(
             "Try it in Explore",
             key=f"try.{kind.name}.{spec.name}",
             on_click=_request_training,
@@ -108,7 +108,6 @@ def _facts(kind: Kind, spec: Spec) -> None:
 _REQUEST_KEY = "learn.asked"
 
 
-@error_boundary("Train")
 def _request_training(kind: Kind, spec: Spec) -> None:
     """Set up Explore's settings; the page switches to Explore later, which a callback cannot do."""
     ui = explore.saved_state()

@@ -14,6 +14,7 @@ from dmlviz_app.learn.state import LearnState
 from dmlviz_app.protocol.cards import Card, CardSection
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import warn
 
 
 def index(ui: LearnState) -> None:
@@ -23,7 +24,7 @@ def index(ui: LearnState) -> None:
         ui.search, ui.note = text.strip()[:80], ""
 
     if ui.note:
-        st.caption(f":orange[{escape_markdown(ui.note)}]")
+        warn(ui.note)
 
     bound_widget(
         st.text_input,

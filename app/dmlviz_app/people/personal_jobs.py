@@ -51,13 +51,24 @@ class PersonalJobs:
 
     def train(self, config: TrainConfig) -> str:
         """Start or queue a training and return the ID of its run, which is the person's too."""
+        run = self.scheduler.submit(self._order(config), self.person.id).id
+        self.runs.hold(run)
+        return run
+
+    def may_train(self, config: TrainConfig) -> bool:
+        """Return whether this person may have this training now."""
+        try:
+            return self._order(config) is not None
+        except UserError:
+            return False
+
+    def _order(self, config: TrainConfig) -> Order[Run]:
+        """Return the order of a training; raise UserError if this person may not have it now."""
         order = training(self.scheduler.runs, config)
         self.check_training(config.dataset, order.folder)
         if order.existing() is None:
             order = training(self.scheduler.runs, config, self._check_size(config))
-        run = self.scheduler.submit(order, self.person.id).id
-        self.runs.hold(run)
-        return run
+        return order
 
     def is_trained(self, config: TrainConfig) -> bool:
         """Return whether a run of these settings has finished, so that `train` begins none."""

@@ -90,7 +90,7 @@ def context_key(context: PageContext) -> tuple[object, ...]:
     beside = None if second is None or second.projection is None else (second.projection.id, second.projection_live)
     settings = repr((context.ui.settings, context.ui.params))
     settings += repr(context.ui.seen.step) if context.ui.curves is not None else ""  # an open drawer follows the replay
-    return run_view.run.id, view, beside, *status, tuple(context.ui.messages), tuple(context.ui.map_messages), settings
+    return run_view.run.id, view, beside, *status, tuple(context.ui.messages.all().items()), settings
 
 
 def resolve_view(ui: UIState, services: Services) -> RunView | None:
@@ -103,14 +103,14 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         try:
             run = services.runs.get(ui.run)
         except RunNotFoundError:
-            ui.messages.append("Run not found; showing the default.")
             ui.show(None)
+            ui.messages.say("run", "Run not found; showing the default.")
     run = run or default_run(services)
     if run is None:
         return None
     run_view = run_view_of(run, services)
     if ui.subset is not None and ui.subset.dataset != run.config.dataset:
-        ui.messages.append("The selected images are of another data set; showing all images.")
+        ui.messages.say("map", "The selected images are of another data set; showing all images.")
         ui.subset = None
     if ui.opened != run.id:
         ui.opened = run.id
@@ -121,15 +121,15 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         if ui.awaits:
             return replace(with_projection(run_view, ProjectionConfig(method="pca"), services), awaited=run_view)
     except UserError as error:
-        ui.map_messages.append(str(error))
         ui.drop_projection(ui.view)
+        ui.messages.say("map", error)
         ui.restore_view()
         return run_view if ui.view == LIVE else resolve_view(ui, services)
     try:
         second = ui.second_projection()
         return run_view if second is None else replace(run_view, second=with_projection(run_view, second, services))
     except UserError as error:
-        ui.map_messages.append(str(error))
+        ui.messages.say("map", error)
         ui.beside = False
         return run_view
 

@@ -26,6 +26,7 @@ from dmlviz_app.run_views.random_queries import random_queries
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.view_options import CURVES, QUERIES, SCORES
 from dmlviz_app.widgets import url_state
+from dmlviz_app.widgets.actions import action, action_messages
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 
@@ -178,11 +179,14 @@ def _show(
 
     left, right = st.columns([4, 6] if name in SQUARE else [7, 3])
     with left:
-        clickable: dict[str, Any] = {"on_select": on_click, "selection_mode": "points"} if name in CLICKABLE else {}
+        clickable: dict[str, Any] = (
+            {"on_select": action(key, "The click", on_click), "selection_mode": "points"} if name in CLICKABLE else {}
+        )
         # In Streamlit's theme ground, lines and words follow a change of the page's at once; its words are in page.css.
         st.plotly_chart(
             figure, theme="streamlit", config=PLOTLY_CONFIG, key=key, alt=f"{title}. {description}.", **clickable
         )
+        action_messages().show(key)
     with right:
         st.markdown(f"**{title}**")
         st.caption(with_terms(f"{description}.\n\n{FIGURES[name].summary}"))
@@ -223,12 +227,8 @@ def images_behind_point(name: str, points: Images, measured: Measured, point: di
 def _select(context: PageContext, run_view: RunView, measured: Measured, point: dict[str, Any]) -> None:
     """Select the images behind a point that was clicked."""
     ui, name = context.ui, str(context.ui.curves)
-    try:
-        points = images(run_view.run, step=step_of(run_view, ui.seen.step))
-        behind = images_behind_point(name, points, measured, point)
-    except UserError as error:
-        ui.messages.append(str(error))
-        return
+    points = images(run_view.run, step=step_of(run_view, ui.seen.step))
+    behind = images_behind_point(name, points, measured, point)
     ui.select_images(Selection.of(run_view.run.config.dataset, behind.items))
     st.session_state[BEHIND] = ui.seen.selected, behind.text
     st.session_state[CLICKED] = True

@@ -11,7 +11,7 @@ from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 from dmlviz_app.run_views.view_state import UIState
-from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.actions import action, action_messages
 from dmlviz_app.widgets.labels import unique_labels
 from dmlviz_app.widgets.url_state import note_event
 
@@ -24,7 +24,7 @@ _ASSIGNED = "assigned"  # keys of the widgets whose values were set since the la
 def bound_widget(
     widget: Callable[..., Any], label: str, key: str, value: Any, store: Store | None, **kwargs: Any
 ) -> Any:
-    """Render a widget that always shows `value`, and pass what a person enters to `store`.
+    """Render a widget that always shows `value`, and pass what a person enters to `store`; what that refuses is said.
 
     The state is the one truth: an address, a loss's recommendation or another widget may change it. Without `store`
     the widget keeps what is entered until its form is sent.
@@ -49,10 +49,11 @@ def bound_widget(
         note_event()
         new_value = st.session_state[key]
         if new_value is not None:  # a number that was cleared
-            with error_boundary(f"The change of {label}"):
-                store(new_value)
+            store(new_value)
 
-    return widget(label, key=key, on_change=on_change, **kwargs)
+    entered = widget(label, key=key, on_change=action(key, f"The change of {label}", on_change), **kwargs)
+    action_messages().show(key)
+    return entered
 
 
 @contextmanager
@@ -81,6 +82,7 @@ def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> 
     for part in choice.parameters:
         if isinstance(part, LossChoice):
             _summand(part, _key(role, choice, part), values[part.name], partial(_store, ui, role, choice, part))
+            ui.messages.show(_key(role, choice, part))
     for column, parameter in parameter_columns(
         [part for part in choice.parameters if not isinstance(part, LossChoice)]
     ):
@@ -91,6 +93,7 @@ def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> 
                 values[parameter.name],
                 partial(_store, ui, role, choice, parameter),
             )
+            ui.messages.show(_key(role, choice, parameter))
 
 
 def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
@@ -151,7 +154,7 @@ def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, value: An
     try:
         ui.set_param(role, choice, parameter, parameter.check(choice.name, value))
     except UserError as error:
-        ui.messages.append(str(error))
+        ui.messages.say(f"map.{parameter.name}" if role == "view" else _key(role, choice, parameter), error)
 
 
 def parameter_widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:

@@ -41,12 +41,12 @@ def progress_panel(
         services.jobs.stop(run_view.projection or run_view.run)
 
     def resume() -> None:
-        ui.map_messages.clear()
+        ui.messages.forget("map")
         projection_picker.start_projection(ui, services, run_view, resume=True)
 
     def cancel() -> None:
         stop()
-        ui.map_messages.clear()
+        ui.messages.forget("map")
         (on_leave or ui.restore_view)()
 
     blocking = services.jobs.blocking()[:1] if status.phase == "queued" else []

@@ -20,6 +20,7 @@ from dmlviz_app.run_views.parameters import bound_widget, form_fields, form_valu
 from dmlviz_app.run_views.view_options import OURS
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.url_state import note_event
 
 POPOVER = 340  # pixels
@@ -34,7 +35,6 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
         names[LIVE] = "All images"
 
     def on_view(view: str) -> None:
-        ui.map_messages.clear()
         ui.set_view(view)
         start_projection(ui, services, run_view, resume=True)
 
@@ -68,14 +68,14 @@ def start_projection(ui: UIState, services: Services, run_view: RunView, *, resu
         config, run = ui.projection(), run_view.run
         if config is not None and config.whole and not run_view.live and not run_view.complete and run.snapshot_steps:
             ui.set_projection(**ui.projection_overrides | {"step": run.snapshot_steps[-1]})
-            ui.map_messages.append(f"{run.lacks('embeddings of all test images')} The map is of that step.")
+            ui.messages.say("map.step", f"{run.lacks('embeddings of all test images')} The map is of that step.")
             config = ui.projection()
         if config is not None:
             services.jobs.project(run_view.run.id, config, resume=resume)
     except UserError as error:
-        ui.map_messages.append(str(error))
         ui.drop_projection(ui.view)
         ui.restore_view()
+        ui.messages.say("map", error)
 
 
 def _form(ui: UIState, services: Services, run_view: RunView) -> None:
@@ -94,7 +94,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         st.caption(note)
 
     def send() -> None:
-        ui.map_messages.clear()
+        ui.messages.forget("map")
         form_values(ui, "view", spec)
         epoch = st.session_state["view.epoch"]
         fields: dict[str, Any] = {
@@ -108,8 +108,8 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
             ui.set_projection(**fields)
             _ = ui.projection()  # its parameters may not go together
         except UserError as error:
-            ui.map_messages.append(str(error))
             ui.drop_projection(ui.view)
+            ui.messages.say("map.form", error)
         start_projection(ui, services, run_view)
 
     with st.form(f"view.{spec.name}", border=False):
@@ -128,7 +128,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
                 help = "random seed; try another to see what depends on chance"
                 bound_widget(st.number_input, "Seed", "view.seed", config.seed, None, min_value=0, step=1, help=help)
         _epoch_fields(config, run)
-        st.form_submit_button("Draw", on_click=send, width="stretch")
+        button("Draw", key="view.draw", on_click=send, width="stretch", render=st.form_submit_button)
 
 
 def _engine(ui: UIState, config: ProjectionConfig, run: Run) -> Engine:

@@ -8,6 +8,7 @@ from dmlviz.figures.data import Images
 from dmlviz.labs.picture_grid import picture_grid
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz_app.run_views.sprites import ImageTiles
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.pictures import picture
 
 QUERIES, NEIGHBORS = 8, 10
@@ -47,7 +48,7 @@ def random_queries(points: Images, tiles: ImageTiles) -> None:
                 f"Euclidean distance: green of the query's class, red of another. {hits.mean():.0%} of these are right."
             )
         )
-        st.button("Shuffle", key="curves.queries.shuffle", icon=":material/shuffle:", on_click=_shuffle)
+        button("Shuffle", key="curves.queries.shuffle", icon=":material/shuffle:", on_click=_shuffle)
 
 
 def rank(points: Images, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -172,6 +172,7 @@ class _Form:
         if name in _TERMS:
             kwargs["help"] = GLOSSARY[_TERMS[name]].text
         bound_widget(widget, label, f"set.{name}", value, lambda new_value: self.ui.set(name, new_value), **kwargs)
+        self.ui.messages.show(f"set.{name}")
 
     def loss(self) -> None:
         """Render the loss, with family, summary, formula and parameters."""
@@ -200,6 +201,7 @@ class _Form:
             format_func=lambda name: MINERS[name].title if name in MINERS else NO_MINER,
             help=GLOSSARY["miner"].text,
         )
+        self.ui.messages.show("set.miner")
         if self.config.miner is not None:
             _explanation(MINERS[self.config.miner])
             parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)
@@ -257,6 +259,7 @@ class _Form:
                     strengths[parameter.name],
                     partial(self._set_strength, parameter.name),
                 )
+        self.ui.messages.show("set.augmentation")
 
     def _set_strength(self, name: str, strength: float) -> None:
         self.ui.set("augmentation", check_strengths({**self.config.augmentation, name: strength}))
@@ -277,6 +280,7 @@ class _Form:
             placeholder="None",
             help="Held out, to test generalization to new classes.",
         )
+        self.ui.messages.show("set.held_out_classes")
 
     def label_noise(self) -> None:
         """Render the share of wrong training labels."""

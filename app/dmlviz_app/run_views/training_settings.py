@@ -14,6 +14,7 @@ from dmlviz.catalog.nets import has_batch_norm, nets_for
 from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz_app.widgets.messages import Messages
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 SETTING_NAMES = {  # where not the field's
@@ -22,6 +23,8 @@ SETTING_NAMES = {  # where not the field's
     "sampler": "batches",
     "second_labels": "labels of loss b",
 }
+FORM = ("train", "stop", "start", "set", "loss", "miner")  # places of the form, and all within them
+FURTHER = tuple(name for name in SETTINGS if name not in ("dataset", "loss", "miner", "second_labels"))  # in More
 _LOSS: str = TrainConfig.model_fields["loss"].default
 _DIMENSIONS: int = TrainConfig.model_fields["embedding_dim"].default
 _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
@@ -34,13 +37,25 @@ class TrainingDraft:
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
     holds the parameters of losses, miners and projections, by role and name ("loss.triplet"). `base` is what the
     settings were filled from: a recipe, or the ID of a run; empty for the defaults. `messages` are the sentences about
-    what could not be done.
+    what could not be done, by the keys of the form's widgets ("set.steps", "loss.triplet.margin").
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     base: str = ""
-    messages: list[str] = field(default_factory=list)
+    messages: Messages = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.messages = Messages(self.cause)
+
+    def cause(self, place: str) -> object:
+        """Return what the sentences at a place are about: a parameter, or all settings of the next training."""
+        role, _, parameter = place.partition(".")
+        if role in ("loss", "miner"):
+            choice, _, name = parameter.partition(".")
+            return self.settings.get(role), repr(self.changed_params(role, choice).get(name))
+        changed = {key: values for key, values in self.params.items() if values and not key.startswith("view.")}
+        return repr((self.settings, changed))
 
     def config(self, dataset: str) -> TrainConfig:
         """Build the config of the next training; `dataset` is used while none is selected."""
@@ -57,16 +72,16 @@ class TrainingDraft:
     def set(self, name: str, value: Any) -> None:
         """Set one field of the next training; what no longer goes with it is dropped.
 
-        A value that does not go with the others is left out, and noted in a sentence.
+        A value that does not go with the others is left out, and said at its field.
         """
-        self.messages.clear()
+        self.messages.forget("train", "stop", f"set.{name}")
         before = dict(self.settings)
         try:
             self._set(name, value)
             self.config(_ANY_DATASET)
         except UserError as error:
             self.settings = before
-            self.messages.append(str(error))
+            self.messages.say(f"set.{name}", error)
 
     def _set(self, name: str, value: Any) -> None:
         self.settings[name] = value
@@ -99,7 +114,7 @@ class TrainingDraft:
 
     def load(self, config: TrainConfig, base: str = "") -> None:
         """Set up the next training as this one, which is that of `base` or a change of it."""
-        self.messages.clear()
+        self.messages.forget(*FORM)
         self.base = base
         roles: dict[str, tuple[Catalog[Any], str, dict[str, Any]]] = {"loss": (LOSSES, config.loss, config.loss_params)}
         if config.miner is not None:

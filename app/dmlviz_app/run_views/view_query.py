@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from dmlviz.catalog.parameters import describe_unknown
+from dmlviz.catalog.parameters import brief, describe_unknown
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.catalog.recipes import RECIPES
 from dmlviz.catalog.reference_projections import REFERENCES
@@ -17,7 +18,7 @@ from dmlviz.runs.run import LIVE
 from dmlviz.storage.files import is_run_id
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import SETTINGS
+from dmlviz_app.run_views.training_settings import FURTHER, SETTINGS
 from dmlviz_app.run_views.view_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, is_color, projection_views
 from dmlviz_app.widgets.url_state import is_browser_key
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dmlviz_app.run_views.view_state import UIState
 
 _RESERVED_KEYS = ("run", "from", "more", "view", "subset", "whole", "beside", "curves", "lesson", "task", "guess")
-_ROLES = ("loss", "miner", "view")
+_ROLES = {"loss": "loss", "miner": "miner", "view": "map"}  # what each is called on the page
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
 }
@@ -66,7 +67,12 @@ def decode(query: Mapping[str, str], state: "UIState") -> None:
     settings = {name: _read_setting(name, query[name]) for name in SETTINGS if name in query}
     refusals = [name for name, value in settings.items() if _refusal(state, name, value)]
     # Some values go only with one that comes later: few training images need small batches.
-    state.messages += filter(None, (_refusal(state, name, settings[name]) for name in refusals))
+    for name in refusals:
+        if refusal := _refusal(state, name, settings[name]):
+            by_itself = _refusal(type(state)(), name, settings[name])  # not for another setting
+            own = partial(lambda field: state.settings.get(field), name)
+            state.messages.say(f"set.{name}", refusal, own if by_itself else None)
+            state.more |= name in FURTHER
     if "map.engine" in query:  # first: which parameters there are depends on it
         query = {"map.engine": query["map.engine"]} | dict(query)
     for name, text in query.items():
@@ -88,7 +94,9 @@ def settings_from_query(task: Task) -> dict[str, str]:
 def _read_lesson(query: Mapping[str, str], state: "UIState") -> None:
     lesson = LESSONS.get(query.get("lesson", ""))
     if lesson is None:
-        _note_unknown(state, "lesson", "lesson", query, {name: one.title for name, one in LESSONS.items()})
+        _note_unknown(
+            state, "run.lesson", "lesson", "lesson", query, {name: one.title for name, one in LESSONS.items()}
+        )
         return
     state.lesson = lesson.name
     if re.fullmatch("[1-9]", query.get("task", "")):
@@ -100,7 +108,7 @@ def _read_lesson(query: Mapping[str, str], state: "UIState") -> None:
 
 def _read_view(query: Mapping[str, str], state: "UIState") -> None:
     if "run" in query and not is_run_id(query["run"]):
-        state.messages.append("The address names a run that cannot exist; showing the ready-made one.")
+        state.messages.say("run", "The address names a run that cannot exist; showing the ready-made one.")
     elif "run" in query:
         state.run = query["run"]
     if query.get("view") in projection_views():
@@ -111,14 +119,14 @@ def _read_view(query: Mapping[str, str], state: "UIState") -> None:
             state.whole_view = query["whole"]
     elif query.get("view") != LIVE:
         views = {name: PROJECTIONS[name].title for name in projection_views()}
-        _note_unknown(state, "view", "map", query, views)
+        _note_unknown(state, "map.view", "view", "map", query, views)
     if not is_color(query.get("color")):
-        _note_unknown(state, "color", "color", query, COLOR_MODES)
+        _note_unknown(state, "map.color", "color", "color", query, COLOR_MODES)
     state.seen = SeenView.from_query(query)
     if query.get("curves") in CURVES:
         state.curves = query["curves"]
     else:
-        _note_unknown(state, "curves", "figure", query, CURVES)
+        _note_unknown(state, "curves", "curves", "figure", query, CURVES)
 
 
 def _read_base(query: Mapping[str, str], state: "UIState") -> None:
@@ -126,13 +134,15 @@ def _read_base(query: Mapping[str, str], state: "UIState") -> None:
     if query.get("from") in RECIPES or is_run_id(query.get("from")):
         state.base = query["from"]
     else:
-        _note_unknown(state, "from", "recipe", query, {name: recipe.title for name, recipe in RECIPES.items()})
+        _note_unknown(state, "start", "from", "recipe", query, {name: recipe.title for name, recipe in RECIPES.items()})
 
 
-def _note_unknown(state: "UIState", key: str, noun: str, query: Mapping[str, str], titles: Mapping[str, str]) -> None:
-    """Note that the address names something that does not exist, if it does."""
+def _note_unknown(
+    state: "UIState", place: str, key: str, noun: str, query: Mapping[str, str], titles: Mapping[str, str]
+) -> None:
+    """Say at a place that the address names something that does not exist, if it does."""
     if query.get(key):
-        state.messages.append(describe_unknown(noun, query[key], titles))
+        state.messages.say(place, describe_unknown(noun, query[key], titles))
 
 
 def _refusal(state: "UIState", name: str, value: Any) -> str | None:
@@ -147,13 +157,22 @@ def _refusal(state: "UIState", name: str, value: Any) -> str | None:
 
 def _try_param(state: "UIState", role: str, name: str, text: str) -> None:
     choice = state.choices().get(role)
-    for parameter in choice.parameters if choice is not None else ():
-        if choice is not None and parameter.name == name:
-            try:
-                value = parameter.check(choice.name, _parse(parameter.kind, text))
-                state.set_param(role, choice, parameter, value)
-            except UserError as error:
-                state.messages.append(str(error))
+    parameters = {} if choice is None else {parameter.name: parameter for parameter in choice.parameters}
+    of_all = "map" if role == "view" else f"set.{role}"
+    if choice is None or not parameters:
+        chosen = f"no {_ROLES[role]} is chosen" if choice is None else f"{choice.title} has no parameters"
+        state.messages.say(
+            f"{of_all}.{name}", f"{role}.{name} of the address is left out, as {chosen}; got {brief(text)}."
+        )
+    elif name not in parameters:
+        unknown = describe_unknown(f"parameter of {choice.title}", name, {name: name for name in parameters})
+        state.messages.say(f"{of_all}.{name}", unknown)
+    else:
+        try:
+            value = parameters[name].check(choice.name, _parse(parameters[name].kind, text))
+            state.set_param(role, choice, parameters[name], value)
+        except UserError as error:
+            state.messages.say(f"map.{name}" if role == "view" else f"{role}.{choice.name}.{name}", error)
 
 
 def _try_projection_field(state: "UIState", name: str, text: str) -> None:
@@ -163,7 +182,7 @@ def _try_projection_field(state: "UIState", name: str, text: str) -> None:
     try:
         state.set_projection(**state.projection_overrides | {name: value})
     except UserError as error:
-        state.messages.append(str(error))
+        state.messages.say(f"map.{name}", error)
 
 
 def _text(value: Any) -> str:

@@ -39,7 +39,6 @@ class UIState(TrainingDraft):
         whole_view: The view of all test images, to which `show_whole` returns.
         projection_overrides: Fields of the projection's config that differ from their defaults.
         opened: ID of the run for which the first map was chosen, by the page or a person.
-        map_messages: Why another map could not be drawn; they go when a map is chosen.
         awaits: Whether the page chose a map that is still being drawn, so that PCA stands in for it.
         beside: Whether the map of the other engine is shown beside the projection's.
         seen: What the browser said last of the pin, the selection and the step.
@@ -59,7 +58,6 @@ class UIState(TrainingDraft):
     whole_view: str = LIVE
     projection_overrides: dict[str, Any] = field(default_factory=dict)
     opened: str | None = None
-    map_messages: list[str] = field(default_factory=list)
     awaits: bool = False
     beside: bool = False
     seen: SeenView = field(default_factory=SeenView)
@@ -70,6 +68,17 @@ class UIState(TrainingDraft):
     guess: int | None = None
     unknown_query: dict[str, str] = field(default_factory=dict)
     last_query: dict[str, str] | None = None
+
+    def cause(self, place: str) -> object:
+        """Return what the sentences at a place are about: "run" is the head of the page, "map" above the map."""
+        if place == "run":
+            return self.run
+        if place == "curves":
+            return self.curves
+        if place.partition(".")[0] == "map":
+            params = {key: values for key, values in self.params.items() if values and key.startswith("view.")}
+            return repr((self.run, self.view, self.projection_overrides, params, self.subset, self.beside))
+        return super().cause(place)
 
     def projection(self) -> ProjectionConfig | None:
         """Return the shown projection; None for the live view."""
@@ -107,7 +116,7 @@ class UIState(TrainingDraft):
 
     def set_view(self, view: str) -> None:
         """Choose a view, to which `restore_view` is the opposite."""
-        self.map_messages.clear()
+        self.messages.forget("map")
         self.previous_view, self.view, self.awaits = self.view, view, False
         if view == LIVE:
             self.subset = None
@@ -189,7 +198,7 @@ class UIState(TrainingDraft):
             self.opened = None
         self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
         self.beside, self.subset, self.whole_view = False, None, LIVE
-        self.map_messages.clear()
+        self.messages.forget("map")
         self.seen = SeenView(selected=self.seen.selected)
 
     def select_images(self, selection: Selection | None, pinned: int | None = None) -> None:

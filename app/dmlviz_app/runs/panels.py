@@ -4,17 +4,15 @@ from typing import Any
 
 import streamlit as st
 
-from dmlviz.errors import UserError
 from dmlviz.jobs.order import Order
 from dmlviz.runs.run import RunNotFoundError
 from dmlviz_app.people.limits import may_set
 from dmlviz_app.people.people import GB, MAX_DISK_GB, MAX_JOBS, MAX_UPLOAD_MB, MB, Limits
 from dmlviz_app.people.policy import Action, Role
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
-
-_MESSAGE = "limits.message"
 
 
 def limits(services: Services) -> None:
@@ -25,9 +23,6 @@ def limits(services: Services) -> None:
     with st.expander("Limits: disk, jobs and uploads of each person"):
         for role in roles:
             _form(services, role)
-        message = st.session_state.pop(_MESSAGE, "")
-        if message:
-            st.caption(f":orange[{escape_markdown(message)}]")
         st.caption("They count at once, for all of that role. Those who have more keep it, but get no more.")
 
 
@@ -44,10 +39,9 @@ def _form(services: Services, role: Role) -> None:
         )
         try:
             services.identity.set_limits(services.person, role, None if reset else wish)
-        except UserError as error:
-            st.session_state[_MESSAGE] = str(error)
-        for key in keys.values():
-            del st.session_state[key]
+        finally:
+            for key in keys.values():
+                del st.session_state[key]
 
     with st.form(f"limits.{name}", border=False):
         row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -68,13 +62,14 @@ def _form(services: Services, role: Role) -> None:
             st.number_input(
                 "Upload (MB)", 0.0, float(MAX_UPLOAD_MB), now.upload / MB, 10.0, format="%g", key=keys["upload"]
             )
-            st.form_submit_button("Save", key=f"limits.{name}.save", on_click=save)
-            st.form_submit_button(
+            button("Save", key=f"limits.{name}.save", on_click=save, render=st.form_submit_button)
+            button(
                 "Reset",
                 key=f"limits.{name}.reset",
                 on_click=save,
                 args=(True,),
                 help="As the server was started.",
+                render=st.form_submit_button,
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz_app.widgets import url_state
-from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.actions import action, action_messages
 
 
 def mount(
@@ -44,15 +44,16 @@ def mount(
     json.dumps(data)
     if reruns:
         callbacks["on_rerun_change"] = lambda: None
-    on_change = {event: _noting(callback) for event, callback in callbacks.items()}
-    return _renderer(name)(key=key, data=data, default=default, height=height, width=width, **on_change)
+    on_change = {event: action(key, "The last click", _noting(callback)) for event, callback in callbacks.items()}
+    values = _renderer(name)(key=key, data=data, default=default, height=height, width=width, **on_change)
+    action_messages().show(key)
+    return values
 
 
 def _noting(callback: Callable[[], None]) -> Callable[[], None]:
     def call() -> None:
         url_state.note_event()
-        with error_boundary("The last click"):
-            callback()
+        callback()
 
     return call
 

@@ -10,7 +10,7 @@ import streamlit as st
 from dmlviz.errors import UserError
 from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 from dmlviz_app.server.services import services
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import warn
 
 FAILED = "failed (details in the log); reload the page to try again."
 
@@ -25,16 +25,20 @@ def error_boundary(part: str) -> Iterator[None]:
     """Render the message of a UserError; log any other exception and say that `part`, as "The map", failed."""
     try:
         yield
-    except UserError as error:
-        st.caption(f":orange[{escape_markdown(error)}]")
     except Exception as error:
-        if isinstance(error, OSError) and is_disk_full(error):
-            st.caption(f":orange[{escape_markdown(disk_full_of(error, services().settings.runs, services().data))}]")
-            return
         if _is_of_two_reruns(error) and _repeats():
             st.rerun()
-        logging.getLogger("dmlviz").exception("%s failed", part)
-        st.caption(f":orange[{part} {FAILED}]")
+        warn(sentence_of(part, error))
+
+
+def sentence_of(part: str, error: Exception) -> str:
+    """Return what a person reads of an error in `part`; what is no UserError is logged."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, OSError) and is_disk_full(error):
+        return str(disk_full_of(error, services().settings.runs, services().data))
+    logging.getLogger("dmlviz").error("%s failed", part, exc_info=error)
+    return f"{part} {FAILED}"
 
 
 def _is_of_two_reruns(error: Exception) -> bool:

@@ -42,7 +42,7 @@ _OPENED = "address.opened"  # what the browser has yet to read of the address th
 
 def get_or_create(kind: type[S], key: str) -> S:
     """Return this session's state of the page that runs; made from the address at first, and when that differs."""
-    query = _query()
+    query = page_query()
     state = peek(kind, key)
     if state is None or (query not in (state.last_query, state.to_query()) and not _is_outdated(query, state)):
         whole = dict(st.query_params.items())
@@ -64,7 +64,7 @@ def write_url(state: UrlState) -> None:
     params = st.session_state.pop(_OPENED, {})
     query = state.to_query()
     if query != state.last_query:
-        if query != _query():
+        if query != page_query():
             st.query_params.from_dict(query | params)
             st.session_state.setdefault(_ADDRESSES, []).append(query)
         state.last_query = query
@@ -77,7 +77,7 @@ def is_browser_key(name: str) -> bool:
 
 def begin_rerun() -> None:
     """Note which address the browser sent. Call it before the page reads or writes one."""
-    query, addresses = _query(), st.session_state.get(_ADDRESSES, [])
+    query, addresses = page_query(), st.session_state.get(_ADDRESSES, [])
     st.session_state[_ADDRESSES] = addresses[addresses.index(query) :] if query in addresses else [query]
 
 
@@ -88,7 +88,7 @@ def note_event() -> None:
     address that is outdated.
     """
     begin_rerun()
-    st.session_state[_EVENT] = _query()
+    st.session_state[_EVENT] = page_query()
 
 
 def rerun() -> NoReturn:
@@ -104,6 +104,6 @@ def _is_outdated(query: dict[str, str], state: UrlState) -> bool:
     return is_behind and (state.to_query() != state.last_query or st.session_state.get(_EVENT) == query)
 
 
-def _query() -> dict[str, str]:
+def page_query() -> dict[str, str]:
     """Return the parameters of the address that are the server's; the browser adds its own to what is written here."""
     return {name: st.query_params[name] for name in st.query_params if not is_browser_key(name)}

@@ -1,0 +1,73 @@
+"""What could not be done, or needs to be known: one sentence at a place of the page, until its cause is gone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dmlviz_app.widgets.markdown import escape_markdown
+
+
+def warn(sentence: object) -> None:
+    """Render a sentence that says what could not be done."""
+    st.caption(f":orange[{escape_markdown(sentence)}]")
+
+
+@dataclass
+class _Message:
+    sentence: str
+    cause: Callable[[], object]
+    seen: object = None  # the cause when the sentence was first asked for, as a tuple of one
+    is_shown: bool = False
+
+
+class Messages:
+    """The sentences of a page by place: the key of a widget, or the name of a part, as "map".
+
+    A place has one sentence, and loses it when its cause, a value read from the state of now, is another than when the
+    sentence was first asked for. Whoever says it may go on changing the state until then.
+    """
+
+    def __init__(self, cause: Callable[[str], object]) -> None:
+        """`cause(place)` is what the sentences of a place are about, unless they say otherwise."""
+        self._cause = cause
+        self._said: dict[str, _Message] = {}
+
+    def say(self, place: str, sentence: object, cause: Callable[[], object] | None = None) -> None:
+        """Say something at a place, in place of what was said there before."""
+        self._said[place] = _Message(str(sentence), cause or (lambda: self._cause(place)))
+
+    def forget(self, *places: str) -> None:
+        """Forget what was said at these places and within them ("map.seed" is within "map")."""
+        self._said = {
+            key: message for key, message in self._said.items() if not any(_is_within(key, place) for place in places)
+        }
+
+    def all(self) -> dict[str, str]:
+        """Return the sentences whose cause lasts, by place."""
+        for place, message in list(self._said.items()):
+            now = (message.cause(),)
+            message.seen = message.seen or now
+            if message.seen != now:
+                del self._said[place]
+        return {place: message.sentence for place, message in self._said.items()}
+
+    def show(self, *places: str) -> None:
+        """Render what is said at these places and within them."""
+        for place, sentence in self.all().items():
+            if any(_is_within(place, name) for name in places):
+                self._said[place].is_shown = True
+                warn(sentence)
+
+    def begin(self) -> None:
+        """Begin to draw the page: nothing is shown yet."""
+        for message in self._said.values():
+            message.is_shown = False
+
+    def show_rest(self) -> None:
+        """Render what found no place on the page since `begin`."""
+        self.show(*(place for place, message in self._said.items() if not message.is_shown))
+
+
+def _is_within(place: str, outer: str) -> bool:
+    return place == outer or place.startswith(f"{outer}.")
