@@ -1,4 +1,4 @@
-"""Plug-ins: a loss, miner, sampler, net, data set, metric or projection from a file or an installed package.
+"""Plug-ins: a loss, miner, sampler, net, data set, metric, projection or feature, of a file or an installed package.
 
 A plug-in declares what it brings with one decorator, for example::
 
@@ -15,7 +15,9 @@ the server start seconds later and take some 200 MB more.
 
 Files come from `--plugin FILE` and from the environment variable DMLVIZ_PLUGINS (paths, separated as in PATH), which
 the processes that train inherit; packages name their modules as entry points `dmlviz.losses`, `dmlviz.miners`,
-`dmlviz.samplers`, `dmlviz.nets`, `dmlviz.datasets`, `dmlviz.metrics` and `dmlviz.projections`.
+`dmlviz.samplers`, `dmlviz.nets`, `dmlviz.datasets`, `dmlviz.metrics`, `dmlviz.projections` and `dmlviz.features`.
+
+A feature (a page, routes, background work, commands) is declared by `dmlviz_app.feature.FEATURES.add(Feature(…))`.
 """
 
 import importlib.util
@@ -40,6 +42,7 @@ from dmlviz.catalog.pair_thresholds import PairThresholds
 from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.errors import UserError
+from dmlviz.parts import PLUGGED
 
 __all__ = [
     "PairThresholds",
@@ -236,7 +239,7 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
     if paths:
         os.environ[ENVIRONMENT] = os.pathsep.join(paths)
     points = entry_points()  # of all packages, read once: every process of dmlviz does it when it starts
-    for group in CATALOGS:
+    for group in (*CATALOGS, "features"):
         for point in points.select(group=f"dmlviz.{group}"):
             if (key := f"{group}:{point.value}") not in _loaded:
                 _run(f"{point.name} of the package {point.dist.name if point.dist else '?'}", point.load)
@@ -256,10 +259,11 @@ def _load_file(path: Path) -> None:
 
 def _run(name: str, load: Callable[[], object]) -> None:
     """Call `load`; if it fails, take back what it declared and say in one sentence what is wrong."""
-    before = [set(catalog.plugged) for catalog in CATALOGS.values()]
+    before, features = [set(catalog.plugged) for catalog in CATALOGS.values()], len(PLUGGED)
     try:
         load()
     except (Exception, SystemExit) as error:
+        del PLUGGED[features:]
         for catalog, names in zip(CATALOGS.values(), before, strict=True):
             for new in set(catalog.plugged) - names:
                 catalog.remove(new)

@@ -6,10 +6,11 @@ from typing import Any
 
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.cli.main import COMMANDS, command_named
+from dmlviz.cli.main import command_named
 from dmlviz.cli.options import option_help
 from dmlviz.cli.train import CATALOGS
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.parts import commands
 
 MARK = re.compile(r"<!-- generated: (\w+) -->")
 
@@ -20,7 +21,7 @@ def generated(markdown: str) -> str:
 
 
 def _commands() -> Iterator[str]:
-    for name in COMMANDS:
+    for name in commands():
         command = command_named(name)
         yield from _command(f"dmlviz {name}", command)
         for word, subcommand in getattr(command, "commands", {}).items():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dmlviz.jobs.placement import WorkerEvent
 from dmlviz.jobs.pool import WorkerPool
+from dmlviz.jobs.work import Work
 from dmlviz.workers import answers
 
 
@@ -29,7 +30,7 @@ def answer_in_thread(pool: WorkerPool, folder: Path) -> _ThreadWorker:
 
     def work() -> None:
         try:
-            answers.prepare_answer(folder, pool._data_root)
+            answers.prepare_answer(Work(folder, pool._data_root))
         finally:
             pool._events.put(WorkerEvent(worker, None, "The worker ended."))
 

@@ -36,7 +36,7 @@ with track_interrupted_rerun():
         account.open_link(services)
     with error_boundary("The line of the class"):
         classroom_bar.classroom_bar(services)
-    is_home = page is pages[navigation.HOME]
+    is_home = page is pages[navigation.home()]
     if is_home:
         sidebar.explore_sidebar()
     with error_boundary(f"The page {page.title}"):

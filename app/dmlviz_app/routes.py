@@ -11,19 +11,9 @@ from dmlviz.errors import BusyError, DamagedFileError, DiskFullError, UserError
 from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 from dmlviz.storage.text import one_line
 from dmlviz.version import __version__
-from dmlviz_app.batch_explorer import routes as batches
-from dmlviz_app.classroom import routes as classrooms
-from dmlviz_app.clean import routes as cleaning
-from dmlviz_app.labs import routes as labs
-from dmlviz_app.learn import routes as losses
+from dmlviz_app.feature import FEATURES
 from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.run_views import downloads, training_page
-from dmlviz_app.run_views import event_routes as events
-from dmlviz_app.run_views import query_routes as queries
-from dmlviz_app.run_views import routes as runs
 from dmlviz_app.run_views.view_options import projection_infos
-from dmlviz_app.runs import routes as run_list
-from dmlviz_app.server import monitoring_routes as monitoring
 from dmlviz_app.server.access import Rule, access
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
@@ -32,25 +22,21 @@ from dmlviz_app.server.services import services
 
 
 def routes(base_path: str = "") -> list[Mount]:
-    """Return every route, below `base_path`. They answer GET, except those that receive a body."""
+    """Return the routes of all features, below `base_path`. They answer GET, except those that receive a body.
+
+    Raises:
+        UserError: If one, of a plug-in, does not declare who may ask.
+    """
     answers = [
         Route("/health", health),
         Route("/health/ready", readiness),
         Route("/methods.json", methods),
-        *monitoring.routes(),
-        *run_list.routes(),
-        *downloads.routes(),
-        *events.routes(),
-        *runs.routes(),
-        *queries.routes(),
-        *training_page.routes(),
-        *cleaning.routes(),
-        *batches.routes(),
-        *losses.routes(),
-        *labs.routes(),
-        *classrooms.routes(),
+        *(route for feature in FEATURES for route in feature.routes()),
         Route("/{rest:path}", not_found),
     ]
+    for route in answers:
+        if not hasattr(route.endpoint, "access_rule"):
+            raise UserError(f"The route {route.path} does not say who may ask: write @access(Rule.VISITOR) above it.")
     return [Mount(f"{base_path}/{ROUTES}", routes=answers)]
 
 

@@ -1,6 +1,5 @@
 """Looks through the training data of a run in a worker process; the first suspects are written before the rest."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,28 +14,25 @@ from dmlviz.data import load
 from dmlviz.data.sprite_sheet import COMPRESSION, small_images, tile, tile_side
 from dmlviz.jobs.job_events import CleaningFinished, CleaningProgress
 from dmlviz.jobs.job_record import StoppedError
+from dmlviz.jobs.work import Work
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import atomic_write, write_json
 
 COLUMNS = 20  # tiles in a row
 
 
-def clean_run(folder: Path, *, data_root: Path | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-    """Search the training data that a folder names; an exception ends the job as "failed", with the reason.
-
-    Args:
-        folder: The folder, of an order as `dmlviz.cleaning.record.cleaning`.
-        data_root: The folder of the data sets.
-        stop: True when it should end early.
+def clean_run(work: Work) -> None:
+    """Search training data, as `dmlviz.cleaning.record.cleaning` orders; an exception ends the job as "failed".
 
     Raises:
         UserError: If the folder holds no order, or another process is at it.
     """
-    record, root = CleaningRecord(folder), resolved_root(data_root)
+    folder, root = work.folder, resolved_root(work.data_root)
+    record = CleaningRecord(folder)
     run = Run(record.order["run"])
 
     def go_on(words: str, share: float) -> None:
-        if stop():
+        if work.stop():
             raise StoppedError
         writer.progress(CleaningProgress(event="progress", words=words, share=round(share, 3)))
 

@@ -1,4 +1,4 @@
-"""The `dmlviz` command; each subcommand is a module of `dmlviz.cli`, imported when it is called."""
+"""The `dmlviz` command: its subcommands are those of all features, imported when they are called."""
 
 import sys
 from importlib import import_module
@@ -7,28 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from dmlviz.errors import UserError
+from dmlviz.parts import Command, commands
 from dmlviz.storage.disk_space import disk_full_of, is_disk_full
-
-COMMANDS = {
-    "serve": "Open the app in the browser (the default command).",
-    "train": "Train a net and save the run, for the app too.",
-    "lab": "Run a lab, an experiment of the field on small images; without a name, list them.",
-    "study": "List, begin, resume and stop the studies of labs.",
-    "runs": "List and manage runs.",
-    "data": "List data sets; add your own images or embeddings.",
-    "show": "Open the app with a map of a table or of embeddings, without training.",
-    "evaluate": "Compute all metrics of a run.",
-    "clean": "Find suspect labels, near duplicates, leaks and outliers in training data; correct labels.",
-    "neighbors": "List the nearest neighbors of a test image.",
-    "export": "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
-    "log": "Log a run in an experiment tracker: TensorBoard, MLflow, Weights & Biases.",
-    "serve-model": "Answer with the nearest test images of a picture that is sent: a small REST service.",
-    "site": "Write a static site of runs, lessons and labs that any web server can host.",
-    "doctor": "Check that this machine has what dmlviz needs.",
-    "worker": "Let this machine train for a server.",
-    "fleet": "List the machines that train for a server; make their certificates.",
-    "project": "Project a run's embeddings to 2-D or 3-D: PCA, t-SNE, UMAP.",
-}
 
 PLUGIN_HELP = (
     "Every command also takes --plugin FILE, a Python file with a loss, miner, net, metric or the like of your own. It "
@@ -66,12 +46,15 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(words: list[str], plugins: list[str]) -> None:
     if not words or (words[0].startswith("-") and words[0] not in ("--help", "--version")):
         words = ["serve", *words]
-    if words[0] not in COMMANDS:
+    if words[0] != "--version":
+        from dmlviz.plugins import load_plugins
+
+        load_plugins(plugins)  # before the command is imported, whose options name all choices
+    if words[0] not in commands():
+        for one in commands().values():
+            _add_to_help(one)
         _without_flag_types(typer.main.get_command(app))(words, prog_name="dmlviz")
         return
-    from dmlviz.plugins import load_plugins
-
-    load_plugins(plugins)  # before the command is imported, whose options name all choices
     command = command_named(words[0])
     command.epilog = PLUGIN_HELP
     command(words[1:], prog_name=f"dmlviz {words[0]}")
@@ -79,7 +62,7 @@ def _run(words: list[str], plugins: list[str]) -> None:
 
 def command_named(name: str) -> Any:
     """Return the command of this name, as Click has it."""
-    module = import_module(f"dmlviz.cli.{name.replace('-', '_')}")
+    module = import_module(commands()[name].module)
     return _without_flag_types(typer.main.get_command(module.app))
 
 
@@ -131,11 +114,7 @@ def _program(
     """Read the options of the program itself."""
 
 
-def _add_to_help(name: str, summary: str) -> None:
+def _add_to_help(command: Command) -> None:
     # Only for --help and for the error on an unknown command: `main` calls the commands itself.
-    @app.command(name, help=summary)
+    @app.command(command.name, help=command.summary)
     def placeholder() -> None: ...
-
-
-for _name, _summary in COMMANDS.items():
-    _add_to_help(_name, _summary)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.claims import Claim, claim
 from dmlviz.jobs.job_events import JobEnd
-from dmlviz.jobs.order import JobKind, Order
+from dmlviz.jobs.order import Order
 from dmlviz.jobs.placement import JobWorker
 from dmlviz.jobs.worker_process import KILLED
 from dmlviz.runs.record_writer import RecordWriter
@@ -61,7 +61,7 @@ class JobReport:
         reason: Why it did not finish.
     """
 
-    kind: JobKind
+    kind: str
     run: str
     name: str
     owner: str

@@ -81,7 +81,7 @@ class CleanOrder(TypedDict):
 class AnswerOrder(TypedDict):
     """The order of an answer.
 
-    `ask` is a key of `dmlviz.workers.answers.ASKS`, which gets the arguments; `about` is the ID of a run.
+    `ask` is a kind of work (`dmlviz.parts.kinds("answer")`), which gets the arguments; `about` is the ID of a run.
     """
 
     kind: Literal["answer"]

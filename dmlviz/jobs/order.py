@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.jobs.job_record import (
@@ -25,7 +25,6 @@ from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import write_json
 
-JobKind: TypeAlias = Literal["train", "project", "trial", "features", "clean", "answer"]
 R = TypeVar("R", bound=EventLogDir)
 
 SHARED = ("finished", "running")  # states of a record without a job here; running: in another process
@@ -94,8 +93,8 @@ class Order(Generic[R]):
         return self.kind == "answer"
 
     @property
-    def kind(self) -> JobKind:
-        """The kind of the work: a key of `dmlviz.workers.kinds.KINDS`."""
+    def kind(self) -> str:
+        """The kind of the work, as `dmlviz.parts.kinds` has it."""
         return self.content["kind"]
 
     def begin(self, lost: str = "") -> R:

@@ -1,29 +1,23 @@
 """Does one trial in a worker process and writes what comes out into the trial's folder."""
 
 import time
-from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from dmlviz.jobs.job_events import TrialFinished, TrialProgress
 from dmlviz.jobs.job_record import TrialRecord
+from dmlviz.jobs.work import Work
 from dmlviz.labs.registry import LABS
 from dmlviz.studies.trial import Measurement, Trial, TrialContext
 
 
-def run_trial(folder: Path, *, data_root: Path | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-    """Do the trial that a folder describes; an exception ends it as "failed", with the reason.
-
-    Args:
-        folder: The folder, of an order as `dmlviz.jobs.order.trial`.
-        data_root: The folder of the data sets.
-        stop: True when the trial should end early.
+def run_trial(work: Work) -> None:
+    """Do a trial, an order as `dmlviz.jobs.order.trial`; an exception ends it as "failed", with the reason.
 
     Raises:
         UserError: If the folder holds no trial, or another process is doing it.
     """
-    record = TrialRecord(folder)
+    record = TrialRecord(work.folder)
     order = record.order
     values: dict[str, Any] = {}  # the last ones that were reported
 
@@ -34,7 +28,7 @@ def run_trial(folder: Path, *, data_root: Path | None = None, stop: Callable[[],
 
     with record.writing() as writer:
         start = time.perf_counter()
-        context = TrialContext(folder=folder, data_root=data_root, report=report, stop=stop)
+        context = TrialContext(folder=work.folder, data_root=work.data_root, report=report, stop=work.stop)
         measures = measurement(order["lab"])(Trial(**order["trial"]), context)
         seconds = time.perf_counter() - start
         writer.finished(TrialFinished(event="finished", values=dict(measures), seconds=seconds))

@@ -1,4 +1,4 @@
-"""Answers that a page waits for and that take long or are large: what each `ask` of an order does, in a worker.
+"""Answers that a page waits for and that take long or are large: what a worker does for them.
 
 Each function writes the file of the answer, and returns the name under which a person keeps it; empty for none.
 """
@@ -14,6 +14,8 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import AnswerFinished, AnswerProgress
 from dmlviz.jobs.job_record import AnswerRecord
+from dmlviz.jobs.work import Work
+from dmlviz.parts import kinds, lazy
 from dmlviz.process_setup import limit_further_resources
 from dmlviz.runs.archive import TOO_MUCH, export_run, unpack_run
 from dmlviz.runs.neighbor_table import index_table
@@ -135,22 +137,17 @@ def training_page(target: Target, run: str, folder: str) -> str:
     return ""
 
 
-ASKS: dict[str, Callable[..., str]] = {
-    function.__name__: function
-    for function in (export, archive, unpack, upload, neighbors, pixels, curves, training_page)
-}
-
-
-def prepare_answer(folder: Path, data_root: Path | None) -> None:
+def prepare_answer(work: Work) -> None:
     """Do the order of an answer; how it ends is written into its folder."""
-    record = AnswerRecord(folder)
+    record = AnswerRecord(work.folder)
     with record.writing() as writer:
         order = record.order
 
         def progress(share: float) -> None:
             writer.progress(AnswerProgress(event="progress", share=share))
 
-        name = ASKS[order["ask"]](Target(record.result, data_root, progress), **order["arguments"])
+        target = Target(record.result, work.data_root, progress)
+        name = lazy(kinds("answer")[order["ask"]].work)(target, **order["arguments"])
         writer.finished(AnswerFinished(event="finished", name=name))
 
 

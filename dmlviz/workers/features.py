@@ -8,23 +8,20 @@ from pathlib import Path
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import FeaturesFinished, FeaturesProgress
 from dmlviz.jobs.job_record import FeaturesRecord, JobWriter, StoppedError
+from dmlviz.jobs.work import Work
 
 MAX_UNPACKED_BYTES = 4_000_000_000  # of a file of torch.save, which is a zip; weights are not compressed
 
 
-def compute_features(folder: Path, *, data_root: Path | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-    """Compute the features that a folder names; an exception ends the job as "failed", with the reason.
+def compute_features(work: Work) -> None:
+    """Compute features, as `dmlviz.jobs.order.features` orders; an exception ends the job as "failed", with the reason.
 
-    Args:
-        folder: The folder, of an order as `dmlviz.jobs.order.features`; what an earlier attempt computed is not done
-            again.
-        data_root: The folder of the data sets.
-        stop: True when it should end early.
+    What an earlier attempt computed is not done again.
 
     Raises:
         UserError: If the folder holds no order, or another process is writing it.
     """
-    record = FeaturesRecord(folder)
+    record = FeaturesRecord(work.folder)
     order = record.order
     with record.writing() as writer:
         from dmlviz.nets.features import add_features
@@ -37,9 +34,9 @@ def compute_features(folder: Path, *, data_root: Path | None = None, stop: Calla
             order["backbone"],
             weights=weights,
             title=order["title"],
-            data=data_root,
-            unfinished=folder,
-            progress=_Progress(writer, stop),
+            data=work.data_root,
+            unfinished=work.folder,
+            progress=_Progress(writer, work.stop),
         )
         writer.finished(FeaturesFinished(event="finished", dataset=name))
 

@@ -27,10 +27,11 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_record import ORDER_FILE, JobRecord
+from dmlviz.jobs.work import Work
 from dmlviz.ops.squared_distances import available_cores, use_threads
+from dmlviz.parts import kinds, lazy
 from dmlviz.plugins import load_plugins
 from dmlviz.process_setup import exit_when_closed, limit_to_one_thread, lower_priority
-from dmlviz.workers.kinds import KINDS, Work
 
 SCORING_THREADS = 4  # of a training that was stopped; more would take the cores from other people's trainings
 
@@ -133,9 +134,10 @@ def _work(
     exit_when_closed(0)
     try:
         kind = JobRecord(folder).order.get("kind")
-        if kind not in KINDS:
-            raise UserError(f"A worker does {', '.join(KINDS)}; got {str(kind)[:40]!r} in {folder / ORDER_FILE}.")
-        rest = background.submit(KINDS[kind], Work(folder, data_root, stop, datasets)).result()
+        known = kinds("job")
+        if kind not in known:
+            raise UserError(f"A worker does {', '.join(known)}; got {str(kind)[:40]!r} in {folder / ORDER_FILE}.")
+        rest = background.submit(lazy(known[kind].work), Work(folder, data_root, stop, datasets)).result()
         if rest is not None:  # a caller waits for it, so it is done in this thread
             limit_to_one_thread()  # torch's threads cost more than they bring on busy cores; those of the scores do not
             with use_threads(min(available_cores(), SCORING_THREADS)):

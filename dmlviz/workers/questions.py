@@ -1,12 +1,13 @@
-"""Answers of the inference worker: a function for each kind of question."""
+"""Answers of the inference worker: the functions of the kinds of questions, which raise UserError."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dmlviz.labs.answers import Answer
 from dmlviz.losses import sampling
+from dmlviz.parts import kinds, lazy
 from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.embed import handle_request
 from dmlviz.runs.logits import logits
@@ -15,33 +16,38 @@ from dmlviz.runs.run import Run
 from dmlviz.training.batch_terms import batch_terms
 
 
-def _embed(question: dict[str, Any], data_root: Path | None) -> EmbeddedImages:
+def embed(question: dict[str, Any], data_root: Path | None) -> EmbeddedImages:
+    """Embed images with the nets of a run."""
     reply = handle_request(question)
     if question.get("confidence"):
         reply["confidence"] = confidence(question, reply, data_root)
     return reply
 
 
-def _batch(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+def batch(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+    """Compute the terms of the loss in a batch."""
     run = Run(question["run"])
     return asdict(batch_terms(run.config, run.batch(question["step"])))
 
 
-def _lab(question: dict[str, Any], data_root: Path | None) -> Answer:
+def item_logits(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
+    """Compute what the loss of a run gives a test image for each class."""
+    return logits(Run(question["run"]), question["item"])
+
+
+def loss(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
+    """Compute values and slopes of a loss on a few points."""
+    return sampling.answer(question)
+
+
+def lab(question: dict[str, Any], data_root: Path | None) -> Answer:
+    """Ask the net of a lab."""
     from dmlviz.labs import playground  # loads all labs
 
     return playground.answer(question)
 
 
-QUESTIONS: dict[str, Callable[[dict[str, Any], Path | None], Mapping[str, Any]]] = {
-    "embed": _embed,
-    "batch": _batch,
-    "logits": lambda question, data_root: logits(Run(question["run"]), question["item"]),
-    "loss": lambda question, data_root: sampling.answer(question),
-    "lab": _lab,
-}
-
-
 def answer(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
-    """Answer a question by the function that its `ask` names, which raises UserError."""
-    return QUESTIONS[question.pop("ask")](question, data_root)
+    """Answer a question by the kind of work that its `ask` names, which raises UserError."""
+    reply: Mapping[str, Any] = lazy(kinds("question")[question.pop("ask")].work)(question, data_root)
+    return reply

@@ -10,6 +10,7 @@ from dmlviz_app.server import answers as served
 from dmlviz_app.server.answers import AnswerFile
 
 from dmlviz.errors import UserError
+from dmlviz.parts import CORE, Kind
 from dmlviz.workers import answers
 
 
@@ -26,7 +27,8 @@ def slow(monkeypatch):
         target.file.write_bytes(b"x" * 100_000)
         return f"{name}.txt"
 
-    monkeypatch.setitem(answers.ASKS, "slow", work)
+    monkeypatch.setattr(answers, "slow", work, raising=False)
+    monkeypatch.setitem(CORE.kinds, "slow", Kind("dmlviz.workers.answers:slow", "answer"))
     yield begun, go
     go.set()
 

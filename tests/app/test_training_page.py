@@ -17,11 +17,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What workers were asked to write."""
     asked: list[str] = []
 
+    written = answers.training_page
+
     def write(*arguments: Any, **more: Any) -> str:
         asked.append("training_page")
-        return answers.training_page(*arguments, **more)
+        return written(*arguments, **more)
 
-    monkeypatch.setitem(answers.ASKS, "training_page", write)
+    monkeypatch.setattr(answers, "training_page", write)
     return asked
 
 

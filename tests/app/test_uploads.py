@@ -137,7 +137,7 @@ def test_a_killed_worker_is_one_sentence_and_the_files_can_be_read_again(intake,
 
 def test_uploads_wait_for_their_turn_and_say_so(intake, jobs, monkeypatch):
     go = threading.Event()
-    monkeypatch.setitem(answers.ASKS, "upload", lambda target, request: go.wait(20) and "")
+    monkeypatch.setattr(answers, "upload", lambda target, request: go.wait(20) and "")
     for person in "abc":
         intake.upload(person, {"pets.zip": pets()})
     assert [intake.status(person).phase for person in "abc"][2] == "queued"

@@ -62,7 +62,7 @@ class Probe:
         self._patches = [
             mock.patch.object(WorkerPool, "answer", answer_in_thread),
             mock.patch.object(answers, "limit_further_resources"),
-            mock.patch.dict(answers.ASKS, export=_export_without_torch),
+            mock.patch.object(answers, "export", _export_without_torch),
         ]
         for patch in self._patches:
             patch.start()

@@ -14,6 +14,7 @@ from dmlviz.cleaning.record import CleaningRecord, cleaning
 from dmlviz.errors import UserError
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.work import Work
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.trash import CLEANING_FOLDER
@@ -59,14 +60,14 @@ def test_one_that_waits_or_runs_is_stopped_and_can_begin_again(jobs, finished, l
 def test_what_goes_wrong_is_a_sentence_and_a_wish_to_stop_ends_it(finished, tmp_path):
     order = cleaning(Runs(tmp_path), finished)
     record = order.begin()
-    clean_run(record.path, stop=lambda: True)
+    clean_run(Work(record.path, stop=lambda: True))
     assert record.end["event"] == "stopped"
     net = finished.path / "weights.safetensors"
     content = net.read_bytes()
     try:
         net.write_bytes(content[:100])
         record = order.begin()
-        clean_run(record.path)
+        clean_run(Work(record.path))
         assert record.end["event"] == "failed"
         assert "weights.safetensors" in record.end["reason"]
     finally:

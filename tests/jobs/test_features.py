@@ -18,6 +18,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs import job_record
 from dmlviz.jobs.job_record import JobRecord
 from dmlviz.jobs.order import features as features_order
+from dmlviz.jobs.work import Work
 from dmlviz.nets import features as features_module
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.workers import features as features_job
@@ -70,7 +71,7 @@ def order(root, weights=None, **more):
 
 def test_features_are_computed_with_progress_and_become_a_data_set(root, quick):
     record = order(root)
-    compute_features(record.path, data_root=root)
+    compute_features(Work(record.path, root))
     events = record.events()
     assert [event["event"] for event in events] == ["started", *["progress"] * 5, "finished"]
     assert [event["done"] for event in events[1:-1]] == [0, 4, 8, 12, 16]
@@ -87,13 +88,13 @@ def test_features_are_computed_with_progress_and_become_a_data_set(root, quick):
 
 def test_what_was_stopped_goes_on_from_there_and_nothing_is_listed_before_the_end(root, quick):
     record = order(root)
-    compute_features(record.path, data_root=root, stop=lambda: MeanPixel.seen >= 8)
+    compute_features(Work(record.path, root, lambda: MeanPixel.seen >= 8))
     assert record.end["event"] == "stopped"
     assert record.progress["done"] == 8
     assert list(custom_datasets.list_names(root)) == [PICTURES]
     assert kept_weights(root, "resnet18") == []
     again = order(root)
-    compute_features(again.path, data_root=root)
+    compute_features(Work(again.path, root))
     assert again.events()[1]["done"] == 8
     assert MeanPixel.seen == 16
     assert again.end["event"] == "finished"
@@ -117,7 +118,7 @@ def test_of_two_equal_computations_at_once_one_waits_to_be_asked_again(root, qui
 
 def test_a_computation_that_ends_before_its_first_image_leaves_nothing(root, quick):
     record = order(root)
-    compute_features(record.path, data_root=root, stop=lambda: True)
+    compute_features(Work(record.path, root, lambda: True))
     assert record.end["event"] == "stopped"
     assert not [*record.path.glob(".custom-*")]
 
@@ -145,7 +146,7 @@ def test_the_command_line_says_how_far_it_is_and_what_ctrl_c_keeps(root, quick, 
 
 def test_weights_stay_as_long_as_a_data_set_needs_them(root, quick):
     record = order(root)
-    compute_features(record.path, data_root=root)
+    compute_features(Work(record.path, root))
     made = record.end["dataset"]
     file = weights_of(root, made)
     assert file.exists()
@@ -218,7 +219,7 @@ def test_a_file_without_the_weights_of_the_backbone_is_one_sentence(root, monkey
         "none.pth": "There is no file",
     }.items():
         record = order(root, root / name)
-        compute_features(record.path, data_root=root)
+        compute_features(Work(record.path, root))
         assert record.end["event"] == "failed"
         assert words in record.end["reason"]
         assert name in record.end["reason"]
@@ -230,7 +231,7 @@ def test_a_file_without_the_weights_of_the_backbone_is_one_sentence(root, monkey
     with zipfile.ZipFile(root / "bomb.pth", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data/0", bytes(1_000_000))
     record = order(root, root / "bomb.pth")
-    compute_features(record.path, data_root=root)
+    compute_features(Work(record.path, root))
     assert "bomb.pth unpacks to" in record.end["reason"]
 
 

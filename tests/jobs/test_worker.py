@@ -9,7 +9,6 @@ import tempfile
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -18,11 +17,10 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.jobs import fork_client
 from dmlviz.jobs.job import Job
-from dmlviz.jobs.order import JobKind, features, training
+from dmlviz.jobs.order import features, training
 from dmlviz.jobs.worker_process import exit_message
 from dmlviz.process_setup import ONE_THREAD_ENV
 from dmlviz.runs.store import Runs
-from dmlviz.workers.kinds import KINDS
 from tests.waiting import until
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
@@ -239,15 +237,11 @@ def test_who_lost_a_worker_to_a_lack_of_memory_is_told_what_helps(tmp_path):
         assert job.why_it_failed("It ended.") == "It ended."
 
 
-def test_a_worker_does_every_kind_of_job():
-    assert [*KINDS] == [*get_args(JobKind)]
-
-
 def test_a_kind_of_job_that_nobody_knows_is_one_sentence(tmp_path):
     (tmp_path / "order.json").write_text('{"kind": "cook"}')
     with tempfile.TemporaryFile() as errors, worker(tmp_path, errors=errors) as process:
         assert ended(process) == 1
         errors.seek(0)
         said = errors.read().decode()
-    assert "A worker does train, project, trial, features, clean, answer; got 'cook'" in said
+    assert "A worker does train, project, features, answer, trial, clean; got 'cook'" in said
     assert "Traceback" not in said

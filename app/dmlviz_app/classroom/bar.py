@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from dmlviz_app.feature import pages
 from dmlviz_app.protocol.classroom import ClassroomBarProps
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
-from dmlviz_app.widgets.navigation import HOME, PAGES
+from dmlviz_app.widgets.navigation import home
 
 
 def classroom_bar(services: Services) -> None:
@@ -23,7 +24,7 @@ def classroom_bar(services: Services) -> None:
                 url=f"{ROUTES}/classrooms/{room.code}",
                 teacher=room.teacher == services.person.id,
                 revealed=room.task_key in room.revealed,
-                pages=[name for name in PAGES if name != HOME],
+                pages=[address for address in pages() if address != home()],
             ),
             on_refresh_change=lambda: None,
         )

@@ -5,7 +5,6 @@ import hmac
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import get_args
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -18,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 
 from dmlviz.jobs.job import LIVE_STATES
-from dmlviz.jobs.order import JobKind
 from dmlviz.jobs.placement import Fleet
+from dmlviz.parts import kinds
 from dmlviz.runs.quota import parse_limit, total_size
 from dmlviz_app.server.access import Rule, access
 from dmlviz_app.server.event_stream import event_hub
@@ -93,8 +92,8 @@ class ServerCollector(Collector):
         all_services, use = services(), process_use()
         jobs = GaugeMetricFamily("dmlviz_jobs", "Jobs that wait or run.", labels=["kind", "state"])
         under_way = all_services.scheduler.running_for()
-        counts: Counter[tuple[JobKind, str]] = Counter((job.order.kind, status.phase) for job, status in under_way)
-        for kind in get_args(JobKind):
+        counts: Counter[tuple[str, str]] = Counter((job.order.kind, status.phase) for job, status in under_way)
+        for kind in kinds("job"):
             for state in LIVE_STATES:
                 jobs.add_metric([kind, state], counts[kind, state])
         yield jobs

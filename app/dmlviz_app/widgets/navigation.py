@@ -1,52 +1,45 @@
 """Pages and the top bar; each link carries the state in which its page was left."""
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from dmlviz_app import feature
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.policy import Action
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 
-APP_DIR = Path(__file__).resolve().parents[1]
-# address of a page, and name of its package -> title; the page keeps its state in the session as page.NAME
-PAGES = {
-    "explore": "Explore",
-    "compare": "Compare",
-    "labs": "Labs",
-    "runs": "Runs",
-    "clean": "Clean",
-    "learn": "Learn",
-    "class": "Class",
-}
-HOME = "explore"
-PACKAGES = {"class": "classroom"}  # where Python has the address as a word of its own
-SHARED_ONLY = ("class",)  # pages that a server for one person does not link to
 _SLOT_KEY = "beside"
 
 
+def home() -> str:
+    """Return the address of the page that the server's own address shows."""
+    return next(iter(feature.pages()))
+
+
 def pages() -> dict[str, Any]:
-    """Return all pages by name, as `st.Page`."""
-    return {
-        name: st.Page(APP_DIR / PACKAGES.get(name, name) / "page.py", title=title, url_path=name, default=name == HOME)
-        for name, title in PAGES.items()
-    }
+    """Return all pages by address, as `st.Page`."""
+    return {address: _page(address) for address in feature.pages()}
+
+
+def _page(address: str) -> Any:
+    page = feature.pages()[address]
+    return st.Page(page.script, title=page.title, url_path=address, default=address == home())
 
 
 def top_bar(pages_by_name: dict[str, Any], current: Any, person: Person) -> None:
     """Render the brand, Help, a link to each page, and a slot for the current page: see `top_bar_slot`."""
     st.session_state[_SLOT_KEY] = nullcontext()  # in the page itself, where the bar fails
     with st.container(key="pages", horizontal=True, vertical_alignment="center", gap="small"):
-        brand = "brand" if current is pages_by_name[HOME] else "brand without-sidebar"
+        brand = "brand" if current is pages_by_name[home()] else "brand without-sidebar"
         st.html(f'<span class="{brand}">dmlviz</span>', width="content")
         with error_boundary("Help"):
             mount("help", key="help", data={}, width="content")  # the keyboard comes to it before the pages
         with st.container(key="page-links", horizontal=True, gap="small", width="content"):
             for name, page in pages_by_name.items():
-                if name in SHARED_ONLY and not person.may(Action.MEET):
+                if feature.pages()[name].shared_only and not person.may(Action.MEET):
                     continue
                 with error_boundary(f"The link to {page.title}"):
                     # A page links to its present address, which may have changed since this bar was drawn.
@@ -67,12 +60,12 @@ def query(name: str) -> dict[str, str]:
 
 def link(name: str, label: str, to: dict[str, str], **kwargs: Any) -> None:
     """Render a link to a page with the URL parameters `to`."""
-    st.page_link(f"{name}/page.py", label=label, query_params=to, **kwargs)
+    st.page_link(_page(name), label=label, query_params=to, **kwargs)
 
 
 def go(name: str, to: dict[str, str]) -> None:
     """Switch to a page with the URL parameters `to`; does not return."""
-    st.switch_page(pages()[name], query_params=to)
+    st.switch_page(_page(name), query_params=to)
 
 
 def switch_to(name: str) -> None:

@@ -1,0 +1,10 @@
+"""What *What the loss sees* adds to the program."""
+
+from dmlviz.parts import BATCHES, lazy
+from dmlviz_app.feature import Feature
+
+FEATURE = Feature(
+    name="batch_explorer",
+    routes=lazy("dmlviz_app.batch_explorer.routes:routes"),
+    kinds=BATCHES.kinds,
+)

@@ -1,0 +1,12 @@
+"""What the page of a class adds to the program."""
+
+from pathlib import Path
+
+from dmlviz.parts import lazy
+from dmlviz_app.feature import Feature, Page
+
+FEATURE = Feature(
+    name="classroom",
+    page=Page(address="class", title="Class", script=Path(__file__).with_name("page.py"), shared_only=True),
+    routes=lazy("dmlviz_app.classroom.routes:routes"),
+)

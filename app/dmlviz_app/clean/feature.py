@@ -1,0 +1,14 @@
+"""What Clean adds to the program."""
+
+from pathlib import Path
+
+from dmlviz.parts import CLEAN, lazy
+from dmlviz_app.feature import Feature, Page
+
+FEATURE = Feature(
+    name="clean",
+    page=Page(address="clean", title="Clean", script=Path(__file__).with_name("page.py")),
+    routes=lazy("dmlviz_app.clean.routes:routes"),
+    kinds=CLEAN.kinds,
+    commands=CLEAN.commands,
+)

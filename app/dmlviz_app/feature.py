@@ -1,0 +1,110 @@
+"""The features: what each adds to the program. The core goes over `FEATURES` and imports none of them by name.
+
+A record is read by the command line and by every worker, too: it loads nothing, and names what it calls.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from dmlviz.errors import UserError
+from dmlviz.parts import PLUGGED, Command, Kind
+
+if TYPE_CHECKING:
+    from starlette.routing import Route
+
+# The folders with a record, `feature.py`. Pages are linked to in this order, and the first page is the home page.
+FOLDERS = (
+    "server",
+    "run_views",
+    "explore",
+    "compare",
+    "labs",
+    "runs",
+    "clean",
+    "learn",
+    "classroom",
+    "batch_explorer",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page.
+
+    Attributes:
+        address: What follows the server's address; the page keeps its state in the session as `page.ADDRESS`.
+        title: What links to it say.
+        script: What Streamlit runs.
+        shared_only: Whether a server for one person does not link to it.
+    """
+
+    address: str
+    title: str
+    script: Path
+    shared_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """What a feature adds.
+
+    Attributes:
+        name: Its name, and that of its folder.
+        page: Its page, linked to at the top.
+        routes: Returns what it answers over HTTP, below /dmlviz; each declares who may ask (`server.access`).
+        kinds: Background work, by name.
+        commands: Commands, `dmlviz NAME`.
+    """
+
+    name: str
+    page: Page | None = None
+    routes: Callable[[], "Sequence[Route]"] = tuple
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    commands: Sequence[Command] = ()
+
+
+class Features(Sequence[Feature]):
+    """The features that come with the program, read when they are first asked for, then those of plug-ins."""
+
+    @cached_property
+    def _own(self) -> list[Feature]:
+        return [import_module(f"dmlviz_app.{folder}.feature").FEATURE for folder in FOLDERS]
+
+    def add(self, feature: Feature) -> None:
+        """Add the feature of a plug-in; raise UserError where something of that name is there."""
+        for one in self:
+            taken = _names(one) & _names(feature)
+            if taken:
+                raise UserError(f"The feature {one.name} has {' and '.join(sorted(taken))}: take another name.")
+        PLUGGED.append(feature)
+
+    @overload
+    def __getitem__(self, index: int) -> Feature: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Feature]: ...
+    def __getitem__(self, index: int | slice) -> Feature | Sequence[Feature]:
+        """Return a feature by its place, or some of them."""
+        return [*self._own, *PLUGGED][index]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._own) + len(PLUGGED)
+
+
+FEATURES = Features()
+
+
+def pages() -> dict[str, Page]:
+    """Return all pages by address."""
+    return {feature.page.address: feature.page for feature in FEATURES if feature.page is not None}
+
+
+def _names(feature: Feature) -> set[str]:
+    """Return the names that no other feature may take."""
+    page = [] if feature.page is None else [f"a page /{feature.page.address}"]
+    kinds = [f"the work {name!r}" for name in feature.kinds]
+    return {f"the name {feature.name!r}", *page, *kinds, *(f"the command {one.name!r}" for one in feature.commands)}

@@ -1,0 +1,14 @@
+"""What Labs adds to the program."""
+
+from pathlib import Path
+
+from dmlviz.parts import LABS, lazy
+from dmlviz_app.feature import Feature, Page
+
+FEATURE = Feature(
+    name="labs",
+    page=Page(address="labs", title="Labs", script=Path(__file__).with_name("page.py")),
+    routes=lazy("dmlviz_app.labs.routes:routes"),
+    kinds=LABS.kinds,
+    commands=LABS.commands,
+)

@@ -1,0 +1,13 @@
+"""What Learn adds to the program."""
+
+from pathlib import Path
+
+from dmlviz.parts import LEARN, lazy
+from dmlviz_app.feature import Feature, Page
+
+FEATURE = Feature(
+    name="learn",
+    page=Page(address="learn", title="Learn", script=Path(__file__).with_name("page.py")),
+    routes=lazy("dmlviz_app.learn.routes:routes"),
+    kinds=LEARN.kinds,
+)
