@@ -7,9 +7,9 @@ Nothing here is loaded before it is used: functions are named as "module:functio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Literal
 
+APP = "dmlviz_app.feature"
 Form = Literal["job", "answer", "question"]
 
 
@@ -139,9 +139,12 @@ PLUGGED: list[Any] = []  # features of plug-ins: `dmlviz_app.feature.FEATURES.ad
 
 def parts() -> Sequence[Part]:
     """Return the features of the app, those of plug-ins included; where there is no app, the parts of the library."""
-    if find_spec("dmlviz_app") is None:
+    try:
+        features: Sequence[Part] = import_module(APP).FEATURES  # each has all that a part has
+    except ModuleNotFoundError as error:
+        if error.name not in (APP, APP.partition(".")[0]):
+            raise
         return PARTS
-    features: Sequence[Part] = import_module("dmlviz_app.feature").FEATURES  # each has all that a part has
     return features
 
 

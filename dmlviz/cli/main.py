@@ -1,7 +1,9 @@
 """The `dmlviz` command: its subcommands are those of all features, imported when they are called."""
 
+import os
 import sys
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -46,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(words: list[str], plugins: list[str]) -> None:
     if not words or (words[0].startswith("-") and words[0] not in ("--help", "--version")):
         words = ["serve", *words]
-    if words[0] != "--version":
+    if words[0] in commands() or plugins or _are_plugins_installed():  # else --help would load half of the library
         from dmlviz.plugins import load_plugins
 
         load_plugins(plugins)  # before the command is imported, whose options name all choices
@@ -58,6 +60,10 @@ def _run(words: list[str], plugins: list[str]) -> None:
     command = command_named(words[0])
     command.epilog = PLUGIN_HELP
     command(words[1:], prog_name=f"dmlviz {words[0]}")
+
+
+def _are_plugins_installed() -> bool:
+    return "DMLVIZ_PLUGINS" in os.environ or any(group.startswith("dmlviz.") for group in entry_points().groups)
 
 
 def command_named(name: str) -> Any:

@@ -6,8 +6,11 @@ import sys
 
 import pytest
 
-from dmlviz.cli.main import COMMANDS, main
+from dmlviz.cli.main import main
 from dmlviz.config import TrainConfig
+from dmlviz.parts import commands
+
+COMMANDS = commands()
 
 
 @pytest.fixture(scope="module")

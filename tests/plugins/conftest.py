@@ -2,7 +2,7 @@
 
 import pytest
 
-from dmlviz import metrics, plugins
+from dmlviz import metrics, parts, plugins
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +14,4 @@ def no_plugins(monkeypatch):
         for name in list(catalog.plugged):
             catalog.remove(name)
     metrics.PLUGGED.clear()
+    parts.PLUGGED.clear()
