@@ -15,7 +15,7 @@ def sizes(run: Run) -> dict[str, int]:
     return dict(zip(classes, counts.tolist(), strict=True))
 
 
-def write_sizes(file, data_root, run):
-    """Write them into a file, in a worker process; `run` is the folder of the run."""
-    file.write_text(json.dumps(sizes(Run(run))))
+def write_sizes(target, run):
+    """Write them into the file of an answer, in a worker process; `run` is the folder of the run."""
+    target.file.write_text(json.dumps(sizes(Run(run))))
     return ""  # the file is shown, not kept: it needs no name
