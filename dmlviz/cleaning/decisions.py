@@ -1,4 +1,4 @@
-"""Decisions about the training images of a data set, from Python and from the command line."""
+"""Decisions about the training images of a data set, or about own vectors, from Python and from the command line."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,10 +7,11 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import data_root, num_train_images
 from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import UserError
+from dmlviz.runs.run import Run
 
 
 def correct(
-    dataset: str,
+    dataset: str | Run,
     *,
     relabel: Mapping[int, str | int] | None = None,
     exclude: Iterable[int] = (),
@@ -22,7 +23,7 @@ def correct(
     """Decide about training images of a data set and keep that beside the data, as `dmlviz clean RUN --relabel …` does.
 
     Args:
-        dataset: Name of the data set.
+        dataset: Name of the data set; or a run, of own vectors: decisions are about its rows.
         relabel: New labels by image: the name of a class, or its ID.
         exclude: Images to leave out of trainings.
         confirm: Images whose label is right.
@@ -45,22 +46,30 @@ def correct(
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
-    classes = DATASETS[dataset].classes
-    labels = {image: _class_id(image, label, classes, dataset) for image, label in (relabel or {}).items()}
+    run, name = (None, dataset) if isinstance(dataset, str) else (dataset, dataset.config.dataset)
+    classes = DATASETS[name].classes
+    labels = {image: _class_id(image, label, classes, name) for image, label in (relabel or {}).items()}
     actions = [("relabel", labels), ("exclude", exclude), ("confirm", confirm), ("undo", undo)]
     decisions = [(int(image), action) for action, images in actions for image in images]
     _check_one_each(decisions)
     decisions += [(int(image), "tag") for image in tag or {}]
     if not decisions:
-        return load_corrections(root, dataset)
-    count = num_train_images(dataset, root)
-    with deciding(root, dataset):
-        corrections = load_corrections(root, dataset)
+        return load_corrections(root, name)
+    count = num_train_images(name, root) if run is None else num_reviewed(run, root)
+    with deciding(root, name):
+        corrections = load_corrections(root, name)
         for image, action in decisions:
             word = (tag or {}).get(image) if action == "tag" else None
             corrections = corrections.decide(image, action, count, len(classes), labels.get(image), word)
         corrections.save(root)
     return corrections
+
+
+def num_reviewed(run: Run, root: Path) -> int:
+    """Return the number of what decisions are about: the training images of a run's data set, or its own vectors."""
+    if DATASETS[run.config.dataset].trainable:
+        return num_train_images(run.config.dataset, root)
+    return len(run.known_labels)
 
 
 def _check_one_each(decisions: Iterable[tuple[int, str]]) -> None:

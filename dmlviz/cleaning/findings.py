@@ -1,21 +1,26 @@
-"""Findings of a run in its training data, as rows of a review sheet. No torch."""
+"""Findings of a run in its training data, or in own vectors, as rows of a review sheet. No torch."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import numpy as np
 from typing_extensions import TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.corrections import Corrections
 from dmlviz.storage.csv_table import write_csv
 from dmlviz.storage.files import atomic_write
+from dmlviz.storage.text import counted
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from dmlviz.runs.run import Run
+
 Kind = Literal["suspect", "duplicate", "leak", "outlier"]
+TRAINING_IMAGE = "training image"
 
 
 class FindingRow(TypedDict):
@@ -32,17 +37,18 @@ class FindingRow(TypedDict):
 
 
 class ReviewRow(FindingRow):
-    """A finding on the review sheet, with the numbers of its tiles on the sheet of pictures."""
+    """A finding on the review sheet, with the numbers of its tiles on the sheet of pictures, if there are pictures."""
 
-    tile: int
+    tile: int | None
     other_tile: int | None
 
 
 class StoredFindings(TypedDict):
     """The content of `findings.json`; `tile` is the side of a tile of `PART.png`, `columns` the tiles in a row.
 
-    `part` is 1 for the suspects among the first images, 2 for all findings. Of `images` training images, the labels of
-    `uncompared` were not compared, since their classes are too small. `recall` is the share of the correct neighbors.
+    `tile` is 0 without pictures. `part` is 1 for the suspects among the first images, 2 for all findings. Of `images`
+    training images or own vectors, the labels of `uncompared` were not compared, since their classes are too small.
+    `recall` is the share of the correct neighbors.
     """
 
     part: int
@@ -51,20 +57,22 @@ class StoredFindings(TypedDict):
     uncompared: int
     recall: float
     steps: list[int]
+    noun: str
+    notes: list[str]
     tile: int
     columns: int
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A training image that a person should look at.
+    """A training image, or an own vector, that a person should look at.
 
     Attributes:
         kind: The reason; "decided" where there is none but a person's decision.
-        image: Index of the training image.
+        image: Index of the training image, or number of the row.
         label: Its class ID.
-        score: The share of neighbors that agree on another label; the difference of pixels; how many times as far as
-            usual its neighbors are.
+        score: The share of neighbors that agree on another label; the difference of pixels, or the distance of two
+            vectors as a share of the usual; how many times as far as usual its neighbors are.
         reason: The same in words.
         suggestion: Another class ID, where its neighbors agree on one.
         other: The image that it is compared with: of the training images, or for a leak of the test images.
@@ -87,16 +95,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """The findings of a run in its training data.
+    """The findings of a run in its training data, or in own vectors.
 
     Attributes:
         run: ID of the run.
         dataset: Name of the data set.
-        images: The number of training images that it looked at.
+        images: The number of training images, or of own vectors, that it looked at.
         uncompared: Number of these that have labels that were not compared, since their classes are too small.
-        steps: Training steps of the nets that embedded them.
+        steps: Training steps of the nets that embedded them; none for an imported table.
         recall: The share of the neighbors that are right, as measured on some of the images; that of the worst net.
         rows: The findings, those of a kind together, the clearest first.
+        noun: What is looked at: a training image; or of own vectors a row, a point or an image.
+        notes: Sentences about what was not compared.
     """
 
     run: str
@@ -106,6 +116,17 @@ class Findings:
     steps: tuple[int, ...]
     recall: float
     rows: tuple[Finding, ...] = field(repr=False)
+    noun: str = TRAINING_IMAGE
+    notes: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """What was looked at, and by which nets or vectors."""
+        if self.noun != TRAINING_IMAGE:
+            by = ", ".join(["by their own vectors", *(f"of step {step:,}" for step in self.steps)])
+        else:
+            by = f"embedded by {len(self.steps)} nets, of steps {', '.join(map(str, self.steps))}"
+        return f"{counted(self.images, self.noun)}, {by}"
 
     def undecided(self, corrections: Corrections) -> "Findings":
         """Return those about whose image nothing was decided; a pair is settled, too, where its other was left out."""
@@ -119,6 +140,17 @@ class Findings:
                 if row.image not in decided and not (row.kind == "duplicate" and row.other in excluded)
             ),
         )
+
+    def with_decided(self, corrections: Corrections, labels: Sequence[int] | np.ndarray) -> "Findings":
+        """Return them with a row for each image that a person decided about without finding it in them.
+
+        Args:
+            corrections: The decisions.
+            labels: Class IDs of all images.
+        """
+        images = sorted(set(corrections.images) - {row.image for row in self.rows})
+        rows = (Finding("decided", image, int(labels[image]), float("nan"), "") for image in images)
+        return replace(self, rows=(*self.rows, *rows))
 
     def table(self, corrections: Corrections | None = None) -> "pyarrow.Table":
         """Return a row for each finding, with class names, and what was decided about its image.
@@ -151,6 +183,25 @@ class Findings:
         """Write the table as CSV (RFC 4180, UTF-8) with a header."""
         with atomic_write(Path(path)) as file:
             write_csv(self.table(corrections), file)
+
+
+def findings_of(run: "Run", stored: StoredFindings) -> Findings:
+    """Return the findings that a search has written."""
+    return Findings(
+        run=run.id,
+        dataset=run.config.dataset,
+        images=stored["images"],
+        uncompared=stored["uncompared"],
+        steps=tuple(stored["steps"]),
+        recall=stored["recall"],
+        rows=tuple(_finding(**row) for row in stored["rows"]),
+        noun=stored["noun"],
+        notes=tuple(stored["notes"]),
+    )
+
+
+def _finding(tile: int | None, other_tile: int | None, **row: Any) -> Finding:
+    return Finding(**row)
 
 
 def _name(classes: Sequence[str], label: int | None) -> str | None:

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from dmlviz.cleaning.findings import Findings, ReviewRow, StoredFindings
+from dmlviz.cleaning.findings import TRAINING_IMAGE, Findings, ReviewRow, StoredFindings
 from dmlviz.cleaning.record import CleaningRecord
 from dmlviz.cleaning.search import find
+from dmlviz.cleaning.vector_search import pictures_of_vectors
 from dmlviz.data import data_root as resolved_root
 from dmlviz.data import load
 from dmlviz.data.sprite_sheet import COMPRESSION, small_images, tile, tile_side
@@ -44,18 +45,19 @@ def clean_run(work: Work) -> None:
 
 def _write(folder: Path, root: Path, part: int, findings: Findings) -> None:
     """Write findings with, for each, the tiles of its image and of the one that it is compared with."""
-    pictures = pictures_of(findings)
-    dataset = load(findings.dataset, root)
-    if pictures:
-        images = np.stack([(dataset.test if is_test else dataset.train).images[image] for is_test, image in pictures])
+    images, pictures = _images(findings, root), pictures_of(findings)
+    if images is None:
+        pictures = []
+    elif pictures:
+        tiles = small_images(np.stack([images[is_test][image] for is_test, image in pictures]))
         with atomic_write(folder / f"{part}.png") as file:
-            Image.fromarray(tile(small_images(images), COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
+            Image.fromarray(tile(tiles, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
     places = {picture: place for place, picture in enumerate(pictures)}
     rows = [
         ReviewRow(
             **row.to_dict(),
-            tile=places[False, row.image],
-            other_tile=None if row.other is None else places[row.kind == "leak", row.other],
+            tile=places.get((False, row.image)),
+            other_tile=None if row.other is None else places.get((row.kind == "leak", row.other)),
         )
         for row in findings.rows
     ]
@@ -66,10 +68,21 @@ def _write(folder: Path, root: Path, part: int, findings: Findings) -> None:
         uncompared=findings.uncompared,
         recall=findings.recall,
         steps=list(findings.steps),
-        tile=tile_side(dataset.train.images),
+        noun=findings.noun,
+        notes=list(findings.notes),
+        tile=0 if images is None else tile_side(images[False]),
         columns=COLUMNS,
     )
     write_json(folder / "findings.json", stored)
+
+
+def _images(findings: Findings, root: Path) -> dict[bool, np.ndarray] | None:
+    """Return the images that were looked at, and the test images (True); None of vectors without pictures."""
+    if findings.noun == TRAINING_IMAGE:
+        dataset = load(findings.dataset, root)
+        return {False: dataset.train.images, True: dataset.test.images}
+    own = pictures_of_vectors(findings.dataset, root)
+    return None if own is None else {False: own}
 
 
 def pictures_of(findings: Findings) -> list[tuple[bool, int]]:

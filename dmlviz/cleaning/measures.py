@@ -125,11 +125,41 @@ def near_duplicates(images: np.ndarray, neighbors: np.ndarray, threshold: float)
     Returns:
         Pairs of indices (m × 2, ascending in a pair), the most alike first, and their differences (m).
     """
-    first = np.repeat(np.arange(len(images)), neighbors.shape[1])
-    second = neighbors.reshape(-1).astype(np.int64)
-    pairs = np.sort(np.minimum(first, second) * len(images) + np.maximum(first, second))
+    return _alike(images, images, _pairs(neighbors), threshold)
+
+
+def vector_duplicates(
+    points: np.ndarray, neighbors: np.ndarray, distances: np.ndarray, threshold: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find pairs of vectors that are nearly the same, among neighbors.
+
+    Args:
+        points: Vectors (n × d).
+        neighbors: Indices of nearest others of each (n × k).
+        distances: To these (n × k).
+        threshold: The largest distance, as a share of the median vector's to its nearest others.
+
+    Returns:
+        Pairs of indices (m × 2, ascending in a pair), the most alike first, and their distances as such shares (m);
+        0 for equal vectors only.
+    """
+    usual = float(np.median(distances.mean(axis=1))) or 1.0
+    pairs = _pairs(np.where(distances <= 2 * threshold * usual, neighbors, np.arange(len(points))[:, None]))
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    apart = np.subtract(points[pairs[:, 0]], points[pairs[:, 1]], dtype=np.float64)
+    shares = np.linalg.norm(apart, axis=1) / usual
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], shares))
+    order = order[shares[order] <= threshold]
+    return pairs[order], shares[order]
+
+
+def _pairs(neighbors: np.ndarray) -> np.ndarray:
+    """Return each pair of neighbors once (m × 2, ascending in a pair)."""
+    n = len(neighbors)
+    first, second = np.repeat(np.arange(n), neighbors.shape[1]), neighbors.reshape(-1).astype(np.int64)
+    pairs = np.sort(np.minimum(first, second) * n + np.maximum(first, second))
     once = pairs[np.diff(pairs, prepend=-1) > 0]  # np.unique takes ten times as long
-    return _alike(images, images, np.stack(np.divmod(once, len(images)), axis=1), threshold)
+    return np.stack(np.divmod(once, n), axis=1)
 
 
 def leaks(

@@ -3,6 +3,7 @@
 import shutil
 from typing import Self
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.findings import StoredFindings
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import CLEANING_EVENT, CleaningFinished, CleaningProgress
@@ -13,7 +14,7 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.trash import CLEANING_FOLDER
 from dmlviz.storage.files import read_json
 
-VERSION = 3  # of the search and its files; findings of another version are not shown
+VERSION = 4  # of the search and its files; findings of another version are not shown
 
 
 class CleaningRecord(JobRecord[CleaningProgress, CleaningFinished, CleanOrder]):
@@ -37,10 +38,10 @@ def cleaning(runs: Runs, run: Run) -> Order[CleaningRecord]:
     """Return the order of the search for errors in the training data of a run.
 
     Raises:
-        UserError: If the run has no net.
+        UserError: If the run should have a net, and has none.
     """
     record = CleaningRecord.of(run, runs)
-    if not (run.path / "weights.safetensors").exists():
+    if DATASETS[run.config.dataset].trainable and not (run.path / "weights.safetensors").exists():
         raise UserError(f"{run.title} has no net, so nothing can look through its training data.")
 
     def existing() -> CleaningRecord | None:

@@ -1,4 +1,4 @@
-"""Search for faults in the training data of a finished run. Loads torch when it embeds."""
+"""Search for faults in the training data of a finished run, or in own vectors. Loads torch when it embeds."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -7,16 +7,20 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cleaning.findings import Finding, Findings
-from dmlviz.cleaning.measures import (
-    Disagreement,
-    label_disagreement,
-    leaks,
-    near_duplicates,
-    outlier_ratios,
-    outliers,
-    suspects,
+from dmlviz.cleaning.finding_rows import (
+    CANDIDATES,
+    MAX_LISTED,
+    MEASURED,
+    RECALL,
+    K,
+    Progress,
+    outlier_rows,
+    say,
+    suspect_rows,
 )
+from dmlviz.cleaning.findings import Finding, Findings
+from dmlviz.cleaning.measures import label_disagreement, leaks, near_duplicates
+from dmlviz.cleaning.vector_search import find_in_vectors
 from dmlviz.data import Dataset, data_root, load
 from dmlviz.data.corrections import corrected
 from dmlviz.errors import UserError
@@ -25,26 +29,17 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.training.validation_split import split_training_images
 
-Progress = Callable[[str, float], object]  # called with what is being done, and the share that is done; may raise
-
-K = 10  # neighbors; for labels no more than there are others of an image's class
-CANDIDATES = 20  # nearest neighbors by embedding that are compared pixel by pixel
-RECALL = 0.97  # of the neighbors, wanted of the index
-MEASURED = 250  # images on which the recall is measured
 FIRST_LOOK = 4_000  # images, where there are more than twice as many
 FIRST_SHARE = 0.05  # of the work
 MAX_NETS = 5  # of a run's checkpoints, beside the final net; fewer where there are very many images
 MAX_EMBEDDED = 120_000  # images by checkpoints, but those of two at least
-MAX_LISTED = 400  # findings of a kind
 CHUNK = 500  # images per forward pass
 SAME_PIXELS = 0.03  # root mean square difference of pixels, of 1: what a person sees as the same picture
-FAR = 2.0  # times the median distance to the neighbors
-MOST_OUTLIERS = 0.01  # of all images
 MAX_TEST = 10_000
 
 
 def clean(run: Run | str, *, data: str | Path | None = None, runs: str | Path | None = None) -> Findings:
-    """Find possible faults in the training data of a finished run, as `dmlviz clean RUN` does.
+    """Find possible faults in the training data of a finished run, or in own vectors, as `dmlviz clean RUN` does.
 
     Args:
         run: A run, or the ID or title of one.
@@ -55,7 +50,7 @@ def clean(run: Run | str, *, data: str | Path | None = None, runs: str | Path | 
         Findings for a person to look at; `dmlviz.correct` decides about it.
 
     Raises:
-        UserError: If there is no such run, or it has no net.
+        UserError: If there is no such run, or it has neither a net nor vectors of its own.
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
@@ -68,10 +63,10 @@ def find(
     go_on: Progress = lambda words, share: None,
     on_first: Callable[[Findings], object] | None = None,
 ) -> Findings:
-    """Look through the training and validation images of a finished run, as its nets embed them.
+    """Look through the training and validation images of a finished run, as its nets embed them, or its own vectors.
 
     Args:
-        run: A run with weights.
+        run: A run with weights, or one that another program has embedded.
         data_root: Folder of the data sets.
         go_on: Called several times a second.
         on_first: Called with the suspects among FIRST_LOOK of the images, where there are many more.
@@ -79,6 +74,8 @@ def find(
     Raises:
         UserError: If the run has no net.
     """
+    if not DATASETS[run.config.dataset].trainable:
+        return find_in_vectors(run, data_root, go_on)
     if not (run.path / "weights.safetensors").exists():
         raise run.lacks("net to look through its training data with")
     dataset = corrected(load(run.config.dataset, data_root), run.config.corrections, data_root)
@@ -90,7 +87,8 @@ def find(
     steps, last = spread(run.checkpoint_steps, nets), run.end_step or 0
 
     def found(among: np.ndarray, tables: list[NeighborTable], rest: list[Finding]) -> Findings:
-        disagreement = label_disagreement([table.indices[:, :K] for table in tables], dataset.train.labels[among])
+        labels = dataset.train.labels[among]
+        disagreement = label_disagreement([table.indices[:, :K] for table in tables], labels)
         return Findings(
             run=run.id,
             dataset=run.config.dataset,
@@ -98,7 +96,7 @@ def find(
             uncompared=int((~disagreement.compared).sum()),
             steps=(*steps, last),
             recall=min(table.recall for table in tables),
-            rows=(*_suspects(dataset, among, disagreement), *rest),
+            rows=(*suspect_rows(among, labels, dataset.classes, disagreement, " over the training"), *rest),
         )
 
     if on_first is not None and len(rows) > 2 * FIRST_LOOK:
@@ -114,7 +112,7 @@ def find(
     embeddings = embed_in_chunks(run, test.images, None, lambda share: go_on(compare, 0.92 + 0.06 * share))
     go_on(compare, 0.98)
     rest += _leaks(dataset, rows, leaks(images, test.images, index.search(embeddings), SAME_PIXELS))
-    rest += _outliers(dataset, rows, outlier_ratios(near.distances[:, :K]))
+    rest += outlier_rows(rows, dataset.train.labels[rows], near.distances)
     return found(rows, tables, rest)
 
 
@@ -129,13 +127,9 @@ def _by_nets(
         embeddings = embed_in_chunks(run, images, step, partial(_part(tell, 0, 0.5), f"Embedding {among} by {by}"))
         k = min(CANDIDATES if step is None else K, len(images) - 1)
         finding = f"Finding the neighbors of {among} by {by}"
-        index = NeighborIndex(embeddings, k, RECALL, partial(_say, tell, finding), measured=MEASURED)
+        index = NeighborIndex(embeddings, k, RECALL, partial(say, tell, finding, 0.5), measured=MEASURED)
         tables.append(index.table())
     return tables, index
-
-
-def _say(tell: Progress, words: str) -> None:
-    tell(words, 0.5)
 
 
 def _part(go_on: Progress, begin: float, end: float) -> Progress:
@@ -167,21 +161,6 @@ def embed_in_chunks(
     return np.concatenate(parts)
 
 
-def _suspects(dataset: Dataset, rows: np.ndarray, disagreement: Disagreement) -> Iterator[Finding]:
-    labels = dataset.train.labels[rows]
-    for row in suspects(disagreement)[:MAX_LISTED].tolist():
-        other = int(disagreement.suggestion[row])
-        support = float(disagreement.support[row])
-        yield Finding(
-            kind="suspect",
-            image=int(rows[row]),
-            label=int(labels[row]),
-            score=support,
-            reason=f"{support:.0%} of its neighbors over the training are {dataset.classes[other]}",
-            suggestion=other,
-        )
-
-
 def _duplicates(dataset: Dataset, rows: np.ndarray, found: tuple[np.ndarray, np.ndarray]) -> Iterator[Finding]:
     labels, (pairs, differences) = dataset.train.labels, found
     for (first, second), difference in zip(rows[pairs[:MAX_LISTED]].tolist(), differences.tolist(), strict=False):
@@ -209,18 +188,6 @@ def _leaks(dataset: Dataset, rows: np.ndarray, found: tuple[np.ndarray, np.ndarr
             reason=f"{_alike(difference)} test image {other:,}",
             other=other,
             other_label=int(dataset.test.labels[other]),
-        )
-
-
-def _outliers(dataset: Dataset, rows: np.ndarray, ratios: np.ndarray) -> Iterator[Finding]:
-    for row in outliers(ratios, FAR, MOST_OUTLIERS)[:MAX_LISTED].tolist():
-        ratio = float(min(ratios[row], 1e6))
-        yield Finding(
-            kind="outlier",
-            image=int(rows[row]),
-            label=int(dataset.train.labels[rows[row]]),
-            score=ratio,
-            reason=f"Its neighbors are {ratio:.1f} times as far as usual",
         )
 
 

@@ -1,7 +1,6 @@
-"""`dmlviz clean`: find possible faults in the training data of a run, and correct them in an overlay."""
+"""`dmlviz clean`: find possible faults in training data or own vectors, and correct them in an overlay."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.decisions import correct
-from dmlviz.cleaning.findings import Finding, Findings
+from dmlviz.cleaning.findings import TRAINING_IMAGE, Finding, Findings
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root, load
 from dmlviz.data.corrections import Correction, Corrections, load_corrections
@@ -55,8 +54,9 @@ def clean(
 ) -> None:
     """List the training images of a run that a person should look at, or decide about some.
 
-    Decisions are kept beside the data, in the folder `corrections` of the data folder; the data stay as they are. Train
-    with them by `dmlviz train --corrections latest`. The page Clean of the app shows the pictures.
+    Of own vectors (an imported table, a recording) the rows are listed, by their neighbors; then IMAGE is the number of
+    a row. Decisions are kept beside the data, in the folder `corrections` of the data folder; the data stay as they
+    are. Train with them by `dmlviz train --corrections latest`. The page Clean of the app shows the pictures.
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
@@ -64,7 +64,7 @@ def clean(
     dataset = source.config.dataset
     if relabel or exclude or confirm or tag or undo:
         corrections = correct(
-            dataset,
+            source,
             relabel=_pairs("--relabel", "CLASS", DATASETS[dataset].classes[0], relabel),
             exclude=exclude or (),
             confirm=confirm or (),
@@ -72,7 +72,7 @@ def clean(
             undo=undo or (),
             data=root,
         )
-        console.print(_summary(corrections), markup=False)
+        console.print(_summary(corrections, DATASETS[dataset].trainable), markup=False)
         if table is None:
             return
     _look(source, root, console, top, everything, table)
@@ -98,12 +98,17 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
         bar = progress.add_task("", total=1)
         findings = find(run, root, lambda words, share: progress.update(bar, description=words, completed=share))
     corrections = load_corrections(root, run.config.dataset)
-    view = _with_all_decided(findings, corrections, root) if everything else findings.undecided(corrections)
-    nets = f"{len(findings.steps)} nets, of steps {', '.join(map(str, findings.steps))}"
-    console.print(f"{run.title}: {findings.images:,} training images, embedded by {nets}", markup=False)
+    own = findings.noun != TRAINING_IMAGE
+    if everything:
+        labels = run.known_labels if own else load(run.config.dataset, root).train.labels
+        view = findings.with_decided(corrections, labels)
+    else:
+        view = findings.undecided(corrections)
+    console.print("\n".join([f"{run.title}: {findings.about}", *findings.notes]), markup=False)
     if findings.recall < 1:
         console.print(
-            f"Neighbors by an index: at least {findings.recall:.0%} of them are the nearest, by any of the nets"
+            f"Neighbors by an index: at least {int(100 * findings.recall)}% of them are the nearest"
+            + ("" if own else ", by any of the nets")
         )
     if findings.uncompared:
         console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
@@ -113,20 +118,13 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
         view.to_csv(table, corrections)
         console.print(f"{len(view.rows):,} rows written to {table}", markup=False)
         return
+    absent = ("decided", "leak") if own else ("decided",)
     for kind, title in KINDS.items():
         rows = [row for row in view.rows if row.kind == kind]
-        if rows or kind != "decided":
+        if rows or kind not in absent:
             console.print(f"\n{title}: {len(rows)}")
         if rows:
             console.print(_sheet(view, rows[:top], corrections))
-
-
-def _with_all_decided(findings: Findings, corrections: Corrections, root: Path) -> Findings:
-    """Return the findings, and a row for each image that a person decided about without finding it in them."""
-    images = sorted(set(corrections.images) - {row.image for row in findings.rows})
-    labels = load(findings.dataset, root).train.labels if images else ()
-    rows = (Finding("decided", image, int(labels[image]), float("nan"), "") for image in images)
-    return replace(findings, rows=(*findings.rows, *rows))
 
 
 def _sheet(findings: Findings, rows: Sequence[Finding], corrections: Corrections) -> Table:
@@ -148,9 +146,10 @@ def _decision(decision: Correction | None, classes: tuple[str, ...]) -> str:
     return " · ".join(part for part in (words, f"“{decision.tag}”" if decision.tag else "") if part)
 
 
-def _summary(corrections: Corrections) -> str:
+def _summary(corrections: Corrections, trainable: bool) -> str:
     actions: list[str] = [correction.action for correction in corrections.images.values()]
     counts = {"relabeled": "relabel", "excluded": "exclude", "confirmed": "confirm"}
     parts = [f"{actions.count(action)} {name}" for name, action in counts.items()]
     parts += [f"{sum(bool(one.tag) for one in corrections.images.values())} tagged"]
-    return f"{corrections.dataset}: {', '.join(parts)}. Train with them by --corrections latest."
+    further = "Train with them by --corrections latest." if trainable else "Write them to a file by --all --csv FILE."
+    return f"{corrections.dataset}: {', '.join(parts)}. {further}"

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.dataset import Dataset
 from dmlviz.errors import DamagedFileError, DataUnavailableError, UserError
 from dmlviz.storage.file_lock import FileLock
@@ -90,9 +91,8 @@ class Corrections:
         if kind is None and action != "undo":
             raise UserError(f"A decision about an image is {', '.join(ACTIONS)} or undo; got {str(action)[:40]!r}.")
         if not 0 <= image < images and (kind or before is None):
-            raise UserError(
-                f"The training images of {self.dataset} have the numbers 0 to {images - 1:,}; got {image:,}."
-            )
+            what = "training images" if DATASETS[self.dataset].trainable else "rows"
+            raise UserError(f"The {what} of {self.dataset} have the numbers 0 to {images - 1:,}; got {image:,}.")
         if kind is None:
             return replace(self, images=decisions)
         if kind == "relabel" and (label is None or not 0 <= label < classes):

@@ -3,10 +3,15 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import dmlviz_app.clean.state as clean
+import pyarrow
 import pytest
-from dmlviz_app.clean import panel
+from dmlviz_app.clean import panel, payloads
 
+from dmlviz import add_data
+from dmlviz.cleaning.job import clean_run
+from dmlviz.cleaning.record import cleaning
 from dmlviz.data.corrections import load_corrections
+from dmlviz.errors import UserError
 from dmlviz.runs.training_run import train_and_record
 from tests.app.pages import MAIN, open_page
 
@@ -60,6 +65,24 @@ def test_a_run_without_a_net_is_not_offered(here, run):
     (run.path / "weights.safetensors").unlink()
     assert run.id not in {one.id for runs in clean.usable_runs(here).values() for one in runs}
     assert "has no net" in clean.why_not(run, here)
+
+
+def test_own_vectors_are_looked_through_without_a_net(here):
+    places, labels = [*range(10), *range(90, 100)], [*"aaabaaaaaabbbbbbbbbb"]
+    table = pyarrow.table({"x": places, "label": labels, "text": [f"text {i}" for i in range(20)]})
+    own = add_data(table, label="label", vector="x", data=here.data, runs=here.runs.folder, report=str)
+    assert clean.why_not(own, here) is None
+    assert own.id in {one.id for runs in clean.usable_runs(here).values() for one in runs}
+    record = cleaning(here.store, own).begin()
+    clean_run(record.path, data_root=here.data)
+    clean.decide([action(9, "exclude")], own, here)
+    with pytest.raises(UserError, match="numbers 0 to 19; got 20"):
+        clean.decide([action(20, "exclude")], own, here)
+    answer = payloads.findings(own, here)
+    assert (answer["images"], answer["noun"], "sheet" in answer) == (20, "row", False)
+    assert ("suspect", 3) in [(row["kind"], row["image"]) for row in answer["rows"]]
+    assert answer["values"]["3"] == "text text 3"
+    assert b'"decided",9,"a"' in payloads.table(own, here)
 
 
 def test_the_page_opens_on_the_data_set_of_explore(here, run, monkeypatch):

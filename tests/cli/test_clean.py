@@ -70,3 +70,27 @@ def test_training_with_corrections_of_other_images_says_so_and_not_that_it_diver
     code, *_ = run_cli("clean", run.id, "--undo", 5000, "--runs", tmp_path, "--data", tmp_path)
     assert code == 0
     assert load_corrections(tmp_path, "digits") == Corrections("digits")
+
+
+def test_of_own_vectors_rows_are_listed_decided_about_and_written(run_cli, tmp_path):
+    where, rows = ("--runs", tmp_path, "--data", tmp_path), 60
+    table = "x,y,label,text\n" + "".join(
+        f"{i % 2 * 9 + i / 50},{i % 7 / 9},{'ash' if i % 2 == (i != 7) else 'elm'},text {i}\n" for i in range(rows)
+    )
+    (tmp_path / "mine.csv").write_text(table)
+    run_cli("data", "add", tmp_path / "mine.csv", *where)
+    code, output, _ = run_cli("clean", "mine", *where)
+    assert code == 0
+    assert "mine: 60 rows, by their own vectors\n" in output
+    assert "leaks" not in output
+    assert [line.split()[:3] for line in output.splitlines() if line.startswith("7 ")] == [["7", "elm", "ash"]]
+    code, output, _ = run_cli("clean", "mine", *where, "--relabel", "7=ash", "--exclude", 59)
+    assert "1 relabeled, 1 excluded, 0 confirmed, 0 tagged. Write them to a file by --all --csv FILE." in output
+    run_cli("clean", "mine", *where, "--all", "--csv", tmp_path / "all.csv")
+    with (tmp_path / "all.csv").open(newline="") as file:
+        found = {row["image"]: row for row in csv.DictReader(file)}
+    assert (found["7"]["decision"], found["7"]["new_label"]) == ("relabel", "ash")
+    assert (found["59"]["kind"], found["59"]["decision"]) == ("decided", "exclude")
+    code, _, error = run_cli("clean", "mine", *where, "--exclude", rows)
+    assert code
+    assert "have the numbers 0 to 59; got 60" in error

@@ -13,6 +13,7 @@ from dmlviz_app.clean.state import (
     CHOSEN_BY,
     CleanState,
     corrected_config,
+    has_own_vectors,
     scores_before_and_after,
     usable_runs,
     validation_score,
@@ -38,8 +39,8 @@ REFRESH_S = 2.0
 def clean_view(ui: CleanState, services: Services) -> None:
     """Render the page."""
     st.markdown(
-        "### Clean the training data\n:small[A net that has learned from all images disagrees with a few. Look at "
-        "them: decisions are kept beside the data set, which stays as it is.]"
+        "### Clean the data\n:small[A net that has learned from all images disagrees with a few; of own vectors, a few "
+        "disagree with their neighbors. Look at them: decisions are kept beside the data, which stay as they are.]"
     )
     run = _choice(ui, services)
     if ui.note:
@@ -55,11 +56,16 @@ def clean_view(ui: CleanState, services: Services) -> None:
             data=ReviewProps(
                 run=run.id,
                 url=f"{ROUTES}/runs/{run.id}/cleaning",
+                items="own vectors" if has_own_vectors(run) else "training images",
                 classes=list(short_names(DATASETS[run.config.dataset].classes)),
                 read_only=not services.person.may(Action.CORRECT),
             ),
             reruns=True,  # for what stands beside it
         )
+    if has_own_vectors(run):
+        with side, error_boundary("The decisions"):
+            _decisions(run, corrections)
+        return
     with side, error_boundary("Train again"):
         changed = corrected_config(run.config, corrections)
         training = changed is not None and services.jobs.status(changed.id).is_live
@@ -76,7 +82,10 @@ def _choice(ui: CleanState, services: Services) -> Run | None:
             ui.note = str(error)
         ui.run = None
     if not by_dataset:
-        st.caption("No finished run with a net whose images are on disk. Train one in Explore, then come back.")
+        st.caption(
+            "No finished run with a net whose images are on disk, and no own vectors. Train one in Explore, or add "
+            "vectors there, then come back."
+        )
         return None
     named = next((name for name, runs in by_dataset.items() if ui.run in [run.id for run in runs]), ui.dataset)
     explored = url_state.peek(UIState, KEY)
@@ -99,7 +108,7 @@ def _choice(ui: CleanState, services: Services) -> Run | None:
     with right:
         bound_widget(
             st.selectbox,
-            "Run whose nets look through it",
+            "Run whose vectors are looked through" if has_own_vectors(runs[best]) else "Run whose nets look through it",
             "clean.run",
             ui.run or best,
             lambda run: ui.select(dataset, run),
@@ -120,6 +129,8 @@ def _title(run: Run) -> str:
 def _why(run: Run, runs: list[Run]) -> str:
     """Return which run of a data set this is, in a sentence."""
     title, score = DATASETS[run.config.dataset].title, validation_score(run)
+    if has_own_vectors(run):
+        return f"{title} has vectors of its own: they are compared with each other, and no net is needed."
     if len(runs) == 1:
         return f"The only run of {title} that can be used: it has finished and has a net."
     if run is not runs[0]:
@@ -131,9 +142,15 @@ def _why(run: Run, runs: list[Run]) -> str:
     )
 
 
-@error_boundary("Train again")
-def _again(ui: CleanState, services: Services, run: Run, corrections: Corrections, training: bool) -> None:
-    """Render what was decided, the training with it, and the scores before and after; `training` while it is on."""
+def _decisions(run: Run, corrections: Corrections) -> None:
+    """Render what was decided about own vectors, and the way to take it along."""
+    _counts(run, corrections)
+    st.caption("No net here learns from them. Take what was found and decided along, and correct your own file.")
+    st.link_button("Findings and decisions (CSV)", f"{ROUTES}/runs/{run.id}/cleaning.csv")
+    navigation.link("explore", "Look at the run", {"run": run.id})
+
+
+def _counts(run: Run, corrections: Corrections) -> None:
     actions = [one.action for one in corrections.images.values()]
     counts = {
         "relabeled": actions.count("relabel"),
@@ -143,6 +160,12 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
     st.markdown(
         f"**{DATASETS[run.config.dataset].title}**: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     )
+
+
+@error_boundary("Train again")
+def _again(ui: CleanState, services: Services, run: Run, corrections: Corrections, training: bool) -> None:
+    """Render what was decided, the training with it, and the scores before and after; `training` while it is on."""
+    _counts(run, corrections)
     changed = corrected_config(run.config, corrections)
     if changed is None:
         st.caption("Relabel or exclude an image, and train again with that.")

@@ -1,15 +1,20 @@
 """The progress of a search in training data, and its findings so far, for the review sheet."""
 
+from io import BytesIO
 from pathlib import Path
 
+from dmlviz.cleaning.findings import TRAINING_IMAGE, findings_of
 from dmlviz.cleaning.record import CleaningRecord
 from dmlviz.data.corrections import load_corrections
-from dmlviz.errors import DamagedFileError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.job import Status
 from dmlviz.jobs.job_events import CleaningProgress
 from dmlviz.runs.run import Run
+from dmlviz.storage.csv_table import write_csv
 from dmlviz_app.protocol.cleaning import Decision, ReviewAnswer
 from dmlviz_app.protocol.common import ROUTES, SpriteSheets
+from dmlviz_app.run_views.columns import run_columns
+from dmlviz_app.run_views.item_neighbors import values_of_rows
 from dmlviz_app.server.services import Services
 
 
@@ -34,13 +39,7 @@ def findings(run: Run, services: Services) -> ReviewAnswer:
     stored = record.findings
     if stored is None:
         return answer
-    sheet = SpriteSheets(
-        tile=stored["tile"],
-        columns=stored["columns"],
-        per_sheet=1_000_000,
-        urls=[f"{ROUTES}/runs/{run.id}/cleaning-{stored['part']}.png"],
-    )
-    return {
+    answer = {
         **answer,
         "part": stored["part"],
         "rows": stored["rows"],
@@ -48,8 +47,34 @@ def findings(run: Run, services: Services) -> ReviewAnswer:
         "uncompared": stored["uncompared"],
         "recall": stored["recall"],
         "steps": stored["steps"],
-        "sheet": sheet,
+        "noun": stored["noun"],
+        "notes": stored["notes"],
     }
+    if stored["tile"]:
+        answer["sheet"] = SpriteSheets(
+            tile=stored["tile"],
+            columns=stored["columns"],
+            per_sheet=1_000_000,
+            urls=[f"{ROUTES}/runs/{run.id}/cleaning-{stored['part']}.png"],
+        )
+    elif (columns := run_columns(run, services.data)) is not None:
+        answer["values"] = values_of_rows(columns, sorted({row["image"] for row in stored["rows"]}))
+    return answer
+
+
+def table(run: Run, services: Services) -> bytes:
+    """Return the findings in own vectors, and all other rows that were decided about, with the decisions, as CSV.
+
+    Raises:
+        UserError: Before the first search, or for a run of training images.
+    """
+    stored, labels = CleaningRecord.of(run, services.store).findings, run.labels
+    if stored is None or labels is None or stored["noun"] == TRAINING_IMAGE:
+        raise UserError("Look through own vectors first: then there is a table of what was found and decided.")
+    corrections, file = load_corrections(services.data, run.config.dataset), BytesIO()
+    findings = findings_of(run, stored).with_decided(corrections, labels)
+    write_csv(findings.table(corrections), file)
+    return file.getvalue()
 
 
 def pictures(run: Run, services: Services, part: int) -> Path:

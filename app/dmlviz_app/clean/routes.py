@@ -28,6 +28,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/cleaning-{part:int}.png", pictures),
         Route("/runs/{run}/cleaning/search", search, methods=["POST"]),
         Route("/runs/{run}/cleaning/decisions", decide, methods=["POST"]),
+        Route("/runs/{run}/cleaning.csv", table),
     ]
 
 
@@ -62,6 +63,15 @@ async def decide(request: Request) -> Response:
     wish = await read_json_body(request, _DECISIONS, MAX_BODY, WHAT)
     await asyncio.to_thread(state.decide, wish["actions"], _run(request), personal(request))
     return JSONResponse({"ok": True}, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def table(request: Request) -> Response:
+    """Return the findings in own vectors, with what was decided, as a file to download."""
+    run = _run(request)
+    content = await asyncio.to_thread(payloads.table, run, personal(request))
+    headers = NO_STORE | {"Content-Disposition": f'attachment; filename="clean-{run.id}.csv"'}
+    return Response(content, headers=headers, media_type="text/csv; charset=utf-8")
 
 
 def _run(request: Request) -> Run:

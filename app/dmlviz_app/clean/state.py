@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.cleaning.decisions import num_reviewed
 from dmlviz.cleaning.record import CleaningRecord, cleaning
 from dmlviz.config import TrainConfig
-from dmlviz.data import num_train_images
 from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
@@ -62,7 +62,7 @@ def decide(actions: Sequence[ReviewAction], run: Run, services: Services) -> Non
     if not services.person.may(Action.CORRECT):
         raise UserError("Only a teacher corrects labels for all on this server.")
     dataset = run.config.dataset
-    images, classes = num_train_images(dataset, services.data), len(DATASETS[dataset].classes)
+    images, classes = num_reviewed(run, services.data), len(DATASETS[dataset].classes)
     with deciding(services.data, dataset):
         corrections = load_corrections(services.data, dataset)
         for one in actions:
@@ -71,9 +71,10 @@ def decide(actions: Sequence[ReviewAction], run: Run, services: Services) -> Non
 
 
 def usable_runs(services: Services) -> dict[str, list[Run]]:
-    """Return ended runs with a net by data set that is on disk, the newest first; of each the best run first.
+    """Return ended runs that can be used by data set, the newest first; of each the best run first.
 
-    The best has the highest score on validation images; the others, and runs without it, follow by their age.
+    They have a net and images on disk, or own vectors. The best has the highest score on validation images; the others,
+    and runs without it, follow by their age.
     """
     runs = [run for run in services.runs.list() if why_not(run, services) is None]
     by_dataset: dict[str, list[Run]] = {run.config.dataset: [] for run in runs}
@@ -82,13 +83,15 @@ def usable_runs(services: Services) -> dict[str, list[Run]]:
     return {name: sorted(some, key=lambda run: -(validation_score(run) or 0)) for name, some in by_dataset.items()}
 
 
+def has_own_vectors(run: Run) -> bool:
+    """Return whether another program has made the embeddings, so that they themselves are looked through."""
+    return not DATASETS[run.config.dataset].trainable
+
+
 def why_not(run: Run, services: Services) -> str | None:
     """Return why a run cannot look through its training data; None if it can."""
-    if not DATASETS[run.config.dataset].trainable:
-        return (
-            f"{run.title} has vectors and no net here: Clean looks through training images by the nets of a run. In "
-            "Explore a click on a score, as P@1, selects what has neighbors of another class."
-        )
+    if has_own_vectors(run):
+        return None if run.state != "running" and run.embedded_steps else str(run.lacks("vectors to look through"))
     if run.config.dataset not in services.datasets.available():
         return f"The images of {run.title} are not on disk here, so they cannot be looked through."
     if (run.path / "weights.safetensors").exists() and run.state in ("finished", "stopped"):

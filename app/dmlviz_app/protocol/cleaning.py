@@ -20,7 +20,8 @@ class Decision(TypedDict):
 class ReviewAnswer(TypedDict):
     """dmlviz/runs/…/cleaning.json: the state of the search ("unknown" before the first), and its findings so far.
 
-    `decisions` are by image. The findings are as in `dmlviz.cleaning.findings.StoredFindings`.
+    `decisions` are by image. The findings are as in `dmlviz.cleaning.findings.StoredFindings`. `values` are words about
+    rows without a picture.
     """
 
     state: JobState
@@ -33,14 +34,21 @@ class ReviewAnswer(TypedDict):
     uncompared: NotRequired[int]
     recall: NotRequired[float]
     steps: NotRequired[list[int]]
+    noun: NotRequired[str]
+    notes: NotRequired[list[str]]
+    values: NotRequired[dict[str, str]]
     sheet: NotRequired[SpriteSheets]
 
 
 class ReviewProps(TypedDict):
-    """Props of the review sheet; the findings are at `url`.json, and what a person wants is sent below `url`."""
+    """Props of the review sheet; the findings are at `url`.json, and what a person wants is sent below `url`.
+
+    `items` is what is looked through: "training images" or "own vectors".
+    """
 
     run: str
     url: str
+    items: str
     classes: list[str]
     read_only: bool
 

@@ -1,7 +1,7 @@
 """Nearest neighbors of one image, as the inspector and the map show them: at the end, and at every snapshot."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from dmlviz_app.run_views.columns import has_columns, run_columns
 from dmlviz_app.run_views.query import QueryResult, trajectory
 from dmlviz_app.run_views.sprites import ImageTiles, image_tiles
 from dmlviz_app.server.services import Services
+
+if TYPE_CHECKING:
+    import pyarrow
 
 NEIGHBORS = 10
 MOST_VALUES = 3  # of a neighbor, in its line
@@ -48,13 +51,16 @@ def item_neighbors(run: Run, item: int, metric: str, data: Path) -> ItemNeighbor
     if item < table.num_rows:
         answer["known"] = _known_values(table.slice(item, 1).to_pylist()[0])
     if not _has_pictures(run, data):
-        items = [neighbor.item for neighbor in neighbors]
-        rows = zip(items, table.take(items).to_pylist(), strict=True)
-        answer["values"] = {
-            str(other): " · ".join(f"{name} {word}" for name, word in _known_values(row)[:MOST_VALUES])
-            for other, row in rows
-        }
+        answer["values"] = values_of_rows(table, [neighbor.item for neighbor in neighbors])
     return answer
+
+
+def values_of_rows(table: "pyarrow.Table", items: list[int]) -> dict[str, str]:
+    """Return by row the first values of a table in words, for rows without a picture."""
+    return {
+        str(item): " · ".join(f"{name} {word}" for name, word in _known_values(row)[:MOST_VALUES])
+        for item, row in zip(items, table.take(items).to_pylist(), strict=True)
+    }
 
 
 def _known_values(row: dict[str, Any]) -> list[tuple[str, str]]:

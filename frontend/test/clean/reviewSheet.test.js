@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applied, buttonsOf, decisionOf, decisionText, looked, nextRow } from "../../src/clean/review_sheet/rows.ts";
+import {
+  applied,
+  buttonsOf,
+  decisionOf,
+  decisionText,
+  kindsOf,
+  looked,
+  nextRow,
+} from "../../src/clean/review_sheet/rows.ts";
 
 const row = (image, suggestion = null) => ({ kind: "suspect", image, label: 1, suggestion });
 const DIGITS = ["1", "2", "3"];
@@ -52,4 +60,16 @@ test("small classes whose labels were not compared are counted", () => {
   );
   assert.match(looked("suspect", { ...answer, part: 1 }), /^A first look at 1,200 of the training images;/);
   assert.equal(looked("outlier", { ...answer, uncompared: 3 }), looked("outlier", answer));
+});
+
+test("of own vectors it says what they are, and there are no leaks", () => {
+  const answer = { part: 2, images: 20_000, steps: [], noun: "row", notes: ["200 rows without a label: …"] };
+  assert.equal(looked("suspect", answer), "20,000 rows, by their own vectors. 200 rows without a label: …");
+  assert.match(
+    looked("suspect", { ...answer, uncompared: 2, steps: [80] }),
+    /of step 80\..* The labels of 2 rows were/,
+  );
+  const titles = (answer) => kindsOf(answer).map(({ title }) => title);
+  assert.deepEqual(titles(answer), ["Suspect labels", "Near duplicates", "Outliers"]);
+  assert.deepEqual(titles({ part: 2 }), ["Suspect labels", "Near duplicates", "Leaks", "Outliers"]);
 });

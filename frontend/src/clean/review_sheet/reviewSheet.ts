@@ -1,11 +1,22 @@
-// A sheet of training images that may be wrong: a picture, the reason, and keys to decide. The server keeps decisions.
+// A sheet of images or own vectors that may be wrong: a picture, the reason, keys to decide. The server keeps decisions.
 import type { Decision, ReviewAction, ReviewAnswer, ReviewProps, ReviewRow } from "../../protocol.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
 import { component, rerun, type ComponentArguments } from "../../lib/mount.ts";
 import { fetchJson } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import { applied, buttonsOf, decisionOf, decisionText, KINDS, looked, nextRow, type Kind } from "./rows.ts";
+import {
+  applied,
+  buttonsOf,
+  decisionOf,
+  decisionText,
+  isOfVectors,
+  KINDS,
+  kindsOf,
+  looked,
+  nextRow,
+  type Kind,
+} from "./rows.ts";
 import style from "./reviewSheet.css";
 
 const POLL_MS = 500;
@@ -27,7 +38,7 @@ type Host = Pick<ComponentArguments<ReviewProps>, "setTriggerValue">;
 class ReviewSheet {
   private tabs = h("div", { class: "kinds", role: "tablist", "aria-label": "What may be wrong" });
   private words = h("span", { role: "status" });
-  private bar = h("progress", { max: 1, "aria-label": "Search through the training images" });
+  private bar = h("progress", { max: 1, "aria-label": "Search" });
   private button = h("button", { click: () => this.ask() });
   private search = h("p", "search", this.words, this.bar, this.button);
   private note = h("p", "note");
@@ -112,7 +123,7 @@ class ReviewSheet {
     const { answer } = this;
     if (!answer) return;
     const underWay = UNDER_WAY.includes(answer.state);
-    const texts = { unknown: "Look through the training images", finished: "" } as Record<string, string>;
+    const texts = { unknown: `Look through the ${this.props?.items}`, finished: "" } as Record<string, string>;
     this.words.textContent = answer.words;
     this.bar.hidden = !underWay;
     if (answer.state === "running" || answer.state === "stopping") this.bar.value = answer.share || this.bar.value;
@@ -145,7 +156,7 @@ class ReviewSheet {
     this.tabs.hidden = this.note.hidden = !shown;
     if (!answer || !shown) return;
     this.tabs.replaceChildren(
-      ...(answer.part === 1 ? KINDS.slice(0, 1) : KINDS).map(({ kind, title }) => {
+      ...kindsOf(answer).map(({ kind, title }) => {
         const count = (answer.rows ?? []).filter((row) => row.kind === kind).length;
         const tab = textButton(`${title} ${grouped(count)}`, () => this.choose(kind));
         tab.setAttribute("role", "tab");
@@ -153,7 +164,8 @@ class ReviewSheet {
         return tab;
       }),
     );
-    const meaning = KINDS.find(({ kind }) => kind === this.kind)?.meaning ?? "";
+    const kind = KINDS.find(({ kind }) => kind === this.kind);
+    const meaning = (isOfVectors(answer) ? kind?.ofVectors : kind?.meaning) ?? "";
     const among = looked(this.kind, answer);
     this.note.textContent = this.rows.length ? `${meaning} ${among}` : `None found among ${among}`;
     this.drawRows();
@@ -185,20 +197,18 @@ class ReviewSheet {
   private row(row: ReviewRow, index: number): HTMLElement {
     const { classes } = this.props!;
     const decision = this.decisions[row.image];
-    const others =
-      row.other_tile === null
-        ? []
-        : [this.picture(row.other_tile, `${row.kind === "leak" ? "test" : "training"} image ${row.other}`)];
+    const values = this.answer?.values?.[row.image];
     const node = h(
       "li",
       { class: decision ? `row ${decision.action}` : "row", "data-image": row.image },
-      h("div", "pictures", this.picture(row.tile, `training image ${row.image}`), ...others),
+      this.pictures(row),
       h(
         "div",
         "words",
         h("b", {}, classes[row.label]),
         row.suggestion === null ? null : h("span", "perhaps", ` perhaps ${classes[row.suggestion]}`),
         h("p", {}, row.reason),
+        values ? h("p", "values", values) : null,
         h("p", "decision", decisionText(decision, classes)),
         h("p", { class: "refusal", role: "alert" }, this.refusals[row.image] ?? ""),
       ),
@@ -222,6 +232,16 @@ class ReviewSheet {
       return button;
     });
     return h("div", "buttons", ...(read_only ? [] : buttons));
+  }
+
+  /** The pictures of a row and of what it is compared with; the name of what has none. */
+  private pictures({ kind, image, tile, other, other_tile: otherTile }: ReviewRow): HTMLElement {
+    const noun = this.answer?.noun ?? "training image";
+    const title = `${noun} ${image}`;
+    if (tile === null) return h("div", "pictures", title);
+    const others =
+      otherTile === null ? [] : [this.picture(otherTile, `${kind === "leak" ? "test image" : noun} ${other}`)];
+    return h("div", "pictures", this.picture(tile, title), ...others);
   }
 
   private picture(item: number, title: string): HTMLElement {

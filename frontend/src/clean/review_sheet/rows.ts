@@ -1,34 +1,57 @@
 // The rows of a review sheet: of one kind, with what was decided about each. Pure: no DOM.
-import { grouped } from "../../lib/format.ts";
+import { counted, grouped } from "../../lib/format.ts";
 import type { Decision, ReviewAction, ReviewAnswer, ReviewRow } from "../../protocol.ts";
 
 export type Kind = ReviewRow["kind"];
 
-export const KINDS: { kind: Kind; title: string; meaning: string }[] = [
+const TRAINING_IMAGE = "training image";
+
+export const KINDS: { kind: Kind; title: string; meaning: string; ofVectors: string }[] = [
   {
     kind: "suspect",
     title: "Suspect labels",
     meaning: "Images whose neighbors, over the training, mostly carry one other label; those that agree most first.",
+    ofVectors: "Those whose neighbors mostly carry one other label; those that agree most first.",
   },
-  { kind: "duplicate", title: "Near duplicates", meaning: "Training images with nearly the same pixels, in pairs." },
-  { kind: "leak", title: "Leaks", meaning: "Training images with nearly the same pixels as a test image." },
+  {
+    kind: "duplicate",
+    title: "Near duplicates",
+    meaning: "Training images with nearly the same pixels, in pairs.",
+    ofVectors: "Pairs with nearly the same vector.",
+  },
+  {
+    kind: "leak",
+    title: "Leaks",
+    meaning: "Training images with nearly the same pixels as a test image.",
+    ofVectors: "",
+  },
   {
     kind: "outlier",
     title: "Outliers",
     meaning: "At most 1% of the images: those that are farthest from all others, the farthest first.",
+    ofVectors: "At most 1% of them: those that are farthest from all others, the farthest first.",
   },
 ];
 
+/** True if own vectors were looked through, in place of training images. */
+export const isOfVectors = ({ noun = TRAINING_IMAGE }: Partial<ReviewAnswer>): boolean => noun !== TRAINING_IMAGE;
+
+/** What was found may be: in own vectors there are no leaks, since there are no test images. */
+export const kindsOf = (answer: Partial<ReviewAnswer>): typeof KINDS =>
+  answer.part === 1 ? KINDS.slice(0, 1) : KINDS.filter(({ ofVectors }) => ofVectors || !isOfVectors(answer));
+
 /** Number of images searched, and for suspect labels the number that could not be compared. */
 export function looked(kind: Kind, answer: Partial<ReviewAnswer>): string {
-  const { images = 0, uncompared = 0, steps = [], recall = 1, part } = answer;
+  const { images = 0, uncompared = 0, steps = [], recall = 1, part, noun = TRAINING_IMAGE, notes = [] } = answer;
   const right = recall < 1 ? ` At least ${Math.floor(100 * recall)}% of the neighbors found are the nearest.` : "";
-  const embedded = `${grouped(images)} training images, embedded by ${steps.length} nets of the run.`;
+  const at = steps.length ? ` of step ${grouped(steps.at(-1)!)}` : "";
+  const embedded = isOfVectors(answer) ? `by their own vectors${at}` : `embedded by ${steps.length} nets of the run`;
   const first = `A first look at ${grouped(images)} of the training images; the list of all of them follows.`;
-  const all = part === 1 ? first : embedded + right;
+  const all = part === 1 ? first : [`${counted(images, noun)}, ${embedded}.${right}`, ...notes].join(" ");
   if (kind !== "suspect" || !uncompared) return all;
-  const few = uncompared === 1 ? "The label of 1 image was" : `The labels of ${grouped(uncompared)} images were`;
-  return `${all} ${few} not compared: a class of 1 or 2 images has too few neighbors of its own.`;
+  const items = counted(uncompared, isOfVectors(answer) ? noun : "image");
+  const few = uncompared === 1 ? `The label of ${items} was` : `The labels of ${items} were`;
+  return `${all} ${few} not compared: a class of 1 or 2 has too few neighbors of its own.`;
 }
 
 /** The buttons of a row: the key that does the same, the verb, and the name of the class that it is about. */
