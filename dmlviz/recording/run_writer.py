@@ -13,7 +13,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.data.class_names import has_label
 from dmlviz.runs.import_embeddings import MAX_SCORED
+from dmlviz.runs.per_query import keep_per_query
 from dmlviz.runs.record_writer import RecordWriter
+from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import MAX_CURVE_POINTS, RunRecorder, StepAverager
 from dmlviz.runs.store import Runs
 from dmlviz.training.events import Embedded, Finished, Snapshot, Started, Step, Stopped
@@ -132,6 +134,8 @@ class RunWriter:
                 reason=reason,
             )
         )
+        if scored and self.has_labels and len(embeddings) <= MAX_SCORED and np.isfinite(embeddings).all():
+            keep_per_query(Run(self.run.path))
 
     def _scores(self, embeddings: np.ndarray) -> dict[str, float]:
         """Return all scores; of more than MAX_SCORED images, those of a sample of queries that search all of them."""

@@ -14,6 +14,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.data.columns import FILE, columns_note, write_columns
 from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.runs.per_query import keep_per_query
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
@@ -71,6 +72,8 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
         parts = none | {"test_images": vectors.images, "test_labels": vectors.labels}
         custom_datasets.save(data, spec.name, spec.to_dict(), parts)
         DATASETS.add_search_path(data)
+    if scores:
+        keep_per_query(Run(run.path))
     return Run(run.path)
 
 

@@ -10,6 +10,10 @@ from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate_per_query
 from dmlviz.runs.run import Run
+from dmlviz.storage.files import atomic_write
+
+FILE = "per_query.bin"  # in the folder of a run; what can be computed again is not exported with it
+ROW_BYTES = 28  # of five int32 and two float32
 
 
 def per_query_bytes(run: Run, step: int | None) -> bytes:
@@ -19,7 +23,24 @@ def per_query_bytes(run: Run, step: int | None) -> bytes:
     the rank of its first hit, the class that its neighbors vote for; as float32 R-precision and average precision at
     R. Raises UserError if these embeddings do not exist or are not finite.
     """
-    return _per_query(str(run.path), run.info["created"], step)
+    kept = _kept(run) if step is None else None
+    return _per_query(str(run.path), run.info["created"], step) if kept is None else kept
+
+
+def keep_per_query(run: Run) -> None:
+    """Keep the scores at the end in the folder of the run, so that the first click on a score is answered at once."""
+    with atomic_write(run.path / FILE) as file:
+        file.write(per_query_bytes(run, None))
+
+
+def _kept(run: Run) -> bytes | None:
+    """Return what `keep_per_query` has kept of these embeddings; None if there is nothing."""
+    path = run.path / FILE
+    try:
+        is_newer = path.stat().st_mtime_ns >= (run.path / "embeddings.npy").stat().st_mtime_ns
+        return path.read_bytes() if is_newer and path.stat().st_size % ROW_BYTES == 0 else None
+    except OSError:
+        return None
 
 
 @lru_cache(maxsize=32)

@@ -15,6 +15,7 @@ from dmlviz.errors import UserError
 from dmlviz.projection import clamp_parameter, lowered
 from dmlviz.runs.projection_run import epoch_steps, projected_embeddings
 from dmlviz.runs.run import LIVE, Run
+from dmlviz_app.run_views import component_props
 from dmlviz_app.run_views.current_view import RunView, view_titles
 from dmlviz_app.run_views.parameters import bound_widget, form_fields, form_values
 from dmlviz_app.run_views.view_options import OURS
@@ -96,7 +97,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
     def send() -> None:
         ui.messages.forget("map")
         form_values(ui, "view", spec)
-        epoch = st.session_state["view.epoch"]
+        epoch = st.session_state.get("view.epoch", END)
         fields: dict[str, Any] = {
             "engine": engine,
             "dims": st.session_state["view.dims"],
@@ -127,7 +128,9 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
             with right:
                 help = "random seed; try another to see what depends on chance"
                 bound_widget(st.number_input, "Seed", "view.seed", config.seed, None, min_value=0, step=1, help=help)
-        _epoch_fields(config, run)
+        nouns = component_props.noun_props(run_view)
+        if not nouns.get("given"):  # imported vectors are of no epoch
+            _epoch_fields(config, run, nouns.get("noun"))
         button("Draw", key="view.draw", on_click=send, width="stretch", render=st.form_submit_button)
 
 
@@ -190,18 +193,19 @@ def _dimensions(config: ProjectionConfig, spec: ProjectionSpec, n: int) -> None:
     )
 
 
-def _epoch_fields(config: ProjectionConfig, run: Run) -> None:
-    """Render the epoch selector: final, one epoch, or all epochs."""
+def _epoch_fields(config: ProjectionConfig, run: Run, noun: str | None) -> None:
+    """Render the epoch selector: final, one epoch, or all epochs; `noun` is that of items that are no test images."""
     steps = run.embedded_steps
     labels, indices = run.labels, run.tracked_indices
     item_sets = [np.arange(len(labels)) if labels is not None else (), indices if indices is not None else ()]
     counts = [len(items) if config.items is None else np.isin(items, config.items).sum() for items in item_sets]
-    which = "selected" if config.subset is not None else "test"
+    which = "selected " if config.subset is not None else "" if noun else "test "
+    what = f"{noun or 'image'}s"
     num_maps = len(epoch_steps(run, config))
     titles = {
-        END: f"Final: all {counts[0]:,} {which} images",
-        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked images",
-    } | {step: f"Step {step:,}: {counts[1]:,} tracked images" for step in steps}
+        END: f"Final: all {counts[0]:,} {which}{what}",
+        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked {what}",
+    } | {step: f"Step {step:,}: {counts[1]:,} tracked {what}" for step in steps}
     if not run.embedded:
         del titles[END]
     option: str | int = ALL_EPOCHS if config.all_epochs else END if config.step not in steps else int(config.step or 0)
@@ -213,6 +217,6 @@ def _epoch_fields(config: ProjectionConfig, run: Run) -> None:
         None,
         options=list(titles),
         format_func=titles.__getitem__,
-        help="each epoch shows the same tracked images; in all epochs, each map starts from the previous one, aligned "
+        help=f"each epoch shows the same tracked {what}; in all epochs, each map starts from the previous one, aligned "
         "to it, so that they play as an animation",
     )
