@@ -23,6 +23,7 @@ from dmlviz.jobs.job_events import (
     TrialProgress,
 )
 from dmlviz.runs.event_log_dir import EventLogDir
+from dmlviz.runs.quota import folder_size, format_bytes
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.storage.files import ensure_dir, read_json
 from dmlviz.storage.run_schema.events import FailedEvent
@@ -51,15 +52,16 @@ class ProjectOrder(TypedDict):
 
 
 class TrialOrder(TypedDict):
-    """The order of a trial of a lab, with the fields of a `dmlviz.studies.trial.Trial`."""
+    """The order of a trial of a lab, with the fields of a `dmlviz.studies.trial.Trial`, and the bytes it may take."""
 
     kind: Literal["trial"]
     lab: str
     trial: dict[str, Any]
+    room: NotRequired[int]
 
 
 class FeaturesOrder(TypedDict):
-    """The order of the features of a data set: `weights` is a file or None; the last three are the app's."""
+    """The order of the features of a data set: `weights` is a file or None; the last four are the app's."""
 
     kind: Literal["features"]
     dataset: str
@@ -69,6 +71,7 @@ class FeaturesOrder(TypedDict):
     holder: NotRequired[str]
     holder_name: NotRequired[str]
     temporary: NotRequired[bool]
+    room: NotRequired[int]
 
 
 class CleanOrder(TypedDict):
@@ -135,7 +138,7 @@ class JobRecord(EventLogDir[Any, Finished | JobStoppedEvent | FailedEvent], Gene
             try:
                 yield writer
             except StoppedError:
-                writer.event(JobStoppedEvent(event="stopped", reason="stopped by hand"))
+                writer.event(JobStoppedEvent(event="stopped", reason=writer.why_stopped))
             except Exception as error:
                 writer.failed(error)
 
@@ -143,7 +146,19 @@ class JobRecord(EventLogDir[Any, Finished | JobStoppedEvent | FailedEvent], Gene
 class JobWriter(RecordWriter[Any], Generic[Progress, Finished]):
     """Writes the events of a job."""
 
+    record: JobRecord[Progress, Finished, Any]
+    why_stopped = "stopped by hand"
     _reported = 0.0
+    _looked = 0.0
+
+    def is_full(self) -> bool:
+        """Return whether the folder takes more than its order allows, so that the job should stop."""
+        if time.monotonic() - self._looked >= REPORT_INTERVAL_S:
+            self._looked = time.monotonic()
+            room = self.record.order.get("room")
+            if room is not None and folder_size(self.record.path) > room:
+                self.why_stopped = f"stopped: it may take {format_bytes(room)}; delete runs, data or studies, and go on"
+        return self.why_stopped != JobWriter.why_stopped
 
     def progress(self, event: Progress, now: bool = False) -> None:
         """Write a progress event, a few times a second at most unless it must be written `now`."""

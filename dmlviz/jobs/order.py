@@ -17,6 +17,7 @@ from dmlviz.jobs.job_record import (
     OrderContent,
     ProjectOrder,
     TrainOrder,
+    TrialOrder,
     TrialRecord,
 )
 from dmlviz.projection import check
@@ -189,7 +190,7 @@ def _resume(record: ProjectionRun, iteration: int) -> ProjectionRun:
     return record
 
 
-def trial(folder: Path, lab: str, trial: Mapping[str, Any], name: str) -> Order[TrialRecord]:
+def trial(folder: Path, lab: str, trial: Mapping[str, Any], name: str, room: int | None = None) -> Order[TrialRecord]:
     """Return the order of a trial of a study.
 
     Args:
@@ -197,14 +198,18 @@ def trial(folder: Path, lab: str, trial: Mapping[str, Any], name: str) -> Order[
         lab: Name of the lab.
         trial: Fields of a `dmlviz.studies.trial.Trial`.
         name: "STUDY/TRIAL".
+        room: Bytes that its folder may take, before it is stopped; None for any number.
     """
+    content = TrialOrder(kind="trial", lab=lab, trial=dict(trial))
+    if room is not None:
+        content["room"] = room
     return Order(
         folder=folder,
         dataset=str(trial.get("dataset")),
         record=TrialRecord,
         create=lambda: TrialRecord.create(folder),
         recreate=lambda lost: TrialRecord.create(folder),
-        content={"kind": "trial", "lab": lab, "trial": dict(trial)},
+        content=content,
         name=name,
     )
 

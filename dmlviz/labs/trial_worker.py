@@ -28,7 +28,12 @@ def run_trial(work: Work) -> None:
 
     with record.writing() as writer:
         start = time.perf_counter()
-        context = TrialContext(folder=work.folder, data_root=work.data_root, report=report, stop=work.stop)
+        context = TrialContext(
+            folder=work.folder,
+            data_root=work.data_root,
+            report=report,
+            stop=lambda: writer.is_full() or work.stop(),
+        )
         measures = measurement(order["lab"])(Trial(**order["trial"]), context)
         seconds = time.perf_counter() - start
         writer.finished(TrialFinished(event="finished", values=dict(measures), seconds=seconds))

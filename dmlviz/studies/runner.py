@@ -34,12 +34,21 @@ class StudyRunner:
         scheduler: Does the trials. It gives way to others: no more trials are handed out than there are slots.
         folder: The folder of the studies.
         plan: Says which trials a study wants.
+        room: Returns the bytes that the person of an ID may still take, None for any number; raises UserError where
+            that is none, which ends the study.
     """
 
-    def __init__(self, scheduler: JobScheduler, folder: Path, plan: Plan) -> None:
+    def __init__(
+        self,
+        scheduler: JobScheduler,
+        folder: Path,
+        plan: Plan,
+        room: Callable[[str], int | None] = lambda owner: None,
+    ) -> None:
         self.scheduler = scheduler
         self.folder = folder.resolve()
         self.plan = plan
+        self.room = room
         self._change = threading.Lock()
         self._sittings: dict[Path, _Sitting] = {}
         self._is_closed = False
@@ -87,7 +96,7 @@ class StudyRunner:
                 raise UserError(f"Another process runs the study {study.id}; wait until it ends, or stop it.")
             (path / "stop").unlink(missing_ok=True)
             study.update(state="running", reason="")
-            sitting = _Sitting(study, self.scheduler, self.plan, lock)
+            sitting = _Sitting(study, self.scheduler, self.plan, self.room, lock)
             self._sittings[path] = sitting
             sitting.start()
         return study
@@ -125,11 +134,14 @@ class StudyRunner:
 class _Sitting(threading.Thread):
     """One sitting of a study, from its start to its end or to the end of the program."""
 
-    def __init__(self, study: Study, scheduler: JobScheduler, plan: Plan, lock: FileLock) -> None:
+    def __init__(
+        self, study: Study, scheduler: JobScheduler, plan: Plan, room: Callable[[str], int | None], lock: FileLock
+    ) -> None:
         super().__init__(name=f"study {study.id}", daemon=True)
         self.study = study
         self.scheduler = scheduler
         self.plan = plan
+        self.room = room
         self.lock = lock
         self._info = study.info
         self._under_way: dict[str, tuple[Trial, TrialRecord]] = {}
@@ -201,12 +213,17 @@ class _Sitting(threading.Thread):
         return trials
 
     def _hand_out(self, trial: Trial) -> bool:
-        """Give a trial to the scheduler; False when the owner may not have more under way."""
+        """Give a trial to the scheduler; False when the owner may not have more under way.
+
+        Raises:
+            UserError: When the owner has no room left.
+        """
         order = trial_order(
             self.study.trial_folder(trial.name),
             self._info["lab"],
             asdict(trial) | {"settings": dict(trial.settings)},
             f"{self.study.id}/{trial.name}",
+            self.room(self._info["owner"]),
         )
         try:
             self._under_way[trial.name] = trial, self.scheduler.submit(order, self._info["owner"], self._news.set)

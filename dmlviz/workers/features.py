@@ -64,7 +64,7 @@ class _Progress:
         self._start: tuple[float, int] | None = None  # when the first image was computed, and how many were done before
 
     def __call__(self, done: int, of: int) -> None:
-        stopped, now = self._stop(), time.monotonic()
+        stopped, now = self._writer.is_full() or self._stop(), time.monotonic()
         start, before = self._start = self._start or (now, done)
         left = None if done == before else (of - done) * (now - start) / (done - before)
         self._writer.progress(

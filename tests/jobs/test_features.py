@@ -100,6 +100,16 @@ def test_what_was_stopped_goes_on_from_there_and_nothing_is_listed_before_the_en
     assert again.end["event"] == "finished"
 
 
+def test_a_computation_stops_at_its_room_and_goes_on_with_more(root, quick):
+    record = order(root, room=5_000)  # three blocks of 4 × 512 halves are 12 kB
+    compute_features(record.path, data_root=root)
+    assert record.end["event"] == "stopped"
+    assert record.end["reason"] == "stopped: it may take 5 kB; delete runs, data or studies, and go on"
+    assert 0 < record.progress["done"] < 16
+    compute_features(order(root, room=10_000_000).path, data_root=root)
+    assert (record.end["event"], MeanPixel.seen) == ("finished", 16)
+
+
 def test_of_two_equal_computations_at_once_one_waits_to_be_asked_again(root, quick):
     place = root / "backbones"
     refused = []

@@ -40,9 +40,12 @@ def measure(trial, context):
     until = time.monotonic() + (float(misfortune) if misfortune else 0.0)
     while time.monotonic() < until:
         context.report(0.5, y=-1.0)
+        with open(context.folder / "growing", "ab") as file:
+            file.write(bytes(20_000))
         time.sleep(0.02)
         if context.stop():
             raise TrialStoppedError
+    (context.folder / "growing").unlink(missing_ok=True)
     (context.folder / "picture.txt").write_text("a picture")
     return {"y": float(number**2), "names": ["a", "b"], "nothing": float("nan")}
 

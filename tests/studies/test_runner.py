@@ -11,9 +11,11 @@ import pyarrow.parquet
 import pytest
 
 from dmlviz.errors import UserError
+from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.labs.lab_study import plan_trials, ready_made, study_progress, study_rows, trials_under_way
 from dmlviz.labs.registry import LABS
+from dmlviz.runs.quota import folder_size
 from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import Study, list_studies
 from tests.waiting import until
@@ -90,6 +92,30 @@ def test_one_owner_has_one_trial_under_way(runner, monkeypatch):
         most = max(most, len(runner.scheduler.running_for("ada")))
     assert study.state == "finished"
     assert most == 1
+
+
+def test_a_trial_stops_at_the_room_of_its_person_and_the_study_ends_with_the_sentence(scheduler, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRIAL_0", "30")
+    limit, folder = 200_000, tmp_path / "studies"
+
+    def room(owner):
+        assert owner == "ada"
+        if folder_size(folder) >= limit:
+            raise UserError("Your studies take all that you may have.")
+        return limit - folder_size(folder)
+
+    runner = StudyRunner(scheduler, folder, plan_trials, room)
+    study = runner.start("counting", "quick", "digits", owner="ada")
+    assert runner.wait(study, 60)
+    assert (study.state, study.info["reason"]) == ("failed", "Your studies take all that you may have.")
+    assert folder_size(folder) < 2 * limit
+    stopped = TrialRecord(study.trial_folder("trial_0")).end
+    assert (stopped["event"], stopped["reason"][:20]) == ("stopped", "stopped: it may take")
+    monkeypatch.delenv("TRIAL_0")
+    limit = 10_000_000
+    assert runner.wait(runner.start("counting", "quick", "digits", owner="ada"), PATIENCE)
+    assert (study.state, sorted(names(study))) == ("finished", ["trial_0", "trial_1", "trial_2"])
+    runner.close()
 
 
 def test_what_does_not_fit_is_said_in_a_sentence(runner, monkeypatch):

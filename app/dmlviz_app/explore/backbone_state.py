@@ -119,7 +119,7 @@ def start(services: Services, choice: BackboneChoice) -> None:
         upload=choice.upload if choice.source == "upload" else None,
         title=choice.title,
     )
-    services.features.start(person, request)
+    services.features.start(person, request, lambda: services.room()[0])
 
 
 def last_choice(services: Services) -> BackboneChoice | None:
@@ -144,7 +144,7 @@ def go_on(services: Services) -> None:
     status = services.features.status(services.person)
     if status is not None:
         services.jobs.check_training(status.dataset, services.features.folder_of(services.person))
-    services.features.go_on(services.person)
+    services.features.go_on(services.person, lambda: services.room()[0])
 
 
 def take_finished(ui: TrainingDraft, services: Services, pictures: str | None, last: str = "") -> str:

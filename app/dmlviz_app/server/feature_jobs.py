@@ -4,6 +4,7 @@ import hashlib
 import re
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from dmlviz.jobs.job_record import ORDER_FILE, FeaturesOrder, FeaturesRecord
 from dmlviz.jobs.order import features
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.ownership import Ownership
+from dmlviz.runs.quota import folder_size
 from dmlviz.storage.files import ensure_dir
 from dmlviz_app.people.people import GUEST_RETENTION_S, Person
 from dmlviz_app.people.policy import Action
@@ -85,8 +87,13 @@ class FeatureJobs:
         self._data = data
         self._owners = owners
 
-    def start(self, person: Person, request: FeaturesRequest) -> None:
+    def start(self, person: Person, request: FeaturesRequest, room: Callable[[], int]) -> None:
         """Start or queue a computation; what an earlier one has done already is not done again.
+
+        Args:
+            person: The person who requests it.
+            request: The features.
+            room: Returns the bytes that this person may still take.
 
         Raises:
             UserError: While one is under way, or this person has enough under way and waiting.
@@ -115,13 +122,13 @@ class FeatureJobs:
             holder_name=person.name,
             temporary=not person.may(Action.KEEP),
         )
-        self._submit(person, order)
+        self._submit(person, order, room)
 
-    def go_on(self, person: Person) -> None:
+    def go_on(self, person: Person, room: Callable[[], int]) -> None:
         """Go on with a computation that was stopped, interrupted or failed; raise UserError as `start`."""
         record = self._record(person)
         if record is not None and not self._is_busy(record):
-            self._submit(person, record.order)
+            self._submit(person, record.order, room)
 
     def status(self, person: Person) -> FeaturesStatus | None:
         """Return the state of this person's computation; None without one, and once its data set has been selected."""
@@ -207,8 +214,9 @@ class FeatureJobs:
             if is_left and not self._is_busy(record):
                 shutil.rmtree(record.path, ignore_errors=True)
 
-    def _submit(self, person: Person, order: FeaturesOrder) -> None:
+    def _submit(self, person: Person, order: FeaturesOrder, room: Callable[[], int]) -> None:
         folder = self.folder_of(person)
+        order["room"] = folder_size(folder) + room()
         self.scheduler.submit(features(folder, order), person.id, lambda: self._hold(FeaturesRecord(folder)))
 
     def _hold(self, record: FeaturesRecord) -> None:

@@ -227,13 +227,23 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             intake=UploadManager(folder, scheduler),
             features=FeatureJobs(scheduler, folder, data_owners),
             answers=Answers(scheduler),
-            study_runner=StudyRunner(scheduler, runs.folder / STUDIES, plan_trials),
+            study_runner=StudyRunner(scheduler, runs.folder / STUDIES, plan_trials, _room_of),
             run_owners=run_owners,
             data_owners=data_owners,
             classrooms=Classrooms(runs.folder),
         )
         resume_fleet_jobs(scheduler, lambda run: [entry.holder for entry in run_owners.entries(run)])
         return _services
+
+
+def _room_of(owner: str) -> int:
+    """Return the bytes that a person may still take; raise UserError where that is none."""
+    all_services = _services
+    if all_services is None:
+        raise UserError("The server is shutting down: try again when it is back.")
+    own = all_services.for_person(all_services.identity.person(owner))
+    own.check_room()
+    return own.room()[0]
 
 
 def _on_job(report: JobReport) -> None:

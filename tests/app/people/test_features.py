@@ -76,6 +76,7 @@ def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people,
         "holder": ada.id,
         "holder_name": ada.here.person.name,
         "temporary": False,
+        "room": 10**9,
     }
     assert record.order["weights"].endswith("/uploaded/my_resnet.pth")
     assert bob.here.features.status(bob.here.person) is None
