@@ -1,11 +1,13 @@
 """The workers that are ready: a warm one for the next job, and one that stays and answers questions."""
 
 import contextlib
+import json
 import queue
 import sys
 import threading
 from base64 import b64encode
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, cast
 
@@ -98,6 +100,7 @@ class RpcWorker:
         self._lock = threading.Lock()
         self._events: EventQueue = queue.SimpleQueue()
         self._worker: WorkerProcess | None = None
+        self._asked: dict[str, Future[dict[str, Any]]] = {}  # by question; see `call`
         self._is_closed = False
 
     def start(self) -> None:
@@ -109,7 +112,23 @@ class RpcWorker:
                 self._lock.release()
 
     def call(self, question: dict[str, Any], timeout: float = ANSWER_TIMEOUT_S) -> dict[str, Any]:
-        """Return its answer; raise UserError when it reports an error, ends, or is silent for `timeout` seconds."""
+        """Return its answer; raise UserError when it reports an error, ends, or is silent for `timeout` seconds.
+
+        Equal questions that wait at the same time are answered once.
+        """
+        mine: Future[dict[str, Any]] = Future()
+        key = json.dumps(question, sort_keys=True)
+        shared = self._asked.setdefault(key, mine)
+        if shared is mine:
+            try:
+                mine.set_result(self._ask(question, timeout))
+            except BaseException as error:
+                mine.set_exception(error)
+            finally:
+                del self._asked[key]
+        return shared.result()
+
+    def _ask(self, question: dict[str, Any], timeout: float) -> dict[str, Any]:
         with self._lock:
             worker = self._ensure_started()
             try:

@@ -13,6 +13,7 @@ import os
 import queue
 import signal
 import stat
+import subprocess
 import sys
 import threading
 from collections import deque
@@ -200,9 +201,15 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
 
 
 def _prepare_kernels() -> None:
+    """Read the kernels that are kept; otherwise begin to compile them in a process of their own, and do not wait."""
+    from dmlviz.ops.compiled import are_kept
     from dmlviz.projection import compilation
 
-    compilation.prepare()
+    if are_kept():
+        compilation.compile_all()
+    else:
+        command = [sys.executable, "-m", "dmlviz.projection.compilation"]
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _import_training() -> None:

@@ -4,12 +4,17 @@ import asyncio
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
+from dmlviz_app.people.people import SolePerson
 from dmlviz_app.server import answers as served
+from dmlviz_app.server import threads
 from dmlviz_app.server.answers import AnswerFile
+from dmlviz_app.server.threads import ask_worker
 
-from dmlviz.errors import UserError
+from dmlviz.errors import BusyError, UserError
 from dmlviz.parts import CORE, Kind
 from dmlviz.workers import answers
 
@@ -36,8 +41,9 @@ def slow(monkeypatch):
 class Reader:
     """A request of a browser that may leave."""
 
-    def __init__(self):
+    def __init__(self, here=None, person="ada"):
         self.gone = False
+        self.state = SimpleNamespace(services=here and here.for_person(SolePerson(id=person)))
 
     async def is_disconnected(self):
         return self.gone
@@ -165,3 +171,54 @@ def test_an_answer_that_takes_too_long_is_ended(here, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="more than 1 seconds"):
         asyncio.run(story())
     assert left(here) == []
+
+
+def test_questions_wait_without_a_thread_and_one_person_s_flood_is_refused(here, monkeypatch):
+    monkeypatch.setattr(threads, "LOOK_S", 0.05)
+    monkeypatch.setattr(threads, "_places", asyncio.Semaphore(1))
+    begun, go = [], threading.Event()
+
+    def ask(name):
+        begun.append(name)
+        go.wait(20)
+        return name
+
+    async def story():
+        readers = [Reader(here) for _ in range(threads.MAX_OF_PERSON + 4)]
+        flood = [asyncio.create_task(ask_worker(reader, ask, str(n))) for n, reader in enumerate(readers)]
+        await asyncio.sleep(0.2)
+        other = asyncio.create_task(ask_worker(Reader(here, "bob"), ask, "other"))
+        readers[1].gone = True
+        await asyncio.sleep(0.2)
+        assert begun == ["0"], "the others have no thread yet"
+        go.set()
+        return await other, await asyncio.gather(*flood, return_exceptions=True)
+
+    other, answers = asyncio.run(story())
+    assert (other, str(answers[1])) == ("other", "The reader is gone.")
+    assert sum(isinstance(answer, BusyError) for answer in answers) == 4
+    assert "1" not in begun
+
+
+def test_equal_questions_at_once_reach_the_worker_once(here, monkeypatch):
+    worker, asked, go = here.scheduler.inference_worker, [], threading.Event()
+
+    def answer(question, timeout):
+        asked.append(question["of"])
+        go.wait(20)
+        if question["of"] == "wrong":
+            raise UserError("No.")
+        return {"of": question["of"]}
+
+    monkeypatch.setattr(worker, "_ask", answer)
+    with ThreadPoolExecutor(8) as pool:
+        told = [pool.submit(worker.call, {"ask": "x", "of": of}) for of in ("right", "wrong") for _ in range(3)]
+        time.sleep(0.2)
+        go.set()
+        assert [one.result() for one in told[:3]] == [{"of": "right"}] * 3
+        for one in told[3:]:
+            with pytest.raises(UserError, match="No"):
+                one.result()
+        assert sorted(asked) == ["right", "wrong"]
+        worker.call({"ask": "x", "of": "right"})
+        assert len(asked) == 3, "nothing is kept"

@@ -40,7 +40,7 @@ async def terms(request: Request) -> Response:
     run, step = personal(request).runs.get(request.path_params["run"]), request.path_params["step"]
     await asyncio.to_thread(run.batch, step)  # says what is wrong with it, if anything
     question = {"ask": "batch", "run": str(run.path.resolve()), "step": step}
-    payload = cast(BatchTerms, await ask_worker(personal(request).scheduler.inference_worker.call, question))
+    payload = cast(BatchTerms, await ask_worker(request, personal(request).scheduler.inference_worker.call, question))
     return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)
 
 

@@ -81,7 +81,7 @@ async def answer(request: Request) -> Response:
     question = await read_json_body(request, _QUESTION, MAX_QUESTION_BYTES, "A question of a lab")
     fields: dict[str, Any] = {**question}
     study, dataset, data = _study(request), request.path_params["dataset"], personal(request).data
-    return JSONResponse(await ask_worker(ask, study, dataset, data, fields), headers=NO_STORE)
+    return JSONResponse(await ask_worker(request, ask, study, dataset, data, fields), headers=NO_STORE)
 
 
 @access(Rule.DATA_READER)

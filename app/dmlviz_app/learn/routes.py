@@ -95,7 +95,7 @@ async def picture(request: Request) -> Response:
     fields = await _question(request, kind)
     fields["params"] = loss.with_defaults(fields.get("params", {}))
     question = json.dumps({"ask": "loss", "loss": kind, "name": loss.name} | fields, sort_keys=True)
-    return JSONResponse(await ask_worker(_answer, question), headers=NO_STORE)
+    return JSONResponse(await ask_worker(request, _answer, question), headers=NO_STORE)
 
 
 async def _question(request: Request, kind: str) -> dict[str, Any]:

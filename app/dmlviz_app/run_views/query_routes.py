@@ -74,7 +74,7 @@ async def ask(request: Request) -> Response:
             picture = await _picture_of(request, run, services)
         if request.query_params.get("picture") == "1":
             picture_text = await asyncio.to_thread(encode_picture, picture)
-        answer = await ask_worker(_answer, picture, run, services, frame)
+        answer = await ask_worker(request, _answer, picture, run, services, frame)
     except UserError as error:
         refusal: QueryRefusal = {"error": str(error)}
         if picture_text is not None:

@@ -148,7 +148,7 @@ async def history(request: Request) -> Response:
     run, item = _run(request), request.path_params["item"]
     tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
     metric = request.query_params.get("metric", "euclidean")
-    payload = await asyncio.to_thread(neighbor_history, run, item, NEIGHBORS, metric, tiles, personal(request))
+    payload = await ask_worker(request, neighbor_history, run, item, NEIGHBORS, metric, tiles, personal(request))
     return JSONResponse(payload, headers=NO_STORE)
 
 
@@ -156,7 +156,7 @@ async def history(request: Request) -> Response:
 async def logits(request: Request) -> Response:
     """Return the scores of a test image with each class, before and after the margin of the loss."""
     question = {"ask": "logits", "run": str(_run(request).path), "item": request.path_params["item"]}
-    answer = cast(Logits, await ask_worker(services().scheduler.inference_worker.call, question))
+    answer = cast(Logits, await ask_worker(request, services().scheduler.inference_worker.call, question))
     return JSONResponse(answer, headers=NO_STORE)
 
 
