@@ -102,11 +102,11 @@ def test_what_was_stopped_goes_on_from_there_and_nothing_is_listed_before_the_en
 
 def test_a_computation_stops_at_its_room_and_goes_on_with_more(root, quick):
     record = order(root, room=5_000)  # three blocks of 4 × 512 halves are 12 kB
-    compute_features(record.path, data_root=root)
+    compute_features(Work(record.path, root))
     assert record.end["event"] == "stopped"
     assert record.end["reason"] == "stopped: it may take 5 kB; delete runs, data or studies, and go on"
     assert 0 < record.progress["done"] < 16
-    compute_features(order(root, room=10_000_000).path, data_root=root)
+    compute_features(Work(order(root, room=10_000_000).path, root))
     assert (record.end["event"], MeanPixel.seen) == ("finished", 16)
 
 
