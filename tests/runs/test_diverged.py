@@ -10,6 +10,7 @@ import pytest
 from dmlviz_app.clean.state import why_not
 from dmlviz_app.explore.export import export_panel
 from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.run_views.item_neighbors import item_neighbors
 from dmlviz_app.run_views.projection_picker import start_projection
 from dmlviz_app.run_views.view_state import UIState
 
@@ -134,3 +135,10 @@ def test_a_recorded_loss_that_is_no_number_raises_the_alarm_of_a_trained_one(los
         "diverging",
         "Training diverged at step 2: its loss is not a finite number.",
     )
+
+
+def test_neighbors_say_which_snapshot_they_are_of(ended):
+    runs, run, _ = ended
+    answer = item_neighbors(run, 3, "euclidean", runs.folder)
+    assert answer["step"] == 4
+    assert len(answer["near"]) == 10

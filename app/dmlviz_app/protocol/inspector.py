@@ -24,6 +24,7 @@ class CaptionedInk(Ink):
 class ItemNeighbors(TypedDict):
     """dmlviz/runs/RUN/neighbors/ITEM.json: a test image, its nearest as [item, class, distance], and names of classes.
 
+    `step` is that of the snapshot whose tracked images were searched, where the run has no embeddings of its end.
     `known` is what the columns of a table say of the image, as [name, value]; `values`, by item, of neighbors without
     pictures.
     """
@@ -32,6 +33,7 @@ class ItemNeighbors(TypedDict):
     label: int
     near: list[tuple[int, int, float]]
     classes: dict[str, str]
+    step: NotRequired[int]
     known: NotRequired[list[tuple[str, str]]]
     values: NotRequired[dict[str, str]]
 

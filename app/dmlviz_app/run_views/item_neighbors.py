@@ -36,7 +36,8 @@ def item_neighbors(run: Run, item: int, metric: str, data: Path) -> ItemNeighbor
     Raises:
         UserError: If the image is not embedded there, or for another metric.
     """
-    neighbors = run.neighbors(item, NEIGHBORS, metric=metric)  # type: ignore[arg-type]  # the search checks it
+    step = None if (run.path / "embeddings.npy").exists() else next(reversed(run.snapshot_steps), None)
+    neighbors = run.neighbors(item, NEIGHBORS, step, metric)  # type: ignore[arg-type]  # the search checks it
     assert run.labels is not None  # the search has read them
     label, names = int(run.labels[item]), short_names(DATASETS[run.config.dataset].classes)
     answer: ItemNeighbors = {
@@ -45,6 +46,8 @@ def item_neighbors(run: Run, item: int, metric: str, data: Path) -> ItemNeighbor
         "near": [(other, of, round(distance, 4)) for other, distance, of in neighbors],
         "classes": {str(of): names[of] for of in sorted({label, *(neighbor.label for neighbor in neighbors)})},
     }
+    if step is not None:
+        answer["step"] = step
     table = run_columns(run, data) if has_columns(run, data) else None
     if table is None:
         return answer

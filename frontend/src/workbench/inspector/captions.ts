@@ -18,6 +18,8 @@ export interface Inspected extends Omit<InspectorProps, "near"> {
   neighbors: InspectedNeighbor[];
   values?: ItemNeighbors["values"];
   known?: ItemNeighbors["known"];
+  /** The snapshot that was searched; undefined for the end of the run. */
+  step?: ItemNeighbors["step"];
   /** The distance by which they are nearest, where the person chooses it. */
   metric?: Metric;
   /** The image with which this one is compared. */
@@ -56,10 +58,15 @@ export function trajectoryCaption({
 }
 
 /** Nearest where, among which images, and when. */
-export const captionOf = ({ among, noun = ITEM, given }: Pick<Inspected, "among" | "noun" | "given">): string =>
-  among
+export const captionOf = ({
+  among,
+  noun = ITEM,
+  given,
+  step,
+}: Pick<Inspected, "among" | "noun" | "given" | "step">): string =>
+  among && step === undefined
     ? `Nearest in the embedding, of ${grouped(among)} ${noun}s${given ? "" : ", at the end of the run"}`
-    : "Nearest in the embedding, of the tracked test images, at the last snapshot";
+    : `Nearest in the embedding, of the tracked ${noun}s, at the last snapshot${step === undefined ? "" : `, step ${grouped(step)}`}`;
 
 /** Number of selected items of a class, of all. */
 export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>
