@@ -16,7 +16,7 @@ WORKDIR /src
 COPY constraints.txt pyproject.toml README.md LICENSE ./
 COPY app app
 COPY dmlviz dmlviz
-RUN /opt/dmlviz/bin/pip install --constraint constraints.txt --extra-index-url "$TORCH_INDEX" ".[fleet,login,torchvision]"
+RUN /opt/dmlviz/bin/pip install --constraint constraints.txt --extra-index-url "$TORCH_INDEX" ".[fleet,torchvision]"
 # Kernels for a processor like this one: into /opt/dmlviz/kernels. On another they are compiled when the server starts.
 RUN XDG_CACHE_HOME=/opt /opt/dmlviz/bin/python -m dmlviz.projection.compilation
 # What is installed, with versions and licenses, as CycloneDX (docs/HOSTING.md); Debian's packages are listed below.

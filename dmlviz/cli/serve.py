@@ -34,18 +34,23 @@ def serve(
     from dmlviz.storage.files import ensure_dir
 
     access = options.access
-    # A proxy or a login says who comes in.
-    needs_token = options.host not in LOOPBACK and not (access.user_header or access.login)
-    if needs_token and not (options.token or options.no_token):
+    needs_token = options.host not in LOOPBACK and not access.user_header  # a proxy says who comes in
+    if needs_token and not (access.tokens or options.no_token):
         options = options.replace(token=secrets.token_hex(16))
+        access = options.access
 
     def ready(address: str) -> None:
-        address = f"{address}&{page[1:]}" if page and options.token else f"{address}/{page}" if page else address
+        address = f"{address}&{page[1:]}" if page and access.tokens else f"{address}/{page}" if page else address
         print(f"\n  Serving dmlviz at {address}  (Ctrl-C to stop)", flush=True)
-        if options.host in ANY_ADDRESS and (name := network_address()) is not None:
-            print(f"  In this network:   {options.link(urlsplit(address).port or options.port, name)}", flush=True)
-        if options.token and options.host not in LOOPBACK:
-            print("  Anyone with this link can open the app and train: it holds the access token.", flush=True)
+        name = network_address() if options.host in ANY_ADDRESS else None
+        port = urlsplit(address).port or options.port
+        if name is not None:
+            print(f"  In this network:   {options.link(port, name)}", flush=True)
+        if access.tokens and not access.alone:
+            print(f"  For teachers:      {options.link(port, name, 'teacher')}", flush=True)
+            print(f"  For guests:        {options.link(port, name, 'guest')}", flush=True)
+        if access.tokens and options.host not in LOOPBACK:
+            print("  Anyone with such a link can open the app and train: it holds the access token.", flush=True)
         elif needs_token:
             print("  Warning: anyone who reaches this machine can open the app and train.", flush=True)
         if not access.alone:

@@ -4,12 +4,16 @@ import shutil
 import socket
 
 import pytest
-from dmlviz_app.people.identity import AccessSettings
+from dmlviz_app.people.cookies import COOKIE as BROWSER
+from dmlviz_app.people.identity import AccessSettings, Identity
+from dmlviz_app.people.policy import Role
+from dmlviz_app.people.tokens import COOKIE, AccessTokens
 from dmlviz_app.server import readiness
 from dmlviz_app.server.host_name import HostNameMiddleware
 from dmlviz_app.server.middleware import middleware
 from dmlviz_app.server.settings import Settings
 from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
@@ -29,7 +33,7 @@ def asked(settings: Settings, base_url: str = "http://localhost") -> TestClient:
         return answer
 
     routes = [Route(f"{settings.base_path}/", page)]
-    return TestClient(Starlette(routes=routes, middleware=middleware(settings, AccessSettings())), base_url=base_url)
+    return TestClient(Starlette(routes=routes, middleware=middleware(settings, settings.access)), base_url=base_url)
 
 
 @pytest.mark.parametrize(("given", "path"), [("", ""), ("/", ""), ("x/y", "/x/y"), ("/x/y/", "/x/y"), ("/~me", "/~me")])
@@ -115,12 +119,11 @@ def test_a_server_that_lets_everybody_in_answers_to_its_names_only(host, allowed
 @pytest.mark.parametrize(
     ("settings", "access"),
     [
-        (Settings(token="0123456789abcdef"), AccessSettings(shared=True)),
+        (Settings(), AccessSettings(tokens=AccessTokens({Role.GUEST: "0123456789abcdef"}))),
         (Settings(), AccessSettings(user_header="X-Forwarded-User", proxies="10.0.0.1")),
-        (Settings(), AccessSettings(login=True)),
     ],
 )
-def test_where_a_token_a_proxy_or_a_login_decides_every_name_is_answered_until_one_is_given(settings, access):
+def test_where_a_token_or_a_proxy_decides_every_name_is_answered_until_one_is_given(settings, access):
     def names(**changes):
         changed = settings.replace(host="0.0.0.0", **changes)
         return [duty.args for duty in middleware(changed, access) if duty.cls is HostNameMiddleware]
@@ -214,6 +217,40 @@ def test_the_link_with_the_token_lets_a_browser_in_for_good(stranger):
     assert "Path=/x/y;" in cookie
     assert TOKEN not in cookie
     assert stranger.get("/x/y/", headers=PAGE).status_code == 200
+
+
+def test_each_role_has_a_token_of_its_own_and_the_last_that_a_browser_showed_counts(tmp_path):
+    given = {"teacher_token": "teacher-teacher-1", "token": "member-member-123", "guest_token": "guest-guest-12345"}
+    settings = Settings(shared=True, host="0.0.0.0", runs=tmp_path, **given)
+    identity = Identity(settings.access, tmp_path)
+    client, browser = asked(settings), f"{BROWSER}={identity.browsers.issue()}"
+    client.follow_redirects = False
+
+    def visitor(**headers):
+        sent = [(name.encode(), value.encode()) for name, value in headers.items()]
+        return identity.of_request(HTTPConnection({"type": "http", "headers": sent}))
+
+    assert visitor(cookie=browser).role is Role.NOBODY
+    for name, role in (("teacher_token", Role.TEACHER), ("guest_token", Role.GUEST), ("token", Role.MEMBER)):
+        (cookie,) = cookies(client.get(f"/?token={given[name]}", headers=PAGE))
+        person = visitor(cookie=f"{browser}; {cookie}")
+        assert (person.role, person.id.startswith("browser:")) == (role, True)
+        assert identity.person(person.id).role is role, "while the browser is away"
+        assert visitor(authorization=f"Bearer {given[name]}").role is role
+        assert client.get("/", headers=PAGE).status_code == 200
+    client.cookies.clear()
+    client.cookies.set(COOKIE, "0" * 64)
+    assert client.get("/", headers=PAGE).status_code == 401
+
+
+def test_one_token_given_the_others_are_made_and_no_two_are_alike(tmp_path):
+    tokens = Settings(shared=True, runs=tmp_path, teacher_token=TOKEN).access.tokens
+    assert tokens.tokens[Role.TEACHER] == TOKEN
+    assert len({*tokens.tokens.values(), *tokens.marks.values()}) == 6
+    assert tokens.role({}, {}) is tokens.role({}, {COOKIE: TOKEN}) is tokens.role({}, {COOKIE: "é"}) is Role.NOBODY
+    assert Settings(teacher_token=TOKEN, no_token=True).access.tokens.role({}, {}) is None
+    with pytest.raises(UserError, match="a token of its own"):
+        _ = Settings(teacher_token=TOKEN, token=TOKEN).access
 
 
 def test_a_page_without_the_token_asks_for_it(stranger):

@@ -37,7 +37,7 @@ def _join_form(services: Services, ui: ClassroomState) -> None:
     with st.form("classroom.join", enter_to_submit=True):
         st.markdown("**Join a class**")
         st.text_input("Code", value=ui.code, key=_CODE, max_chars=12, placeholder="as on the board")
-        name = services.person.name if services.person.logged_in else ""
+        name = services.person.name if services.person.is_named else ""
         st.text_input("Nickname", value=name, key=_NICKNAME, max_chars=MAX_NICKNAME, help="Only the teacher sees it.")
         button("Join", key="classroom.do.join", type="primary", on_click=join, render=st.form_submit_button)
 

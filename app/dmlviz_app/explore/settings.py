@@ -11,6 +11,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Visibility
+from dmlviz_app.account.panel import SHARE
 from dmlviz_app.explore import backbone_dialog, starting_point, upload_dialog
 from dmlviz_app.people.personal_runs import SHARING
 from dmlviz_app.run_views import training_form
@@ -22,7 +23,6 @@ from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.public_address import public_address
 from dmlviz_app.server.services import Services
-from dmlviz_app.server.shared_links import SHARE
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 

@@ -1,21 +1,19 @@
-"""Identification of people: a browser by its cookie, a name in a header of a trusted proxy, or a login (OIDC)."""
+"""Identification of people: a name in a header of a trusted proxy, or a browser by its cookie; and their role."""
 
-import importlib.util
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from starlette.requests import HTTPConnection
 
 from dmlviz.errors import UserError
 from dmlviz.storage.text import one_line
-from dmlviz_app.people.cookies import BrowserCookie, load_key, login_claims, login_configured, public_id
-from dmlviz_app.people.limits import LimitsFile
-from dmlviz_app.people.people import BROWSER, Limits, PeopleFile, Person, SolePerson, login_id
+from dmlviz_app.people.cookies import BrowserCookie, load_key, public_id
+from dmlviz_app.people.people import BROWSER, PeopleFile, Person, login_id
 from dmlviz_app.people.policy import Role
+from dmlviz_app.people.tokens import AccessTokens
 
 _SESSION_TOKEN = "browser_token"
 
@@ -29,27 +27,25 @@ class AccessSettings:
         people: File with roles and limits.
         user_header: Header in which a trusted proxy names the person; empty for none.
         proxies: Addresses of the trusted proxies, separated by commas.
-        login: Whether people log in through Streamlit (`[auth]` in its secrets).
+        tokens: What a browser must show to get in, and the role that it gets.
     """
 
     shared: bool = False
     people: Path | None = None
     user_header: str = ""
     proxies: str = ""
-    login: bool = False
+    tokens: AccessTokens = field(default_factory=AccessTokens)
 
     @property
     def alone(self) -> bool:
         """Return whether the server is for one person."""
-        return not (self.shared or self.people or self.user_header or self.login)
+        return not (self.shared or self.people or self.user_header)
 
     @property
     def summary(self) -> str:
         """The identification of people, in one sentence."""
         if self.user_header:
             return f"People are identified by the header {self.user_header} of the proxy."
-        if self.login:
-            return "People log in; who does not is a visitor (docs/PEOPLE.md)."
         return "Each browser has its own runs and data (docs/PEOPLE.md)."
 
 
@@ -60,29 +56,25 @@ def access_settings(
     user_header: str = "",
     proxies: str = "",
     reachable: bool = False,
+    tokens: Mapping[Role, str | None] | None = None,
 ) -> AccessSettings:
     """Return the settings of a server; one that other machines can reach, or behind a proxy, is shared by default.
 
     Raises:
-        UserError: If options do not go together, or what a login needs is not installed.
+        UserError: If options do not go together.
     """
-    login = login_configured()
     if user_header and not proxies:
         raise UserError("--user-header needs --forwarded-allow-ips: the address of the proxy that sets the header.")
     if user_header and "*" in proxies:
         raise UserError("With --user-header, --forwarded-allow-ips cannot be *: any client could choose its name.")
-    if user_header and login:
-        raise UserError("People are named by --user-header or by a login ([auth] in secrets.toml); choose one.")
-    if shared is False and (people or user_header or login):
-        raise UserError("--not-shared means one person; leave it out, or --people, --user-header and [auth].")
-    if login and importlib.util.find_spec("authlib") is None:
-        raise UserError("The login needs Authlib: pip install 'dmlviz[login]'.")
+    if shared is False and (people or user_header):
+        raise UserError("--not-shared means one person; leave it out, or --people and --user-header.")
     return AccessSettings(
         shared=reachable or bool(proxies) if shared is None else shared,
         people=people,
         user_header=user_header,
         proxies=proxies,
-        login=login,
+        tokens=AccessTokens(tokens or {}),
     )
 
 
@@ -91,19 +83,18 @@ class Identity:
 
     Args:
         settings: The identification of people.
-        runs: The runs folder, which keeps the key of the browsers' cookies and the limits that were set on a page.
+        runs: The runs folder, which keeps the key of the browsers' cookies.
     """
 
     def __init__(self, settings: AccessSettings, runs: Path) -> None:
         self.settings = settings
         self.browsers = BrowserCookie(load_key(runs))
-        self._limits = LimitsFile(runs)
-        self._people = PeopleFile(settings.people, has_login=bool(settings.user_header) or settings.login)
+        self._people = PeopleFile(settings.people, has_login=bool(settings.user_header))
+        self._shown: dict[str, Role | None] = {}  # the role of the token that each browser showed last
 
     def of_request(self, request: HTTPConnection) -> Person:
         """Return the person who sends a request; one without a cookie has no ID and holds nothing."""
-        claims = login_claims(request.cookies) if self.settings.login else {}
-        return self._person(request.headers, claims, self.browsers.token(request.cookies))
+        return self._person(request.headers, request.cookies, self.browsers.token(request.cookies))
 
     def of_session(self) -> Person:
         """Return the person whose session runs this page; without a cookie, the session itself."""
@@ -112,48 +103,24 @@ class Identity:
             if _SESSION_TOKEN not in st.session_state:  # not `setdefault`: to ask for chance each time takes longer
                 st.session_state[_SESSION_TOKEN] = secrets.token_hex(16)
             token = str(st.session_state[_SESSION_TOKEN])
-        claims = st.user.to_dict() if self.settings.login else {}
-        return self._person(st.context.headers, claims, token)
+        return self._person(st.context.headers, st.context.cookies, token)
 
-    def limits_of(self, role: Role) -> Limits:
-        """Return the limits of a role: those that were set on a page, else those of the start."""
-        return self._limits.now.get(role, self._people.now.limits[role])
+    def person(self, id: str, name: str = "", role: Role | None = None) -> Person:
+        """Return the person of this ID, with the role that the file gives, or else this one, or that of the token."""
+        role = Role.SOLE if self.settings.alone else self._shown.get(id) if role is None else role
+        return self._people.now.person(id, name, role)
 
-    def set_limits(self, by: Person, role: Role, limits: Limits | None) -> None:
-        """Set the limits of a role, or with None put back those of the start; see `LimitsFile.set`."""
-        self._limits.set(by, role, limits)
-
-    def person(self, id: str) -> Person:
-        """Return the person of this ID, without a name."""
-        return SolePerson(id=id) if self.settings.alone else self._with_limits(id, "")
-
-    def _with_limits(self, id: str, name: str) -> Person:
-        person = self._people.now.person(id, name)
-        return replace(person, limits=self.limits_of(person.role))
-
-    def _person(self, headers: Mapping[str, str], claims: Mapping[str, Any], token: str | None) -> Person:
+    def _person(self, headers: Mapping[str, str], cookies: Mapping[str, str], token: str | None) -> Person:
         if self.settings.alone:
-            return SolePerson(id=token or "")
-        id, name = None, ""
-        if self.settings.user_header:
-            # The middleware has removed the header from what no trusted proxy sent.
-            id = name = headers.get(self.settings.user_header) or ""
-        elif claims.get("is_logged_in"):
-            id, name = _login(claims)
-        if id:
-            return self._with_limits(login_id(id), one_line(name or id, 200))
+            return self.person(token or "")
+        # The middleware has removed the header from what no trusted proxy sent.
+        name = self.settings.user_header and headers.get(self.settings.user_header)
+        if name:
+            return self.person(login_id(name), one_line(name, 200))
+        role = self.settings.tokens.role(headers, cookies)
         if token is None:
-            return self._with_limits("", "")
+            return self.person("", "", role)
         visitor = public_id(token)
-        return self._with_limits(BROWSER + visitor, f"Visitor {visitor[:4]}")
-
-
-def _login(claims: Mapping[str, Any]) -> tuple[str, str]:
-    """Return login and name: the e-mail, unless the provider says that it is not verified, else the subject."""
-    email = claims.get("email")
-    # With a bar it could be taken for the subject of another person, which is written with one.
-    if not isinstance(email, str) or "|" in email or claims.get("email_verified") in (False, "false"):
-        email = None
-    subject = f"{claims.get('provider', 'default')}|{claims['sub']}" if claims.get("sub") else ""
-    login = email or subject
-    return login, str(claims.get("name") or login)
+        id = BROWSER + visitor
+        self._shown[id] = role
+        return self.person(id, f"Visitor {visitor[:4]}", role)

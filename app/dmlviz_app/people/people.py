@@ -50,16 +50,17 @@ DEFAULT_LIMITS = {
     Role.MEMBER: Limits(disk=GB, jobs=4, upload=MAX_UPLOAD_MB * MB),
     Role.TEACHER: Limits(disk=5 * GB, jobs=4, upload=MAX_UPLOAD_MB * MB),
     Role.ADMIN: Limits(disk=None, jobs=4, upload=MAX_UPLOAD_MB * MB),
+    Role.SOLE: Limits(disk=None, jobs=sys.maxsize, upload=sys.maxsize),
 }
-UNLIMITED = Limits(disk=None, jobs=sys.maxsize, upload=sys.maxsize)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A person among those who share a server.
+    """A person of a server: one among those who share it, or the only one.
 
     Attributes:
-        id: Opaque ID; it begins with how the person is known, "login:" or "browser:". Empty without a cookie.
+        id: Opaque ID; it begins with how the person is known, "login:" or "browser:". Empty without a cookie. That of
+            the only person distinguishes browsers in the queue.
         name: Name to show to others.
         role: Their rights.
         limits: The resources that they may use.
@@ -71,22 +72,31 @@ class Person:
     limits: Limits
 
     @property
-    def logged_in(self) -> bool:
-        """Return whether a login or a proxy says who this is."""
+    def is_alone(self) -> bool:
+        """Return whether this is the only person of the server."""
+        return self.role is Role.SOLE
+
+    @property
+    def is_named(self) -> bool:
+        """Return whether a proxy says who this is."""
         return self.id.startswith(LOGIN)
 
     @property
     def owner(self) -> str:
-        """Return the ID under which their things are kept; empty where these need no owner."""
-        return self.id
+        """Return the ID under which their things are kept; empty for the only person, whose things need no owner."""
+        return "" if self.is_alone else self.id
 
     def may(self, action: Action, relation: Relation = "mine") -> bool:
         """Return whether this person may do something with an item of theirs, or with one of another relation."""
+        if self.is_alone:
+            return action not in WITH_OTHERS
         is_free = relation == "mine" or (relation != "others" and action in READING)
         return action.role is not None and self.role >= (action.role if is_free else Role.ADMIN)
 
     def relation_to(self, entry: Entry | None) -> Relation:
         """Return what an item is to the person who sees it through this entry; without one, it is of others."""
+        if self.is_alone:
+            return "mine"
         if entry is None:
             return "others"
         if entry.holder == self.id:
@@ -100,38 +110,17 @@ class Person:
             owners.add(item, holder=self.owner, name=self.name, title=title, tags=tuple(tags), temporary=is_temporary)
 
     def check_known(self) -> None:
-        """Raise UserError if this person has no ID."""
-        if not self.id:
+        """Raise UserError if this person has no ID among several people."""
+        if not self.id and not self.is_alone:
             raise UserError("This browser sends no cookie, so your work could not be kept apart; allow cookies.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SolePerson(Person):
-    """The only person of a server for one, at a browser: the ID distinguishes browsers in the queue."""
-
-    name: str = ""
-    role: Role = Role.ADMIN
-    limits: Limits = UNLIMITED
-
-    @property
-    def owner(self) -> str:
-        """Return no ID: everything is theirs."""
-        return ""
-
-    def may(self, action: Action, relation: Relation = "mine") -> bool:
-        """Return whether the only person may do something."""
-        return action not in WITH_OTHERS
-
-    def check_known(self) -> None:
-        """Do nothing: there are no others."""
-
-
 def login_id(login: str) -> str:
-    """Return the ID of a login: an e-mail, a provider's subject, or a name that a proxy gives.
+    """Return the ID of a login: the name that a proxy gives.
 
-    Logins are one person where they differ by nothing but the case of ASCII letters, which providers write as they
+    Logins are one person where they differ by nothing but the case of ASCII letters, which people write as they
     like. All else is compared exactly: Unicode's own rules make look-alikes equal (K is the Kelvin sign, ß is ss),
-    and a provider may give these to different people.
+    and a proxy may give these to different people.
 
     Example:
         >>> login_id("Ada@Example.org")
@@ -170,8 +159,8 @@ class People:
 
     Attributes:
         roles: Roles by ID.
-        login: Role of those who are logged in and not in `roles`.
-        browser: Role of those who are not logged in and not in `roles`.
+        login: Role of those whom a proxy names and who are not in `roles`.
+        browser: Role of those whom none names, who show no token and are not in `roles`.
         limits: Limits by role.
     """
 
@@ -180,15 +169,22 @@ class People:
     browser: Role = Role.MEMBER
     limits: Mapping[Role, Limits] = field(default_factory=lambda: MappingProxyType(DEFAULT_LIMITS))
 
-    def person(self, id: str, name: str) -> Person:
-        """Return the person with this ID, with their role and its limits."""
-        default = self.login if id.startswith(LOGIN) else self.browser
-        role = self.roles.get(id, default)
+    def person(self, id: str, name: str, role: Role | None = None) -> Person:
+        """Return the person with this ID, with their role and its limits.
+
+        Args:
+            id: The ID.
+            name: Name to show to others.
+            role: Role of the token that the person's browser shows; the file can give another.
+        """
+        if role is None or id.startswith(LOGIN):
+            role = self.login if id.startswith(LOGIN) else self.browser
+        role = self.roles.get(id, role)
         return Person(id=id, name=name, role=role, limits=self.limits[role])
 
 
 def read_people(path: Path | None, has_login: bool) -> People:
-    """Read the file of roles and limits; without one, take the defaults: a browser is a guest where there is a login.
+    """Read the file of roles and limits; without one, take the defaults: a browser is a guest where a proxy names.
 
     Raises:
         UserError: If the file cannot be read or says something unknown.

@@ -20,7 +20,7 @@ from dmlviz.runs.run import EventLogDir, Run, RunNotFoundError
 from dmlviz.runs.size_estimate import estimate_size
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.personal_datasets import PersonalDatasets
-from dmlviz_app.people.personal_runs import OwnRuns
+from dmlviz_app.people.personal_runs import PersonalRuns
 from dmlviz_app.people.policy import Action
 
 
@@ -38,7 +38,7 @@ class PersonalJobs:
     """
 
     scheduler: JobScheduler
-    runs: OwnRuns
+    runs: PersonalRuns
     datasets: PersonalDatasets
     person: Person
     check_room: Callable[[], None]

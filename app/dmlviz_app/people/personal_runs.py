@@ -28,38 +28,10 @@ class RunAccess:
     may_change: bool
 
 
-class OwnRuns(Runs):
-    """The runs on a server for one person: all of them, and there is no one to share with."""
-
-    def access(self, run: str) -> RunAccess | None:
-        """Return what this person may do with a run; None if they may not see it."""
-        return RunAccess("mine", None, True)
-
-    def sees(self, run: str) -> bool:
-        """Return whether this person may see a run."""
-        return self.access(run) is not None
-
-    def look_at_all(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
-        """Return what `look` does."""
-        return self.look()
-
-    def hold(self, run: str, title: str = "", tags: Iterable[str] = ()) -> None:
-        """Do nothing: no run has an owner."""
-
-    def used(self) -> int:
-        """Return the bytes that the runs take."""
-        return total_size(self)
-
-    def share(self, run: str, visibility: Visibility) -> None:
-        """Raise UserError."""
-        raise UserError("This server is for one person: there is no one to share with.")
-
-    def open_link(self, run: str, key: str) -> None:
-        """Do nothing: no run has a link."""
-
-
-class PersonalRuns(OwnRuns):
+class PersonalRuns(Runs):
     """Like `Runs`, but what a person may not see does not exist, and a change touches their own entry only.
+
+    The only person of a server sees and changes all runs; none has an entry.
 
     Args:
         runs: All runs.
@@ -76,6 +48,8 @@ class PersonalRuns(OwnRuns):
 
     def access(self, run: str) -> RunAccess | None:
         """Return what this person may do with a run; None if they may not see it."""
+        if self.person.is_alone:
+            return RunAccess("mine", None, True)
         if not is_run_id(run):
             return None
         group: Relation = "shelf"
@@ -87,6 +61,10 @@ class PersonalRuns(OwnRuns):
         if not self.person.may(Action.SEE, group):
             return None
         return RunAccess(group, entry, self.person.may(Action.CHANGE, group))
+
+    def sees(self, run: str) -> bool:
+        """Return whether this person may see a run."""
+        return self.access(run) is not None
 
     def look(
         self, is_wanted: Callable[[str], bool] = lambda run: True
@@ -117,8 +95,10 @@ class PersonalRuns(OwnRuns):
     def used(self) -> int:
         """Return the bytes that the runs of this person take; what several people hold counts for each.
 
-        A projection counts for the person who asked for it, whoever holds the run.
+        A projection counts for the person who asked for it, whoever holds the run. The only person has all.
         """
+        if self.person.is_alone:
+            return total_size(self)
         held = {run for run in self.owners.held_by(self.person.id) if (self.folder / run).is_dir()}
         total = sum(run_size(self.folder / run) for run in held)
         for order in self.folder.glob(f"*/projections/*/{ORDER_FILE}"):
@@ -133,6 +113,8 @@ class PersonalRuns(OwnRuns):
         action = SHARING.get(visibility)
         if action is None:
             raise UserError(f"A run is {', '.join(SHARING)}; got {str(visibility)[:40]!r}.")
+        if self.person.is_alone:
+            raise UserError("This server is for one person: there is no one to share with.")
         if not self.person.may(action, access.group):
             raise UserError(f"You are a {self.person.role.name.lower()}, and may not {action.description}.")
         if self.is_bundled(super().get(run)) or (self.bundled / run).is_dir():
@@ -157,7 +139,9 @@ class PersonalRuns(OwnRuns):
             self.owners.forget_link(run, self.person.id)
             return
         access = self._changeable(run)
-        if access.group != "mine":
+        if self.person.is_alone:
+            super().delete(run)
+        elif access.group != "mine":
             super().delete(run)
             self.owners.remove_all(run)
         else:

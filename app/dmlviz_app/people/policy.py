@@ -7,14 +7,15 @@ from typing import Literal
 class Role(enum.IntEnum):
     """The rights of a person; each role includes those before it."""
 
-    NOBODY = 0  # nothing but log in
+    NOBODY = 0  # nothing
     GUEST = 1  # look, and train in a corner that empties itself after a day
     MEMBER = 2  # keep runs and data, share them by link
     TEACHER = 3  # put runs on the shelf of all, see the queue
     ADMIN = 4  # see and change everything
+    SOLE = 5  # the only person of a server, to whom everything belongs
 
 
-ROLES = {role.name.lower(): role for role in Role}
+ROLES = {role.name.lower(): role for role in Role if role is not Role.SOLE}
 
 Relation = Literal["mine", "shared", "shelf", "others"]
 """Why a person sees an item: they hold it, they opened its link, it is on the shelf; or only that others hold it."""
@@ -35,7 +36,6 @@ class Action(enum.Enum):
     CORRECT = "correct the data sets on which all train", Role.TEACHER
     READ_SHEETS = "read the teacher's sheets of lessons", Role.TEACHER
     SEE_QUEUE = "see all jobs", Role.TEACHER
-    SET_LIMITS = "set the limits of the roles below", Role.TEACHER
     READ_FILES = "choose files of the server's machine", None
 
     def __init__(self, description: str, role: Role | None) -> None:
@@ -43,14 +43,7 @@ class Action(enum.Enum):
         self.role = role
 
 
-WITH_OTHERS = {
-    Action.MEET,
-    Action.SHARE_LINK,
-    Action.OPEN_CLASS,
-    Action.SHARE_SHELF,
-    Action.SEE_QUEUE,
-    Action.SET_LIMITS,
-}
+WITH_OTHERS = {Action.MEET, Action.SHARE_LINK, Action.OPEN_CLASS, Action.SHARE_SHELF, Action.SEE_QUEUE}
 """The actions that make no sense for the only person of a server; all else that person may do."""
 
 READING = {Action.SEE, Action.TRAIN}

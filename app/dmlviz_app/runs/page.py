@@ -14,7 +14,5 @@ with error_boundary("The limit of the disk"):
     enforce_quota(app_services)
 with error_boundary("The queue"):
     panels.queue(app_services)
-with error_boundary("The form of limits"):
-    panels.limits(app_services)
 mount("run_list", key="cards", data=run_list.run_list_props(ui, app_services), reruns=True)
 url_state.write_url(ui)

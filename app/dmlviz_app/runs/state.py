@@ -14,7 +14,7 @@ from dmlviz.runs.quota import run_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun
 from dmlviz.storage.text import counted
-from dmlviz_app.people.personal_runs import SHARING, OwnRuns
+from dmlviz_app.people.personal_runs import SHARING, PersonalRuns
 from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
@@ -53,7 +53,7 @@ class RunListState:
         )
 
 
-def change(wish: RunChange, runs: OwnRuns) -> None:
+def change(wish: RunChange, runs: PersonalRuns) -> None:
     """Change a run; raise UserError where the person may not, or where there is no such run."""
     run = wish["run"]
     if "title" in wish:

@@ -21,13 +21,14 @@ from dmlviz_app.server.threads import MAX_THREADS
 Endpoint = Callable[[Request], Awaitable[Response]]
 MAX_OF_PERSON = MAX_THREADS // 2  # answers of one person that are computed at once; their others wait
 _waiting: dict[str, tuple[asyncio.Semaphore, int]] = {}  # by person: the places, and who holds or waits for one
+NO_ACCESS = "You have no access to this server; ask who runs it."
 RUN_PARAMETERS = ("run", "a", "b")  # the parts of an address that name a run
 
 
 class Rule(enum.Enum):
     """A rule on the people who may call a route."""
 
-    ANYONE = "anyone, logged in or not"
+    ANYONE = "anyone, also who may look at nothing"
     VISITOR = "those who may look at anything"
     RUN_READER = "those who may see every run that the address names"
     DATA_READER = "those who may see the data set that the address names"
@@ -42,7 +43,7 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
             if rule is not Rule.ANYONE:
                 own = personal_services(request)
                 if not own.person.may(Action.SEE):
-                    return JSONResponse({"error": "Log in first."}, 401, {"Cache-Control": "no-store"})
+                    return JSONResponse({"error": NO_ACCESS}, 401, {"Cache-Control": "no-store"})
                 async with _places(own.person.id):
                     await asyncio.to_thread(_check, rule, request, own)
                     request.state.services = own

@@ -1,7 +1,5 @@
 """The token that a browser must know to get in, where the server is open to a network; the code of a class will do."""
 
-import hashlib
-import hmac
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from starlette.datastructures import URL
@@ -10,12 +8,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dmlviz.errors import UserError
+from dmlviz_app.people.policy import Role
+from dmlviz_app.people.tokens import COOKIE, AccessTokens
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.monitoring_routes import STREAMLIT_METRICS
 from dmlviz_app.server.services import services
 
-COOKIE = "dmlviz_access"
 PARAMETER = "token"
 CODE = "code"  # the part of a link that has the code of a class
 MAX_FORM_BYTES = 1000
@@ -50,17 +49,17 @@ _NOTE = '<p role="alert">{refusal}</p>'
 
 
 class AccessTokenMiddleware:
-    """ASGI middleware: lets in who shows the token, in the address once, in a cookie from then on, or in a header.
+    """ASGI middleware: lets in who shows a token, in the address once, in a cookie from then on, or in a header.
 
-    A class's code does the same while the class is open, so that students need no token.
+    Each role has a token of its own. A class's code does the same as that of members while the class is open, so that
+    students need no token.
 
     Health routes stay open, so that a container's own check needs no token; the metrics check for themselves who asks.
     """
 
-    def __init__(self, app: ASGIApp, token: str, base_path: str = "") -> None:
+    def __init__(self, app: ASGIApp, tokens: AccessTokens, base_path: str = "") -> None:
         self.app = app
-        self.token = token
-        self.mark = hashlib.sha256(f"{COOKIE} {token}".encode()).hexdigest()  # the cookie does not hold the token
+        self.tokens = tokens
         self.path = base_path or "/"
         names = ("health", "health/ready", "metrics")
         self.open = (*(f"{base_path}/{ROUTES}/{name}" for name in names), f"{base_path}{STREAMLIT_METRICS}")
@@ -71,12 +70,13 @@ class AccessTokenMiddleware:
             await self.app(scope, receive, send)
             return
         connection = HTTPConnection(scope)
-        if scope["type"] == "http" and self.is_token(connection.query_params.get(PARAMETER, "")):
-            await welcome(connection.url, self.mark, self.path)(scope, receive, send)
+        role = self.tokens.role_of_token(connection.query_params.get(PARAMETER, ""))
+        if scope["type"] == "http" and role is not None:
+            await self.welcome(connection.url, role)(scope, receive, send)
         elif self.is_admitted(connection):
             await self.app(scope, receive, send)
         elif scope["type"] == "http" and self.has_code(connection):
-            await welcome(connection.url, self.mark, self.path)(scope, receive, send)
+            await self.welcome(connection.url, Role.MEMBER)(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "access token"})
@@ -85,11 +85,8 @@ class AccessTokenMiddleware:
 
     def is_admitted(self, connection: HTTPConnection) -> bool:
         """Return whether it has the cookie or the header, or asks for what is open."""
-        return (
-            connection.scope["path"] in self.open
-            or hmac.compare_digest(connection.cookies.get(COOKIE, "").encode(), self.mark.encode())
-            or self.is_token(connection.headers.get("authorization", "").removeprefix("Bearer "))
-        )
+        role = self.tokens.role(connection.headers, connection.cookies)
+        return connection.scope["path"] in self.open or role is not Role.NOBODY
 
     def has_code(self, connection: HTTPConnection) -> bool:
         """Return whether its address holds the code of a class that is open."""
@@ -98,10 +95,6 @@ class AccessTokenMiddleware:
             return bool(code) and is_class_code(code, connection)
         except UserError:  # the form says it when a code is typed
             return False
-
-    def is_token(self, text: str) -> bool:
-        """Return whether this is the token, in constant time."""
-        return hmac.compare_digest(text.encode(), self.token.encode())
 
     async def answer(self, request: Request) -> Response:
         """Return a form for a page, a sentence for other requests, and a redirect for the right form."""
@@ -112,8 +105,9 @@ class AccessTokenMiddleware:
         if is_form:
             text = await _form_token(request)
             try:
-                if self.is_token(text) or is_class_code(text, request):
-                    return welcome(request.url, self.mark, self.path)
+                role = self.tokens.role_of_token(text) or (Role.MEMBER if is_class_code(text, request) else None)
+                if role is not None:
+                    return self.welcome(request.url, role)
             except UserError as error:
                 refusal = str(error)
         if "text/html" not in request.headers.get("accept", ""):
@@ -122,20 +116,20 @@ class AccessTokenMiddleware:
         note = _NOTE.format(refusal=refusal) if is_form or PARAMETER in request.query_params else ""
         return HTMLResponse(_FORM.format(note=note), 401, NO_STORE)
 
+    def welcome(self, url: URL, role: Role) -> Response:
+        """Redirect to the same address without the token, from now on with the cookie of this role."""
+        rest = [pair for pair in parse_qsl(url.query, keep_blank_values=True) if pair[0] != PARAMETER]
+        # Relative, so that it holds behind a proxy that cuts a path off.
+        address = "./" + url.path.rpartition("/")[2] + (f"?{urlencode(rest)}" if rest else "")
+        answer = RedirectResponse(address, 303, NO_STORE)
+        mark = self.tokens.marks[role]
+        answer.set_cookie(COOKIE, mark, max_age=_YEAR_S, path=self.path, httponly=True, samesite="lax")
+        return answer
+
 
 def is_class_code(text: str, connection: HTTPConnection) -> bool:
     """Return whether this is the code of an open class; raise UserError after too many wrong codes from an address."""
     return services().classrooms.is_code(text, "" if connection.client is None else connection.client.host)
-
-
-def welcome(url: URL, mark: str, path: str) -> Response:
-    """Redirect to the same address without the token, from now on with the cookie."""
-    rest = [pair for pair in parse_qsl(url.query, keep_blank_values=True) if pair[0] != PARAMETER]
-    # Relative, so that it holds behind a proxy that cuts a path off.
-    address = "./" + url.path.rpartition("/")[2] + (f"?{urlencode(rest)}" if rest else "")
-    answer = RedirectResponse(address, 303, NO_STORE)
-    answer.set_cookie(COOKIE, mark, max_age=_YEAR_S, path=path, httponly=True, samesite="lax")
-    return answer
 
 
 async def _form_token(request: Request) -> str:

@@ -62,7 +62,7 @@ def answered_hosts(settings: Settings, is_open: bool) -> tuple[str, ...]:
 
     Args:
         settings: The address on which the server listens, and the names that it was given.
-        is_open: True if all who reach it may enter. Where a token, a login or a proxy decides, a page that
+        is_open: True if all who reach it may enter. Where a token or a proxy decides, a page that
             pretends to be this server gets no further than any stranger.
     """
     host, names = settings.host, settings.allowed_hosts

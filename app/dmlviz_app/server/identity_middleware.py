@@ -1,19 +1,16 @@
-"""Middleware for identification: sessions bound to people, a log of logins, the header of a proxy."""
+"""Middleware for identification: sessions bound to people, the header of a proxy."""
 
 import os
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from dmlviz_app.people.cookies import login_claims
 from dmlviz_app.people.identity import AccessSettings
 from dmlviz_app.people.people import Person
-from dmlviz_app.server.logs import log_login
 from dmlviz_app.server.services import services
 
 PERSON_HEADER = "X-Dmlviz-Person"
@@ -45,38 +42,6 @@ def person_name(person: Person) -> str:
 def bound_person(headers: Iterable[tuple[str, str]]) -> str | None:
     """Return whose a session is, from the headers that its connection began with."""
     return next((value for name, value in headers if name.lower() == PERSON_HEADER.lower()), None)
-
-
-CALLBACK = "/oauth2callback"  # Streamlit's route, to which the identity provider sends the browser back
-
-
-class LoginLogMiddleware:
-    """ASGI middleware: notes who has logged in when Streamlit hands out the cookie of the login."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; log a line if the answer completes a login."""
-        if scope["type"] != "http" or not scope["path"].endswith(CALLBACK):
-            await self.app(scope, receive, send)
-            return
-
-        async def note(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                _log(scope, Headers(raw=message["headers"]).getlist("set-cookie"))
-            await send(message)
-
-        await self.app(scope, receive, note)
-
-
-def _log(scope: Scope, set_cookies: list[str]) -> None:
-    """Write the line, if these cookies are those of a logged-in person."""
-    cookies = "; ".join(cookie.partition(";")[0] for cookie in set_cookies)
-    visitor = HTTPConnection({**scope, "headers": [(b"cookie", cookies.encode("latin-1"))]})
-    if login_claims(visitor.cookies).get("is_logged_in"):
-        person = services().identity.of_request(visitor)
-        log_login(person.id, person.role.name.lower(), "oidc")
 
 
 def user_header(access: AccessSettings) -> list[Middleware]:

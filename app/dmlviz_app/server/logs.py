@@ -1,4 +1,4 @@
-"""The server's log: one line for each job that ended, each request that failed and each login, and for each error.
+"""The server's log: one line for each job that ended, each request that failed, and for each error.
 
 Nothing personal is written: no pictures, no titles, no addresses with what follows the question mark, and of a person
 only a pseudonym.
@@ -123,17 +123,6 @@ def log_failed_request(method: str, route: str, status: int, seconds: float) -> 
     """
     level = logging.WARNING if status < 500 or status == 503 else logging.ERROR  # 503: not ready yet
     _log(level, "request", method=method, route=route, status=status, seconds=round(seconds, 3))
-
-
-def log_login(person: str, role: str, method: str) -> None:
-    """Write one line about a person who has logged in.
-
-    Args:
-        person: Id of the person; the log gets its pseudonym.
-        role: Role of the person, such as "member".
-        method: Method of the login, such as "oidc".
-    """
-    _log(logging.INFO, "login", person=pseudonym(person), role=role, method=method)
 
 
 def _log(level: int, event: str, **fields: Any) -> None:

@@ -14,7 +14,7 @@ from dmlviz_app.people.identity import AccessSettings
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.access_token import AccessTokenMiddleware
 from dmlviz_app.server.host_name import HostNameMiddleware, answered_hosts
-from dmlviz_app.server.identity_middleware import LoginLogMiddleware, SessionBindingMiddleware, user_header
+from dmlviz_app.server.identity_middleware import SessionBindingMiddleware, user_header
 from dmlviz_app.server.monitoring_routes import RequestMonitorMiddleware, StreamlitMetricsMiddleware
 from dmlviz_app.server.security import CookieMiddleware, SecurityHeadersMiddleware
 from dmlviz_app.server.services import services
@@ -166,44 +166,21 @@ OPENING = b"""
 _ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
 
-class ClearCacheAtLogoutMiddleware:
-    """ASGI middleware: makes the browser forget a person's pictures and frames at logout."""
-
-    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
-        self.app = app
-        self.logout = f"{base_path}/auth/logout"
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; the answer to a logout says that what the browser kept is to be deleted."""
-        if scope["type"] != "http" or scope["path"] != self.logout:
-            await self.app(scope, receive, send)
-            return
-
-        async def with_header(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(raw=message["headers"])["clear-site-data"] = '"cache"'
-            await send(message)
-
-        await self.app(scope, receive, with_header)
-
-
 def middleware(settings: Settings, access: AccessSettings) -> list[Middleware]:
     """Return what a server puts before its routes, outermost first."""
-    base_path, token, is_embedded = settings.base_path, settings.token, bool(settings.embed)
-    names = answered_hosts(settings, is_open=not (token or access.user_header or access.login))
+    base_path, tokens, is_embedded = settings.base_path, access.tokens, bool(settings.embed)
+    names = answered_hosts(settings, is_open=not (tokens or access.user_header))
     return [
         Middleware(RequestMonitorMiddleware),
         *user_header(access),
         Middleware(SecurityHeadersMiddleware, settings.embed, (BASE_ADDRESS_SCRIPT,)),
         *([Middleware(HostNameMiddleware, names)] if names else []),
         Middleware(CookieMiddleware, is_embedded),
-        *([Middleware(AccessTokenMiddleware, token, base_path)] if token else []),
+        *([Middleware(AccessTokenMiddleware, tokens, base_path)] if tokens else []),
         Middleware(SameOriginMiddleware, base_path),
         Middleware(StreamlitMetricsMiddleware, base_path),
         Middleware(BrowserCookieMiddleware, base_path),
         Middleware(ImmutableAssetMiddleware, base_path),
-        Middleware(LoginLogMiddleware),
-        Middleware(ClearCacheAtLogoutMiddleware, base_path),
         Middleware(SessionBindingMiddleware),
         Middleware(UploadLimitMiddleware, base_path),
         Middleware(StreamlitPageMiddleware, base_path),

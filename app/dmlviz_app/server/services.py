@@ -22,17 +22,18 @@ from dmlviz.labs.lab_study import plan_trials
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import folder_size, format_bytes, parse_limit
 from dmlviz.runs.run import EventLogDir
+from dmlviz.runs.store import Runs
 from dmlviz.storage.files import is_run_id
 from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import FOLDER as STUDIES
 from dmlviz_app.people.classrooms import Classrooms
 from dmlviz_app.people.identity import Identity
-from dmlviz_app.people.people import Person, SolePerson
+from dmlviz_app.people.people import DEFAULT_LIMITS, Person
 from dmlviz_app.people.personal_datasets import PersonalDatasets
 from dmlviz_app.people.personal_jobs import PersonalJobs
-from dmlviz_app.people.personal_runs import OwnRuns, PersonalRuns
+from dmlviz_app.people.personal_runs import PersonalRuns
 from dmlviz_app.people.personal_studies import PersonalStudies
-from dmlviz_app.people.policy import Action
+from dmlviz_app.people.policy import Action, Role
 from dmlviz_app.server.answers import Answers
 from dmlviz_app.server.feature_jobs import FeatureJobs
 from dmlviz_app.server.logs import log_job
@@ -40,6 +41,7 @@ from dmlviz_app.server.metrics import count_job
 from dmlviz_app.server.settings import Settings
 from dmlviz_app.server.uploads import UploadManager
 
+SOLE = Person(id="", name="", role=Role.SOLE, limits=DEFAULT_LIMITS[Role.SOLE])
 TRAINING_PAGES = "training"  # folder in the cache: for each version and run a page that trains in the browser
 
 
@@ -92,7 +94,7 @@ class Services:
 
     settings: Settings
     identity: Identity
-    store: OwnRuns
+    store: Runs
     scheduler: JobScheduler
     intake: UploadManager
     features: FeatureJobs
@@ -101,7 +103,7 @@ class Services:
     run_owners: Ownership
     data_owners: Ownership
     classrooms: Classrooms
-    person: Person = field(default_factory=lambda: SolePerson(id=""))
+    person: Person = SOLE
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     names: dict[str, str] = field(default_factory=dict)
     evicted: list[tuple[str, str, str]] = field(default_factory=list)
@@ -111,10 +113,8 @@ class Services:
         return replace(self, person=person)
 
     @cached_property
-    def runs(self) -> OwnRuns:
+    def runs(self) -> PersonalRuns:
         """The runs that this person sees."""
-        if isinstance(self.person, SolePerson):
-            return self.store
 
         def leave_job(run: str) -> bool:
             return self.scheduler.stop(EventLogDir(self.store.folder / run), self.person.id or "nobody")
@@ -207,7 +207,7 @@ def start_services(settings: Settings, *, warm: bool = True) -> Services:
             _close(_services)
         settings.runs.mkdir(parents=True, exist_ok=True)
         DATASETS.add_search_path(data_root(settings.data))
-        runs = OwnRuns(settings.runs)
+        runs = Runs(settings.runs)
         scheduler = JobScheduler(
             runs,
             slots=settings.slots,

@@ -107,10 +107,12 @@ class Settings(BaseSettings):
     no_token: bool = _setting(False, "let in all who reach the server", option="--no-token")
     token: str | None = _setting(
         None,
-        "access token that a browser must know, at least 16 characters "
+        "access token of members, which a browser must know, at least 16 characters "
         "(default: a new one at each start; none on loopback)",
         metavar="TEXT",
     )
+    teacher_token: str | None = _setting(None, "the same for teachers", metavar="TEXT")
+    guest_token: str | None = _setting(None, "the same for guests", metavar="TEXT")
     shared: bool | None = _setting(
         None,
         "each browser has its own runs and data; the default if others can reach the address",
@@ -154,6 +156,7 @@ class Settings(BaseSettings):
     def access(self) -> "AccessSettings":
         """Return the identification of people; raise UserError if settings contradict each other."""
         from dmlviz_app.people.identity import access_settings
+        from dmlviz_app.people.policy import Role
 
         return access_settings(
             shared=self.shared,
@@ -161,18 +164,23 @@ class Settings(BaseSettings):
             user_header=self.user_header,
             proxies=self.forwarded_allow_ips,
             reachable=self.host not in LOOPBACK,
+            tokens={Role.TEACHER: self.teacher_token, Role.MEMBER: self.token, Role.GUEST: self.guest_token},
         )
 
-    def link(self, port: int, host: str | None = None) -> str:
-        """Return the address to open in a browser, with the token.
+    def link(self, port: int, host: str | None = None, role: str = "member") -> str:
+        """Return the address to open in a browser, with a token.
 
         Args:
             port: The port on which the server listens.
             host: Another name or address of this machine; by default the one on which the server listens.
+            role: Whose token; the only person of a server has that of a member.
         """
+        from dmlviz_app.people.policy import ROLES
+
         host = host or ("localhost" if self.host in ANY_ADDRESS else self.host)
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}{self.base_path}"
-        return f"{address}/?token={self.token}" if self.token else address
+        token = self.access.tokens.tokens.get(ROLES[role])
+        return f"{address}/?token={token}" if token else address
 
     @field_validator("base_path")
     @classmethod
@@ -207,16 +215,15 @@ class Settings(BaseSettings):
                 )
         return origins
 
-    @field_validator("token", "metrics_token")
+    @field_validator("token", "teacher_token", "guest_token", "metrics_token")
     @classmethod
     def _not_guessed(cls, token: str | None, info: ValidationInfo) -> str | None:
-        if not token or (info.field_name == "token" and info.data.get("no_token")):
+        if not token or (info.field_name != "metrics_token" and info.data.get("no_token")):
             return None
         if len(token) < MIN_TOKEN_LENGTH or not _TOKEN.fullmatch(token):
-            what, remedy = {
-                "token": ("A token", "Leave it out to have one made."),
-                "metrics_token": ("A metrics token", "`openssl rand -hex 16` makes one."),
-            }[str(info.field_name)]
+            what, remedy = "A token", "Leave it out to have one made."
+            if info.field_name == "metrics_token":
+                what, remedy = "A metrics token", "`openssl rand -hex 16` makes one."
             raise UserError(
                 f"{what} has at least {MIN_TOKEN_LENGTH} letters, digits or . _ ~ -, so that it cannot be guessed; "
                 f"got {len(token)} characters. {remedy}"

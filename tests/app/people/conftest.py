@@ -1,7 +1,7 @@
 """A server that several people share, each with a browser of their own."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -84,6 +84,18 @@ def people(shared: Services, app: Starlette) -> Iterator[dict[str, Someone]]:
         for person in all_of_them.values():
             clients.enter_context(person.client)  # one event loop for all that a person asks
         yield all_of_them
+
+
+@pytest.fixture
+def limit_members(shared: Services, people: dict[str, Someone]) -> Callable[..., None]:
+    """Give members other limits by the file: disk_gb, jobs, upload_mb."""
+    file = shared.settings.access.people
+    roles = file.read_text()
+
+    def limit(**limits: float) -> None:
+        file.write_text("\n".join([roles, "[limits.member]", *(f"{name} = {value}" for name, value in limits.items())]))
+
+    return limit
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from dmlviz_app.explore import backbone_state as backbone
 from dmlviz_app.explore.backbone_state import BackboneChoice
-from dmlviz_app.people.people import GUEST_RETENTION_S, MB, Limits
-from dmlviz_app.people.policy import Role
+from dmlviz_app.people.people import GUEST_RETENTION_S, MB
 from dmlviz_app.run_views.training_settings import TrainingDraft
 from dmlviz_app.server import services
 from dmlviz_app.server.feature_jobs import TAKEN
@@ -129,19 +128,18 @@ def test_nobody_computes_with_what_they_may_not_have(shared, people, ada, bob, a
     assert queued == []
 
 
-def test_limits_hold_for_backbones_as_for_uploads_and_trainings(shared, people, ada, queued):
-    set_limits, teacher = shared.identity.set_limits, people["teacher"].here.person
-    set_limits(teacher, Role.MEMBER, Limits(disk=MB, jobs=1, upload=MB))
+def test_limits_hold_for_backbones_as_for_uploads_and_trainings(limit_members, ada, queued):
+    limit_members(disk_gb=0.001, jobs=1, upload_mb=1)
     with pytest.raises(UserError, match="You may upload"):
         backbone.start(ada.here, upload(2 * MB))
     backbone.start(ada.here, upload(MB))
     with pytest.raises(UserError, match="delete some"):
         backbone.go_on(ada.here)
-    set_limits(teacher, Role.MEMBER, Limits(disk=5 * MB, jobs=0, upload=MB))
+    limit_members(disk_gb=0.005, jobs=0, upload_mb=1)
     with pytest.raises(UserError, match="not start jobs"):
         backbone.go_on(ada.here)
     assert len(queued) == 1
-    set_limits(teacher, Role.MEMBER, Limits(disk=5 * MB, jobs=1, upload=MB))
+    limit_members(disk_gb=0.005, jobs=1, upload_mb=1)
     backbone.go_on(ada.here)
     backbone.start(ada.here, choice())  # with the file that was uploaded before
     assert [record.order["weights"] for _, record, _ in queued] == 3 * [queued[0][1].order["weights"]]

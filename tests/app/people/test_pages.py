@@ -3,14 +3,16 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from dmlviz_app.account.panel import SharedLink
 from dmlviz_app.application import PAGE
+from dmlviz_app.people.cookies import public_id
+from dmlviz_app.people.people import BROWSER
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.server import services
 from dmlviz_app.server.settings import Settings
-from dmlviz_app.server.shared_links import WAIT_S, SharedLink, WaitingLinks
 from streamlit.testing.v1 import AppTest
 
-SHARING = ("visitor", "owner", "share", "shelf", "log in", "log out", "queue", "member", "only you")
+SHARING = ("visitor", "owner", "share", "shelf", "queue", "member", "only you")
 
 
 def opened(**query):
@@ -36,7 +38,6 @@ def test_the_only_person_reads_nothing_of_sharing(here, run):
         "sharing" not in card and card["read_only"] is here.runs.is_bundled(here.runs.get(card["run"]))
         for card in run_list.cards(here)
     )
-    assert here.for_person(here.person).runs is here.store
 
 
 def test_somebody_among_several_reads_who_they_are(shared):
@@ -79,7 +80,7 @@ def test_a_member_shares_a_data_set_by_link_and_takes_it_back_and_a_guest_shares
         shared.settings.access.people.write_text(f'[default]\nbrowser = "{role}"\n')
         test = AppTest.from_file(str(PAGE), default_timeout=60)
         test.session_state["browser_token"] = token = "0" * 32
-        shared.for_person(shared.identity._person({}, {}, token)).datasets.hold(adas_data)
+        shared.for_person(shared.identity.person(BROWSER + public_id(token))).datasets.hold(adas_data)
         test.query_params["dataset"] = adas_data
         return test.run()
 
@@ -98,20 +99,6 @@ def test_a_member_shares_a_data_set_by_link_and_takes_it_back_and_a_guest_shares
     who(test).set_value("private").run()
     assert not bob.here.datasets.may_train_on(adas_data)
     assert not SharedLink.from_query(query).open(bob.here)
-
-
-def test_a_link_waits_for_its_own_browser_once_and_for_an_hour():
-    now = [0.0]
-    waiting, link = WaitingLinks(lambda: now[0]), SharedLink("run", "a" * 16, "key")
-    waiting.keep(None, link)
-    assert waiting.take(None) is None
-    waiting.keep("ada", link)
-    assert waiting.take("bob") is None
-    assert waiting.take("ada") == link
-    assert waiting.take("ada") is None
-    waiting.keep("ada", link)
-    now[0] += WAIT_S + 1
-    assert waiting.take("ada") is None
 
 
 @pytest.mark.parametrize("query", [{}, {"share": "x"}, {"run": "x"}, {"dataset": "x"}])

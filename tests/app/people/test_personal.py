@@ -15,11 +15,13 @@ from dmlviz_app.runs.panels import queue_lines
 from dmlviz_app.runs.routes import check_images, import_archive
 from dmlviz_app.server.housekeeping import clean_up, enforce_quota, evicted_runs
 from dmlviz_app.server.services import TRAINING_PAGES
+from starlette.requests import HTTPConnection
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.jobs.job import Status
+from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.job_record import JobRecord
+from dmlviz.jobs.order import training
 from dmlviz.jobs.placement import JobWorker
 from dmlviz.runs.archive import export_run
 from dmlviz.runs.quota import folder_size, run_size
@@ -156,9 +158,42 @@ def test_the_limits_are_said_in_a_sentence_each(people, shared, no_worker, adas_
         guest.check_upload(21 * MB)
 
 
+def test_what_the_file_says_of_limits_counts_at_once_where_they_are_checked(people, ada, adas_run, limit_members):
+    ada.here.check_room()
+    ada.here.check_upload(2 * MB)
+    limit_members(disk_gb=0, jobs=0, upload_mb=1)
+    with pytest.raises(UserError, match="You may upload"):
+        ada.here.check_upload(2 * MB)
+    limit_members(disk_gb=1e-9, jobs=1)
+    for refused in (ada.here.check_room, lambda: ada.here.check_upload(5), lambda: ada.here.jobs.train(CONFIG)):
+        with pytest.raises(UserError, match="that you may have; delete some"):
+            refused()
+    limit_members(jobs=0)
+    with pytest.raises(UserError, match="not start jobs"):
+        ada.here.jobs.train(CONFIG.replace(steps=5))
+    assert people["guest"].here.person.limits == LIMITS
+
+
+def test_studies_count_where_runs_and_trainings_do(shared, people, ada, limit_members, monkeypatch):
+    study = create_study(
+        shared.study_runner.folder / "margins-quick-digits", "margins", "quick", "digits", owner=ada.here.person.id
+    )
+    (study.path / "points.npz").write_bytes(bytes(3 * MB))
+    assert 3 * MB <= ada.here.used() < 4 * MB
+    limit_members(disk_gb=0.002, jobs=1)
+    with pytest.raises(UserError, match=r"studies take 3\.0 MB of the 2\.0 MB"):
+        ada.here.studies.start("margins", "quick", "digits")
+    limit_members(jobs=1)
+    job = Job(training(shared.store, TrainConfig()), record=None, owners=[])
+    monkeypatch.setattr(shared.scheduler, "running_for", lambda owner=None: [(job, Status("running"))])
+    with pytest.raises(UserError, match="1 of the 1 jobs"):
+        ada.here.studies.start("margins", "quick", "digits")
+    assert people["bob"].here.used() == 0
+
+
 def test_a_browser_without_cookie_looks_but_starts_nothing(shared, adas_run, ada, app, people):
     people["teacher"].here.runs.owners.share(adas_run, ada.id, "shelf")
-    nobody = shared.for_person(shared.identity._person({}, {}, None))
+    nobody = shared.for_person(shared.identity.of_request(HTTPConnection({"type": "http", "headers": []})))
     assert nobody.runs.get(adas_run)
     with pytest.raises(UserError, match="allow cookies"):
         nobody.jobs.train(CONFIG)

@@ -4,12 +4,14 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from dmlviz_app.people.people import MB, SolePerson
+from dmlviz_app.people.people import MB
 from dmlviz_app.server import pending_uploads
 from dmlviz_app.server.pending_uploads import SWEEP_S, UNCLAIMED_S, PendingUploads
+from dmlviz_app.server.services import SOLE
 
 from tests.app.people.real_server import HEAD, SERVE, Page, RealServer
 from tests.waiting import until
@@ -171,7 +173,7 @@ def test_a_file_that_no_widget_claims_goes_after_a_minute(monkeypatch):
     pending = PendingUploads(lambda: now[0])
     pending._is_watching = True
     for file in ("claimed", "stray", "slow"):
-        pending.begin(SolePerson(id="a"), "page", file, 100)
+        pending.begin(replace(SOLE, id="a"), "page", file, 100)
     pending.end("page", "claimed", is_kept=True)
     pending.end("page", "stray", is_kept=True)
     now[0] = 10 * UNCLAIMED_S
