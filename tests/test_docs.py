@@ -43,7 +43,7 @@ NEAR = 0.8  # of `difflib`, from which a word looks like a name
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "docs").glob("**/*.md")),
-    *sorted(path for folder in ("packages", "deploy") for path in (ROOT / folder).glob("*/README.md")),
+    *sorted(path for folder in ("packages",) for path in (ROOT / folder).glob("*/README.md")),
 ]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 OTHERS = {".", "./test", "cd", "cp", "curl", "docker", "export", "git", "jupyter", "printf", "python", "srun"}

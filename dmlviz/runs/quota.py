@@ -12,6 +12,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun, Runs
 
+MIN_FREE_BYTES = 50_000_000  # a run of the largest data set takes less
 GB = 1_000_000_000
 DEFAULT_LIMIT_GB = 5.0
 RECENT_S = 3600.0  # seconds in which a run that made room can be restored, where the trash has room

@@ -84,7 +84,7 @@ def test_the_first_page_shows_the_bundled_run(here, write, tmp_path):
 
 
 def test_without_any_run_the_page_says_to_press_train(here, tmp_path):
-    here.runs.bundled = tmp_path / "nothing"
+    here.store.bundled = tmp_path / "nothing"
     page = Page()
     assert page.data("map") is None
     assert "Press Train" in page.captions

@@ -7,7 +7,7 @@ import streamlit as st
 from dmlviz.runs.damage import damage_summary
 from dmlviz.runs.damage_cache import run_damage
 from dmlviz_app.batch_explorer import panel as batch_explorer
-from dmlviz_app.explore import maps, sidebar, table, task, templates, toolbar
+from dmlviz_app.explore import maps, sidebar, table, task, toolbar
 from dmlviz_app.explore.task_progress import TaskProgress
 from dmlviz_app.run_views import curves_panel as curves
 from dmlviz_app.run_views import view_state as explore
@@ -61,7 +61,6 @@ def _run(context: PageContext, run_view: RunView, progress: TaskProgress | None)
             "The table": lambda: table.table_panel(context),
             "What the loss sees": lambda: batch_explorer.batch_explorer(run_view),
             "Curves": lambda: curves.curves(context),
-            "Templates": lambda: templates.templates_panel(run_view),
         }
         for name, part in below.items():
             with error_boundary(name):

@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 
-from dmlviz.doctor.folders import MIN_FREE_BYTES
+from dmlviz.runs.quota import MIN_FREE_BYTES
 from dmlviz_app.server.services import Services
 
 

@@ -1,6 +1,7 @@
-"""A real nginx with TLS, set up as deploy/nginx.conf says, before servers of the app."""
+"""A real nginx with TLS, set up as docs/HOSTING.md says, before servers of the app."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -50,7 +51,10 @@ class Proxy:
         command = [OPENSSL, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
         subprocess.run([*command, *names, *files], check=True, capture_output=True)
         values = {"PORT": port, "SERVER_NAME": "localhost", "CERTIFICATES": folder, "BASE_PATH": base_path, "APP": app}
-        site = Template((ROOT / "deploy" / "nginx.conf").read_text()).safe_substitute(values)
+        (site,) = re.findall(
+            r"^```nginx\n(.*?)^```", (ROOT / "docs" / "HOSTING.md").read_text(), re.DOTALL | re.MULTILINE
+        )
+        site = Template(site).safe_substitute(values)
         user = "user root;" if os.geteuid() == 0 else ""  # its workers write into the folder
         (folder / "sites.conf").write_text(site + more)
         (folder / "nginx.conf").write_text(Template(SURROUNDINGS).substitute(folder=folder, user=user))
