@@ -28,7 +28,7 @@ DIGITS = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eva
 @pytest.fixture
 def two(here, write):
     """Two runs that differ by their seed, the newer first; their classes overlap."""
-    here.runs.bundled = here.runs.folder / "none"
+    here.store.bundled = here.store.folder / "none"
     runs = []
     for config in (DIGITS, DIGITS.replace(seed=6)):
         run = write(here.runs, config)
@@ -123,7 +123,7 @@ def test_the_newest_two_runs_that_can_be_compared_are_the_first_pair(here, two, 
 
 
 def test_a_single_run_is_shown_alone_and_an_empty_list_has_a_message(here, write):
-    here.runs.bundled = here.runs.folder / "none"
+    here.store.bundled = here.store.folder / "none"
     assert resolve_pair(CompareState(), here, None) is None
     run = write(here.runs, DIGITS)
     pair = resolve_pair(CompareState(), here, None)

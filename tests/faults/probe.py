@@ -58,7 +58,7 @@ class Probe:
         shutil.rmtree(self.bundled, ignore_errors=True)
         shutil.copytree(bundled_runs() / OTHER, self.bundled / OTHER)
         self.here = services.start_services(Settings(runs=folder, data=data), warm=False)
-        self.here.runs.bundled = self.bundled
+        self.here.store.bundled = self.bundled
         self._patches = [
             mock.patch.object(WorkerPool, "answer", answer_in_thread),
             mock.patch.object(answers, "limit_further_resources"),
