@@ -90,14 +90,6 @@ def test_follow_up_settings_can_be_rendered():
     assert {"set.embedding_dim", "set.normalize", "set.miner"} <= {box.key for box in test.selectbox}
 
 
-def test_lesson_task_and_guess_round_trip_through_the_url():
-    query = {"lesson": "sphere-or-plane", "task": "2", "guess": "3"}
-    state = UIState.from_query(query)
-    assert (state.lesson, state.task, state.guess) == ("sphere-or-plane", 2, 3)
-    assert state.config("digits") == LESSONS["sphere-or-plane"].tasks[1].training("digits")
-    assert UIState.from_query(state.to_query()).to_query() == state.to_query()
-
-
 @pytest.mark.parametrize("query", [{"task": "9"}, {"task": "0"}, {"guess": "7"}, {"guess": "x"}, {"task": "two"}])
 def test_an_invalid_task_or_guess_is_ignored(query):
     state = UIState.from_query({"lesson": "why-a-margin"} | query)

@@ -8,7 +8,6 @@ import pytest
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.view_state import UIState
-from dmlviz_app.runs.state import RunListState
 from dmlviz_app.widgets import url_state
 
 from dmlviz.config.subset import MAX_BYTES
@@ -49,16 +48,6 @@ def test_another_persons_url_is_applied(page):
     page.run()
     assert page.session_state["page.explore"].to_query() == {"steps": "88"}
     assert not page.exception
-
-
-@pytest.mark.parametrize("query", [{}, {"sort": "size"}, {"search": "mnist"}, {"sort": "score", "search": "a b"}])
-def test_the_run_list_is_restored_from_its_url(query):
-    assert RunListState.from_query(query).to_query() == query
-
-
-@pytest.mark.parametrize("query", [{"sort": "color"}, {"search": ""}, {"run": "x"}])
-def test_unknown_run_list_parameters_are_ignored(query):
-    assert RunListState.from_query(query).to_query() == {}
 
 
 @pytest.mark.slow

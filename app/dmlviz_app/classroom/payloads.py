@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, get_args
 
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS, Task
@@ -26,6 +26,7 @@ from dmlviz_app.protocol.classroom import (
     ClassroomResult,
     ClassroomStudent,
     ClassroomTask,
+    OwnKey,
 )
 from dmlviz_app.run_views.class_run import class_run, class_task
 from dmlviz_app.server.services import Services
@@ -181,7 +182,7 @@ def _guess(room: Classroom, member: Member) -> int | None:
 def _lead(room: Classroom) -> ClassroomLead | None:
     if room.lead is None:
         return None
-    query = {name: value for name, value in room.lead.query.items() if name not in ("guess", "share", "code")}
+    query = {name: value for name, value in room.lead.query.items() if name not in get_args(OwnKey.__value__)}
     return {"number": room.lead_number, "page": room.lead.page, "query": query, "step": room.lead.step}
 
 

@@ -1,6 +1,6 @@
 """State of the page Clean: the run by which training data are looked through, and decisions about its images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,10 +11,10 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
-from dmlviz.storage.files import is_run_id
 from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.cleaning import ReviewAction
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.address import TEXT, Address, Param, UrlState, run_type
 
 KEY = "page.clean"
 CHOSEN_BY = "precision_at_1"  # of validation images
@@ -22,7 +22,7 @@ COMPARED = ("precision_at_1", "map_at_r", "knn_accuracy", "nearest_mean_accuracy
 
 
 @dataclass
-class CleanState:
+class CleanState(UrlState):
     """Data set and run (None for the best that can be used), and the sentence about what could not be done."""
 
     dataset: str | None = None
@@ -30,15 +30,10 @@ class CleanState:
     note: str = ""
     last_query: dict[str, str] | None = None
 
-    def to_query(self) -> dict[str, str]:
-        """Encode the state as URL parameters."""
-        chosen = {"run": self.run} if self.run is not None else {"dataset": self.dataset}
-        return {name: value for name, value in chosen.items() if value is not None}
-
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "CleanState":
-        """Decode URL parameters; invalid ones are ignored."""
-        return cls(query.get("dataset"), query["run"] if is_run_id(query.get("run")) else None)
+    ADDRESS = Address(
+        Param("run", run_type()),
+        Param("dataset", TEXT, get=lambda state: None if state.run else state.dataset),
+    )
 
     def select(self, dataset: str, run: str | None = None) -> None:
         """Select a data set, and a run of it (None for the best)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import streamlit as st
 
@@ -10,32 +10,34 @@ from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalog, describe_unknown
+from dmlviz.catalog.parameters import Catalog
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE, Run, RunNotFoundError
-from dmlviz.storage.files import is_run_id
 from dmlviz_app.run_views import seen_view
 from dmlviz_app.run_views.current_view import RunView, run_images, view_titles, with_projection
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
 from dmlviz_app.run_views.training_settings import SETTING_NAMES
-from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES, projection_views
+from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES
+from dmlviz_app.run_views.view_query import MAP
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import url_state
+from dmlviz_app.widgets.address import Address, Param, UrlState, choice, run_type
 from dmlviz_app.widgets.messages import Messages
 
 PAGE = "compare"
 KEY = f"page.{PAGE}"
 LINK = "compare"
+_RUN = run_type("The address names a run that cannot exist; showing another.")
 _CATALOGS: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
 
 @dataclass
-class CompareState:
+class CompareState(UrlState):
     """The state of the Compare page.
 
     Attributes:
@@ -64,31 +66,19 @@ class CompareState:
         """Return what the sentences at a place are about."""
         return self.curves if place == "curves" else (self.a, self.b, *self.views.items())
 
-    def to_query(self) -> dict[str, str]:
-        """Encode the state as URL parameters."""
-        views = {f"view_{side}": view for side, view in self.views.items() if view != LIVE}
-        fields = {"a": self.a, "b": self.b, **views, "curves": self.curves}
-        return {name: value for name, value in fields.items() if value is not None}
+    ADDRESS = Address(
+        Param("a", _RUN, place="runs"),
+        Param("b", _RUN, place="runs"),
+        Param("view_a", MAP, LIVE),
+        Param("view_b", MAP, LIVE),
+        Param("curves", choice("figure", lambda state: {name: CURVES[name] for name in COMPARED_CURVES})),
+    )
 
     @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "CompareState":
-        """Decode URL parameters; names that do not exist are noted, other invalid ones ignored."""
-        a, b = (query[name] if is_run_id(query.get(name)) else None for name in ("a", "b"))
-        views_by_name = projection_views()
-        view_a, view_b = (query[name] if query.get(name) in views_by_name else LIVE for name in ("view_a", "view_b"))
-        curves = query["curves"] if query.get("curves") in COMPARED_CURVES else None
-        views = {LIVE: LIVE} | {name: PROJECTIONS[name].title for name in views_by_name}
-        choices = {
-            "view_a": ("map", views),
-            "view_b": ("map", views),
-            "curves": ("figure", {name: CURVES[name] for name in COMPARED_CURVES}),
-        }
-        state = cls(a, b, view_a, view_b, curves, SeenView.from_query(query))
-        for key, (noun, titles) in choices.items():
-            if query.get(key) and query[key] not in titles:
-                state.messages.say(key, describe_unknown(noun, query[key], titles))
-        if any(query.get(side) and not is_run_id(query[side]) for side in ("a", "b")):
-            state.messages.say("runs", "The address names a run that cannot exist; showing another.")
+    def from_query(cls, query: Mapping[str, str]) -> Self:
+        """Read an address; what it names and does not exist is said."""
+        state = super().from_query(query)
+        state.seen = SeenView.from_query(query)
         return state
 
     @property

@@ -1,16 +1,16 @@
 """State of the page Labs: at the cards, or in a lab, with a guess, a study and a point of a figure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.labs.lab import FigureRow, Lab
 from dmlviz.labs.lab_study import ready_made, study_rows
 from dmlviz.labs.registry import LABS
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import Size
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.address import Address, Param, Type, UrlState, choice, one_of
 from dmlviz_app.widgets.messages import Messages
 
 KEY = "page.labs"
@@ -19,8 +19,21 @@ OWN, READY_MADE = "own", "ready"
 NO_GUESS = -1  # the answer was looked at without one
 
 
+def _datasets(state: "LabsState") -> dict[str, str]:
+    return {dataset: DATASETS[dataset].title for dataset in LABS[state.lab].datasets}
+
+
+def _figures(state: "LabsState") -> dict[str, str]:
+    return {figure.name: figure.title for figure in LABS[state.lab].figures}
+
+
+def _guess(text: str, state: "LabsState") -> int:
+    numbers = (NO_GUESS, *range(1, len(LABS[state.lab].guess.options) + 1))
+    return next((number for number in numbers if text == str(number)), 0)
+
+
 @dataclass
-class LabsState:
+class LabsState(UrlState):
     """The state of the page Labs.
 
     Attributes:
@@ -45,51 +58,17 @@ class LabsState:
     messages: Messages = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        causes = {"lab": lambda: self.lab, "data": lambda: self.dataset, "figure": lambda: self.figure}
-        self.messages = Messages(lambda place: causes[place]())
+        causes = {"data": lambda: self.dataset, "figure": lambda: self.figure}
+        self.messages = Messages(lambda place: causes.get(place, lambda: self.lab)())
 
-    def to_query(self) -> dict[str, str]:
-        """Encode the state as URL parameters, without defaults."""
-        if not self.lab:
-            return {}
-        values = {
-            "lab": self.lab,
-            "size": "" if self.size == SIZES[0] else self.size,
-            "data": self.dataset,
-            "results": self.source,
-            "guess": str(self.guess) if self.guess else "",
-            "figure": self.figure,
-        }
-        return {name: value for name, value in values.items() if value}
-
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "LabsState":
-        """Decode URL parameters; names that do not exist are noted, other invalid ones ignored."""
-        name = query.get("lab", "")
-        if name not in LABS:
-            titles = {lab.name: lab.title for lab in LABS.values()}
-            state = cls()
-            if name:
-                state.messages.say("lab", describe_unknown("lab", name, titles))
-            return state
-        lab = LABS[name]
-        size, dataset, guess = query.get("size", ""), query.get("data", ""), query.get("guess", "")
-        figures = {figure.name: figure.title for figure in lab.figures}
-        choices = {"data": {dataset: DATASETS[dataset].title for dataset in lab.datasets}, "figure": figures}
-        nouns = {"data": "data set of this lab", "figure": "figure of this lab"}
-        guesses = {str(number): number for number in (NO_GUESS, *range(1, len(lab.guess.options) + 1))}
-        state = cls(
-            lab=name,
-            size=next((each for each in SIZES if each == size), SIZES[0]),
-            dataset=dataset if dataset in lab.datasets else "",
-            source=query.get("results", "") if query.get("results") in (OWN, READY_MADE) else "",
-            guess=guesses.get(guess, 0),
-            figure=query["figure"] if query.get("figure") in figures else "",
-        )
-        for key, titles in choices.items():
-            if query.get(key) and query[key] not in titles:
-                state.messages.say(key, describe_unknown(nouns[key], query[key], titles))
-        return state
+    ADDRESS = Address(
+        Param("lab", choice("lab", lambda state: {lab.name: lab.title for lab in LABS.values()}), ""),
+        Param("size", one_of(*SIZES), SIZES[0], after="lab"),
+        Param("data", choice("data set of this lab", _datasets), "", after="lab", field="dataset"),
+        Param("results", one_of("", OWN, READY_MADE), "", after="lab", field="source"),
+        Param("guess", Type(_guess), 0, after="lab"),
+        Param("figure", choice("figure of this lab", _figures), "", after="lab"),
+    )
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.lessons import LESSONS
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import KINDS, TOPICS
+from dmlviz_app.widgets.address import SEARCH, Address, Param, UrlState, choice
 
 KEY = "page.learn"
 
@@ -19,8 +19,24 @@ def _places() -> dict[str, dict[str, str]]:
     return catalogs | {"topic": topics, "lesson": lessons, "answer": {name: one.title for name, one in ANSWERS.items()}}
 
 
+def _place_params(state: "LearnState") -> list[Param]:
+    """Return a parameter for each kind of place."""
+    return [_place_param(kind, titles) for kind, titles in _places().items()]
+
+
+def _place_param(kind: str, titles: Mapping[str, str]) -> Param:
+    noun = KINDS[kind].catalog.noun if kind in KINDS else kind
+    return Param(
+        kind,
+        choice(noun, lambda state: titles),
+        "",
+        get=lambda state: state.name if state.kind == kind else "",
+        set=lambda state, name: state.open(kind, name),
+    )
+
+
 @dataclass
-class LearnState:
+class LearnState(UrlState):
     """`kind` and `name` of what is read, "" at the index; `search` is what is looked for there.
 
     `note` says that the address names something that does not exist.
@@ -32,19 +48,13 @@ class LearnState:
     note: str = ""
     last_query: dict[str, str] | None = None
 
-    def to_query(self) -> dict[str, str]:
-        """Encode the state as URL parameters, without defaults."""
-        if self.kind:
-            return {self.kind: self.name}
-        return {"search": self.search} if self.search else {}
+    ADDRESS = Address(Param("search", SEARCH, ""), more=[_place_params])
 
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "LearnState":
-        """Read an address; for what does not exist it is the index, with a note."""
-        note = ""
-        for kind, titles in _places().items():
-            if query.get(kind) in titles:
-                return cls(kind, query[kind])
-            if kind in query:
-                note = describe_unknown(KINDS[kind].catalog.noun if kind in KINDS else kind, query[kind], titles)
-        return cls(search=query.get("search", "")[:80], note=note)
+    def open(self, kind: str, name: str) -> None:
+        """Read this place, if none is read yet."""
+        if not self.kind:
+            self.kind, self.name, self.search = kind, name, ""
+
+    def refuse(self, param: Param, text: str, sentence: str) -> None:
+        """Say above the index what cannot be followed."""
+        self.note = sentence

@@ -2,7 +2,10 @@
 
 from typing import Literal
 
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
+
+OwnKey = TypeAliasType("OwnKey", Literal["guess", "share", "code"])
+"""The parameters of an address that belong to one person, and are not shared."""
 
 
 class ClassroomLead(TypedDict):

@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired
 
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
 from dmlviz_app.protocol.common import Nouns, Source, SpriteSheets
 
@@ -75,6 +75,29 @@ class MapProps(Source, ImageProps, Link, Nouns):
     replays: NotRequired[int]
     picture: NotRequired[PictureInfo]
     height: NotRequired[int | Literal["fill"]]
+
+
+ViewKey = TypeAliasType(
+    "ViewKey",
+    Literal[
+        "pin",
+        "partner",
+        "step",
+        "select",
+        "isolate",
+        "hide",
+        "color",
+        "metric",
+        "open",
+        "show.names",
+        "show.trails",
+        "show.contours",
+        "show.pictures",
+        "show.images",
+        "show.markers",
+    ],
+)
+"""The parameters of an address that the browser writes; all others are the server's."""
 
 
 class ViewCommand(TypedDict):

@@ -1,89 +1,30 @@
-"""The state of Explore as the parameters of a URL, both ways."""
+"""The address of Explore: its parameters, and those of the choices that it names."""
 
 import re
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from dmlviz.catalog.parameters import brief, describe_unknown
+from dmlviz.catalog.parameters import Parameter, Spec, brief, describe_unknown
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.catalog.recipes import RECIPES
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
-from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS, Task
 from dmlviz.runs.run import LIVE
 from dmlviz.storage.files import is_run_id
-from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import FURTHER, SETTINGS
+from dmlviz_app.run_views.training_settings import SETTINGS
 from dmlviz_app.run_views.view_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, is_color, projection_views
+from dmlviz_app.widgets.address import FLAG, Address, Param, Type, choice, run_type
 from dmlviz_app.widgets.url_state import is_browser_key
 
-if TYPE_CHECKING:
-    from dmlviz_app.run_views.view_state import UIState
-
-_RESERVED_KEYS = ("run", "from", "more", "view", "subset", "whole", "beside", "curves", "lesson", "task", "guess")
-_ROLES = {"loss": "loss", "miner": "miner", "view": "map"}  # what each is called on the page
+ROLES = {"loss": "loss", "miner": "miner", "view": "map"}  # what each is called on the page; loss.margin is a parameter
+_UNSET = object()
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     name: TypeAdapter(TrainConfig.model_fields[name].annotation or str) for name in SETTINGS
 }
-
-
-def encode(state: "UIState") -> dict[str, str]:
-    """Encode the state as URL parameters, without defaults."""
-    query = dict(state.unknown_query)
-    if state.run is not None:
-        query["run"] = state.run
-    query |= {"from": state.base} if state.base else {}
-    query |= {"more": "1"} if state.more else {}
-    if state.view != LIVE:
-        query["view"] = state.view
-        query |= {f"map.{name}": _text(value) for name, value in state.projection_overrides.items()}
-        query |= {} if state.subset is None else {"subset": state.subset.encode}
-        query |= {} if state.subset is None or state.whole_view == LIVE else {"whole": state.whole_view}
-    if state.beside:
-        query["beside"] = "1"
-    if state.curves is not None:
-        query["curves"] = state.curves
-    if state.lesson is not None:
-        query |= {"lesson": state.lesson, "task": str(state.task)}
-        query |= {} if state.guess is None else {"guess": str(state.guess)}
-    query |= {name: _text(state.settings[name]) for name in SETTINGS if name in state.settings}
-    for role, choice in state.choices().items():
-        query |= {f"{role}.{name}": _text(value) for name, value in state.changed_params(role, choice.name).items()}
-    return query
-
-
-def decode(query: Mapping[str, str], state: "UIState") -> None:
-    """Set a new state as a URL's parameters say; what cannot be followed becomes a message."""
-    _read_lesson(query, state)
-    if state.active_task is not None:
-        query = settings_from_query(state.active_task[1]) | dict(query)
-    _read_view(query, state)
-    _read_base(query, state)
-    settings = {name: _read_setting(name, query[name]) for name in SETTINGS if name in query}
-    refusals = [name for name, value in settings.items() if _refusal(state, name, value)]
-    # Some values go only with one that comes later: few training images need small batches.
-    for name in refusals:
-        if refusal := _refusal(state, name, settings[name]):
-            by_itself = _refusal(type(state)(), name, settings[name])  # not for another setting
-            own = partial(lambda field: state.settings.get(field), name)
-            state.messages.say(f"set.{name}", refusal, own if by_itself else None)
-            state.more |= name in FURTHER
-    if "map.engine" in query:  # first: which parameters there are depends on it
-        query = {"map.engine": query["map.engine"]} | dict(query)
-    for name, text in query.items():
-        role, dot, parameter = name.partition(".")
-        is_reserved = name in SETTINGS or name in _RESERVED_KEYS or is_browser_key(name)
-        if dot and role in _ROLES:
-            _try_param(state, role, parameter, text)
-        elif role == "map" and parameter in PROJECTION_FIELDS:
-            _try_projection_field(state, parameter, text)
-        elif not is_reserved or (name == "lesson" and state.lesson is None):
-            state.unknown_query[name] = text
 
 
 def settings_from_query(task: Task) -> dict[str, str]:
@@ -91,124 +32,171 @@ def settings_from_query(task: Task) -> dict[str, str]:
     return {name: text for name, text in task.query.items() if name.partition(".")[0] != "view"}
 
 
-def _read_lesson(query: Mapping[str, str], state: "UIState") -> None:
-    lesson = LESSONS.get(query.get("lesson", ""))
-    if lesson is None:
-        _note_unknown(
-            state, "run.lesson", "lesson", "lesson", query, {name: one.title for name, one in LESSONS.items()}
-        )
-        return
-    state.lesson = lesson.name
-    if re.fullmatch("[1-9]", query.get("task", "")):
-        state.task = min(int(query["task"]), len(lesson.tasks))
-    guesses = lesson.tasks[state.task - 1].guesses
-    if re.fullmatch("[1-9]", query.get("guess", "")) and int(query["guess"]) <= len(guesses):
-        state.guess = int(query["guess"])
-
-
-def _read_view(query: Mapping[str, str], state: "UIState") -> None:
-    if "run" in query and not is_run_id(query["run"]):
-        state.messages.say("run", "The address names a run that cannot exist; showing the ready-made one.")
-    elif "run" in query:
-        state.run = query["run"]
-    if query.get("view") in projection_views():
-        state.view = query["view"]
-        state.beside = query.get("beside") == "1" and state.view in REFERENCES
-        state.subset = Selection.decode(query.get("subset", ""))
-        if state.subset is not None and query.get("whole") in projection_views():
-            state.whole_view = query["whole"]
-    elif query.get("view") != LIVE:
-        views = {name: PROJECTIONS[name].title for name in projection_views()}
-        _note_unknown(state, "map.view", "view", "map", query, views)
-    if not is_color(query.get("color")):
-        _note_unknown(state, "map.color", "color", "color", query, COLOR_MODES)
-    state.seen = SeenView.from_query(query)
-    if query.get("curves") in CURVES:
-        state.curves = query["curves"]
-    else:
-        _note_unknown(state, "curves", "curves", "figure", query, CURVES)
-
-
-def _read_base(query: Mapping[str, str], state: "UIState") -> None:
-    state.more = query.get("more") == "1"
-    if query.get("from") in RECIPES or is_run_id(query.get("from")):
-        state.base = query["from"]
-    else:
-        _note_unknown(state, "start", "from", "recipe", query, {name: recipe.title for name, recipe in RECIPES.items()})
-
-
-def _note_unknown(
-    state: "UIState", place: str, key: str, noun: str, query: Mapping[str, str], titles: Mapping[str, str]
-) -> None:
-    """Say at a place that the address names something that does not exist, if it does."""
-    if query.get(key):
-        state.messages.say(place, describe_unknown(noun, query[key], titles))
-
-
-def _refusal(state: "UIState", name: str, value: Any) -> str | None:
-    """Set a field of the next training; return why where it does not go with what is set so far."""
-    try:
-        config = TrainConfig(**state.settings | {name: value})
-    except UserError as error:
-        return str(error)
-    state.settings[name] = getattr(config, name)
-    return None
-
-
-def _try_param(state: "UIState", role: str, name: str, text: str) -> None:
-    choice = state.choices().get(role)
-    parameters = {} if choice is None else {parameter.name: parameter for parameter in choice.parameters}
-    of_all = "map" if role == "view" else f"set.{role}"
-    if choice is None or not parameters:
-        chosen = f"no {_ROLES[role]} is chosen" if choice is None else f"{choice.title} has no parameters"
-        state.messages.say(
-            f"{of_all}.{name}", f"{role}.{name} of the address is left out, as {chosen}; got {brief(text)}."
-        )
-    elif name not in parameters:
-        unknown = describe_unknown(f"parameter of {choice.title}", name, {name: name for name in parameters})
-        state.messages.say(f"{of_all}.{name}", unknown)
-    else:
-        try:
-            value = parameters[name].check(choice.name, _parse(parameters[name].kind, text))
-            state.set_param(role, choice, parameters[name], value)
-        except UserError as error:
-            state.messages.say(f"map.{name}" if role == "view" else f"{role}.{choice.name}.{name}", error)
-
-
-def _try_projection_field(state: "UIState", name: str, text: str) -> None:
-    value = text if name == "engine" else _parse(bool if name == "all_epochs" else int, text)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    try:
-        state.set_projection(**state.projection_overrides | {name: value})
-    except UserError as error:
-        state.messages.say(f"map.{name}", error)
-
-
 def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "1" if value else "0"
+        return FLAG.write(value)
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _read_setting(name: str, text: str) -> Any:
-    if text == "":  # as `_text` writes None and no classes
-        return () if TrainConfig.model_fields[name].default == () else None
-    try:
-        return _ADAPTERS[name].validate_python(text)
-    except ValidationError:
-        return text  # the config says what is wrong with it
+def _values(kind: type) -> Type:
+    """Return the type of values of one kind; a text without one is a value that the check which follows refuses."""
 
-
-def _parse(kind: type, text: str) -> Any:
-    """Return the value of a text, or the text itself if it has none: the check that follows reports the error."""
-    if kind is bool:
-        return {"1": True, "0": False}.get(text, text)
-    if kind in (int, float):
+    def read(text: str, state: Any) -> Any:
+        if kind is bool:
+            return {"1": True, "0": False}.get(text, text)
         try:
-            return float(text)
+            number = float(text) if kind in (int, float) else text
         except ValueError:
             return text
-    return text
+        return int(number) if isinstance(number, float) and kind is int and number.is_integer() else number
+
+    return Type(read, _text, takes_empty=True)
+
+
+def _setting(name: str) -> Param:
+    """Return a field of the next training."""
+
+    def read(text: str, state: Any) -> Any:
+        if text == "":  # as `_text` writes None and no classes
+            return () if TrainConfig.model_fields[name].default == () else None
+        try:
+            return _ADAPTERS[name].validate_python(text)
+        except ValidationError:
+            return text  # the config says what is wrong with it
+
+    def set_value(state: Any, value: Any) -> None:
+        state.settings[name] = getattr(TrainConfig(**state.settings | {name: value}), name)
+
+    return Param(
+        name,
+        Type(read, _text, takes_empty=True),
+        _UNSET,
+        place=f"set.{name}",
+        get=lambda state: state.settings.get(name, _UNSET),
+        set=set_value,
+    )
+
+
+def _projection_field(name: str) -> Param:
+    """Return a field of the projection's config."""
+    return Param(
+        f"map.{name}",
+        _values({"engine": str, "all_epochs": bool}.get(name, int)),
+        _UNSET,
+        after="view",
+        get=lambda state: state.projection_overrides.get(name, _UNSET),
+        set=lambda state, value: state.set_projection(**state.projection_overrides | {name: value}),
+    )
+
+
+def _parameters_of(role: str) -> Callable[[Any], list[Param]]:
+    """Return what lists the parameters of the loss, the miner or the projection that a state has chosen."""
+
+    def params(state: Any) -> list[Param]:
+        spec = state.choices().get(role)
+        return [] if spec is None else [_parameter(role, spec, parameter) for parameter in spec.parameters]
+
+    return params
+
+
+def _parameter(role: str, spec: Spec, parameter: Parameter) -> Param:
+    return Param(
+        f"{role}.{parameter.name}",
+        _values(parameter.kind),
+        _UNSET,
+        place=f"map.{parameter.name}" if role == "view" else f"{role}.{spec.name}.{parameter.name}",
+        get=lambda state: state.changed_params(role, spec.name).get(parameter.name, _UNSET),
+        set=lambda state, value: state.set_param(role, spec, parameter, parameter.check(spec.name, value)),
+    )
+
+
+def _base(text: str, state: Any) -> str:
+    return text if is_run_id(text) else str(_RECIPE.read(text, state))
+
+
+def _task(text: str, state: Any) -> int:
+    return min(int(text), len(LESSONS[state.lesson].tasks)) if re.fullmatch("[1-9]", text) else 1
+
+
+def _guess(text: str, state: Any) -> int | None:
+    guesses = state.active_task[1].guesses
+    return int(text) if re.fullmatch("[1-9]", text) and int(text) <= len(guesses) else None
+
+
+def _beside(text: str, state: Any) -> bool:
+    return text == "1" and state.view in REFERENCES
+
+
+def _views(state: Any) -> dict[str, str]:
+    return {LIVE: LIVE} | {name: PROJECTIONS[name].title for name in projection_views()}
+
+
+def _lessons(state: Any) -> dict[str, str]:
+    return {name: lesson.title for name, lesson in LESSONS.items()}
+
+
+_SUBSET = Type(lambda text, state: Selection.decode(text), lambda subset: subset.encode)
+_RECIPE = choice("recipe", lambda state: {name: recipe.title for name, recipe in RECIPES.items()})
+MAP = choice("map", _views)
+
+LESSON = Address(
+    Param(
+        "lesson", choice("lesson", lambda state: {name: one.title for name, one in LESSONS.items()}), place="run.lesson"
+    ),
+    Param("task", Type(_task), after="lesson", place="run.lesson"),
+    Param("guess", Type(_guess), after="task", place="run.lesson"),
+)
+ADDRESS = Address(
+    Param("run", run_type("The address names a run that cannot exist; showing the ready-made one.")),
+    Param("from", Type(_base), "", field="base", place="start"),
+    Param("more", FLAG, False),
+    Param("view", MAP, LIVE, place="map.view"),
+    *map(_projection_field, PROJECTION_FIELDS),
+    Param(
+        "subset",
+        Type(lambda text, state: Selection.decode(text), lambda subset: subset.encode),
+        after="view",
+        place="map.subset",
+    ),
+    Param("whole", MAP, LIVE, after="subset", field="whole_view", place="map.whole"),
+    Param(
+        "beside", Type(lambda text, state: text == "1" and state.view in REFERENCES, FLAG.write), False, after="view"
+    ),
+    Param("curves", choice("figure", lambda state: CURVES)),
+    *map(_setting, SETTINGS),
+    more=[_parameters_of(role) for role in ROLES],
+)
+
+
+def set_by_task(state: Any) -> dict[str, str]:
+    """Return what the task under way sets, with the values of the state: a default is one that was chosen, too."""
+    values = dict(state.config(TrainConfig.model_fields["dataset"].default))
+    for role in ("loss", "miner"):
+        values |= {f"{role}.{name}": value for name, value in values[f"{role}_params"].items()}
+    return {key: _text(values[key]) for key in settings_from_query(state.active_task[1]) if key in values}
+
+
+def strangers(query: Mapping[str, str], state: Any) -> Iterator[tuple[str, str]]:
+    """Yield a place and a sentence for a color that does not exist, and for parameters that no choice has."""
+    color, choices = query.get("color"), state.choices()
+    if color and not is_color(color):
+        yield "map.color", describe_unknown("color", color, COLOR_MODES)  # which the browser ignores
+    for key, text in query.items():
+        role, dot, name = key.partition(".")
+        if not dot or role not in ROLES:
+            continue
+        place = f"{'map' if role == 'view' else f'set.{role}'}.{name}"
+        chosen = choices.get(role)
+        names = {} if chosen is None else {parameter.name: parameter.name for parameter in chosen.parameters}
+        if not names:
+            why = f"no {ROLES[role]} is chosen" if chosen is None else f"{chosen.title} has no parameters"
+            yield place, f"{key} of the address is left out, as {why}; got {brief(text)}."
+        elif name not in names:
+            yield place, describe_unknown(f"parameter of {chosen.title}", name, names)
+
+
+def is_unknown(key: str) -> bool:
+    """Return whether the server has no such parameter of Explore's address."""
+    return key not in LESSON.params | ADDRESS.params and key.partition(".")[0] not in ROLES and not is_browser_key(key)

@@ -13,13 +13,13 @@ from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.lessons import LESSONS, Lesson, Task
 from dmlviz.runs.run import LIVE
-from dmlviz_app.run_views import seen_view
-from dmlviz_app.run_views import view_query as explore_query
+from dmlviz_app.run_views import seen_view, view_query
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import TrainingDraft
+from dmlviz_app.run_views.training_settings import FURTHER, SETTINGS, TrainingDraft
 from dmlviz_app.run_views.view_options import OURS, PROJECTION_FIELDS, projection_views
 from dmlviz_app.widgets import url_state
+from dmlviz_app.widgets.address import Param, UrlState
 
 PAGE = "explore"
 KEY = f"page.{PAGE}"
@@ -28,7 +28,7 @@ _PROJECTION_DEFAULTS = {name: ProjectionConfig.model_fields[name].default for na
 
 
 @dataclass
-class UIState(TrainingDraft):
+class UIState(TrainingDraft, UrlState):
     """A person's choices: settings of the next training, the run and view that are shown.
 
     Attributes:
@@ -68,6 +68,7 @@ class UIState(TrainingDraft):
     guess: int | None = None
     unknown_query: dict[str, str] = field(default_factory=dict)
     last_query: dict[str, str] | None = None
+    ADDRESS = view_query.ADDRESS
 
     def cause(self, place: str) -> object:
         """Return what the sentences at a place are about: "run" is the head of the page, "map" above the map."""
@@ -188,7 +189,7 @@ class UIState(TrainingDraft):
         self.lesson, self.task, self.guess = lesson, task, None
         if self.active_task is not None:
             dataset = {name: value for name, value in self.settings.items() if name == "dataset"}
-            task_state = UIState.from_query(explore_query.settings_from_query(self.active_task[1]))
+            task_state = UIState.from_query(view_query.settings_from_query(self.active_task[1]))
             self.settings, self.params = dataset | task_state.settings, task_state.params
             self.show(None)
 
@@ -209,14 +210,32 @@ class UIState(TrainingDraft):
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters, without defaults and without what the browser writes."""
-        return explore_query.encode(self)
+        of_task = {} if self.active_task is None else view_query.set_by_task(self)
+        return self.unknown_query | view_query.LESSON.encode(self) | of_task | self.ADDRESS.encode(self)
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "UIState":
         """Decode URL parameters; what cannot be followed becomes a message."""
-        state = cls()
-        explore_query.decode(query, state)
+        state = cls(seen=SeenView.from_query(query))
+        view_query.LESSON.decode(query, state)
+        state.unknown_query = {
+            key: text
+            for key, text in query.items()
+            if view_query.is_unknown(key) or (key == "lesson" and state.lesson is None)
+        }
+        if state.active_task is not None:
+            query = view_query.settings_from_query(state.active_task[1]) | dict(query)
+        cls.ADDRESS.decode(query, state)
+        for place, sentence in view_query.strangers(query, state):
+            state.messages.say(place, sentence)
         return state
+
+    def refuse(self, param: Param, text: str, sentence: str) -> None:
+        """Say why a parameter of an address cannot be followed, where the form or the page has it."""
+        by_itself = param.key in SETTINGS and param.refusal(text, UIState())  # not for another setting
+        cause = (lambda: self.settings.get(param.key)) if by_itself else None
+        self.more |= param.key in FURTHER
+        self.messages.say(param.place or param.key, sentence, cause)
 
 
 def current() -> UIState:

@@ -1,6 +1,5 @@
 """State and props of the run list."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlviz.catalog.datasets import DATASETS
@@ -22,6 +21,7 @@ from dmlviz_app.run_views import thumbnails
 from dmlviz_app.server.housekeeping import evicted_runs
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
+from dmlviz_app.widgets.address import SEARCH, Address, Param, UrlState, one_of
 
 KEY = "page.runs"
 SORTS = ("newest", "score", "size")
@@ -31,7 +31,7 @@ SCORES = ("precision_at_1", "map_at_r")
 
 
 @dataclass
-class RunListState:
+class RunListState(UrlState):
     """Sort order and search text of the run list, and whose runs it shows."""
 
     sort: str = SORTS[0]
@@ -39,18 +39,9 @@ class RunListState:
     group: str = GROUPS[0]
     last_query: dict[str, str] | None = None
 
-    def to_query(self) -> dict[str, str]:
-        """Encode the state as URL parameters, without defaults."""
-        choices = {"sort": (self.sort, SORTS[0]), "search": (self.search, ""), "group": (self.group, GROUPS[0])}
-        return {name: value for name, (value, default) in choices.items() if value != default}
-
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "RunListState":
-        """Decode URL parameters; invalid ones are ignored."""
-        sort, group = query.get("sort", ""), query.get("group", "")
-        return cls(
-            sort if sort in SORTS else SORTS[0], query.get("search", "")[:80], group if group in GROUPS else GROUPS[0]
-        )
+    ADDRESS = Address(
+        Param("sort", one_of(*SORTS), SORTS[0]), Param("search", SEARCH, ""), Param("group", one_of(*GROUPS), GROUPS[0])
+    )
 
 
 def change(wish: RunChange, runs: PersonalRuns) -> None:

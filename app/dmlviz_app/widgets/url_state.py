@@ -7,33 +7,16 @@ address other than the one a page wrote last is a request. One exception: a clic
 server writes an address. It comes with the address before that one, which is then no request.
 """
 
-from collections.abc import Mapping
-from typing import NoReturn, Protocol, Self, TypeVar
+from typing import NoReturn, TypeVar, get_args
 
 import streamlit as st
 
-
-class UrlState(Protocol):
-    """The state of a page.
-
-    Attributes:
-        last_query: The query that it last read from the address or wrote there; None before that.
-    """
-
-    last_query: dict[str, str] | None
-
-    def to_query(self) -> dict[str, str]:
-        """Return everything as the parameters of an address."""
-
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> Self:
-        """Read an address."""
-
+from dmlviz_app.protocol.maps import ViewKey
+from dmlviz_app.widgets.address import UrlState
 
 S = TypeVar("S", bound=UrlState)
 
-_BROWSER_KEYS = ("pin", "partner", "select", "isolate", "color", "metric", "step", "hide", "open")  # as in urlCodec.ts
-_BROWSER_PREFIX = "show."
+_BROWSER_KEYS = frozenset(get_args(ViewKey.__value__))
 
 _ADDRESSES = "address.unconfirmed"  # queries: the one that the browser sent last, then those written since
 _EVENT = "address.event"  # the query that came with a component's event
@@ -72,7 +55,7 @@ def write_url(state: UrlState) -> None:
 
 def is_browser_key(name: str) -> bool:
     """Return whether the browser writes this parameter of an address."""
-    return name in _BROWSER_KEYS or name.startswith(_BROWSER_PREFIX)
+    return name in _BROWSER_KEYS
 
 
 def begin_rerun() -> None:

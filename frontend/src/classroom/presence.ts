@@ -1,7 +1,7 @@
 // Says where this page is, and takes it where the teacher leads.
 import { bus } from "../lib/bus.ts";
 import { navigate, onAddressChange, type Query } from "../lib/router.ts";
-import type { ClassroomBarProps, ClassroomEvent } from "../protocol.ts";
+import type { ClassroomBarProps, ClassroomEvent, OwnKey } from "../protocol.ts";
 import { tell } from "./feed.ts";
 
 interface PagePlace {
@@ -13,7 +13,7 @@ interface PagePlace {
 }
 
 /** Parameters that belong to one person and are not shared. */
-const OWN = ["guess", "share", "code"];
+const OWN = Object.keys({ guess: true, share: true, code: true } satisfies Record<OwnKey, true>);
 /** Parameters that a map takes over without a new page. */
 const SOFT = ["step", "pin"];
 

@@ -16,6 +16,7 @@ test("an address without these parameters says nothing, and what is default is n
 
 test("a hundred random states come back as they were", () => {
   const some = (values) => values[Math.floor(random() * values.length)];
+  const said = new Set();
   for (let i = 0; i < 100; i++) {
     const state = {
       ...START,
@@ -41,7 +42,9 @@ test("a hundred random states come back as they were", () => {
     const query = encodeView(state, "mnist");
     assert.ok(Object.keys(query).every(isViewKey));
     assert.deepEqual(back(query), state);
+    for (const key of Object.keys(query)) said.add(key);
   }
+  assert.equal(said.size, 15, "all that the server leaves to the browser");
 });
 
 test("words of the server are read, too: deflated by zlib, without zeros at the end", () => {
