@@ -9,24 +9,15 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from pydantic_core import PydanticKnownError
 
 from dmlviz.catalog.augmentation import check_strengths
-from dmlviz.catalog.backbones import blocks_of
-from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS, SamplerSpec
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
-from dmlviz.catalog.parameters import Catalog, LossSpec, brief
+from dmlviz.catalog.nets import NETS, nets_for
+from dmlviz.catalog.parameters import Catalog, LossSpec
 from dmlviz.config.base import Config
 from dmlviz.config.notes import views_note
-from dmlviz.config.training_checks import (
-    check_batch,
-    check_classes,
-    check_features,
-    check_sampler,
-    check_second_labels,
-    check_space,
-    check_views,
-)
-from dmlviz.errors import UserError
+from dmlviz.config.rules import RULES, give_way
 
 MAX_IMAGES = 10_000_000  # more than any data set has
 # Defaults of a training without labels: found by measuring, see docs/WITHOUT_LABELS.md.
@@ -39,7 +30,7 @@ WITHOUT_LABELS: dict[str, Any] = {
 }
 
 
-_KEPT = ("dataset", "loss", "loss_params", "embedding_dim")  # with and without labels
+_KEPT = {"dataset", "loss", "loss_params", "embedding_dim", "use_labels"}  # whatever a loss recommends
 
 
 def _class_ids(value: Any) -> Any:
@@ -200,6 +191,21 @@ class TrainConfig(Config):
     )
 
     @property
+    def dataset_spec(self) -> DatasetSpec:
+        """The spec of the data set."""
+        return DATASETS[self.dataset]
+
+    @property
+    def sampler_spec(self) -> SamplerSpec:
+        """The spec of the sampler."""
+        return SAMPLERS[self.sampler]
+
+    @property
+    def takes_features(self) -> bool:
+        """Whether the net takes features that a backbone computed once."""
+        return self.dataset_spec.features is not None and not self.unfrozen_blocks
+
+    @property
     def loss_dim(self) -> int:
         """Dimensions of what the loss sees: the embedding, or the projection head's output."""
         return self.projection_dim or self.embedding_dim
@@ -238,54 +244,35 @@ class TrainConfig(Config):
         does not accept is dropped. Parameters are dropped with the loss or miner that they belong to. With and without
         labels other values are recommended, too.
         """
+        changed = {name for name, value in changes.items() if getattr(self, name, None) != value}
         fields = self.model_dump(mode="json")
-        if changes.get("use_labels", self.use_labels) != self.use_labels:
-            defaults = self._recommended
-            unchanged = {name for name in fields if getattr(self, name) == getattr(defaults, name)}
-            fields = {name: value for name, value in fields.items() if name not in unchanged or name in _KEPT}
-        if changes.get("loss", self.loss) != self.loss:
-            defaults = self._recommended
-            fields = {name: value for name, value in fields.items() if getattr(self, name) != getattr(defaults, name)}
-            fields |= {"embedding_dim": self.embedding_dim, "use_labels": self.use_labels}
+        if changed & {"loss", "use_labels"}:
+            usual = self._recommended
+            fields = {
+                name: value
+                for name, value in fields.items()
+                if name in _KEPT or getattr(self, name) != getattr(usual, name)
+            }
+        if "loss" in changed:
             fields.pop("loss_params", None)
-            tuple_kinds = LOSSES[changes["loss"]].for_params(changes.get("loss_params") or {}).tuple_kinds
-            if fields.get("miner") and MINERS[fields["miner"]].tuple_kind not in tuple_kinds:
-                del fields["miner"]
-            if not fields.get("miner"):
-                fields.pop("miner_params", None)
-            sampler = fields.get("sampler", type(self).model_fields["sampler"].default)
-            if SAMPLERS[sampler].tuple_kind not in {"", *tuple_kinds}:
-                del fields["sampler"]
-        if SAMPLERS[self.sampler].tuple_kind or SAMPLERS[changes.get("sampler", self.sampler)].tuple_kind:
+        if "miner" in changed or "miner" not in fields:
+            fields.pop("miner_params", None)
+        if self.sampler_spec.tuple_kind:  # why there is no miner
             fields.pop("miner", None)
-            fields.pop("miner_params", None)
-        if changes.get("miner", self.miner) != self.miner:
-            fields.pop("miner_params", None)
-        if {"loss", "dataset"} & changes.keys():
-            fields.pop("second_labels", None)
-        if self.frozen_batch_norm and "frozen_batch_norm" not in changes:
-            new = {**fields, **changes}
-            net, blocks = new.get("net", self.net), new.get("unfrozen_blocks", self.unfrozen_blocks)
-            if not has_batch_norm(DATASETS[changes.get("dataset", self.dataset)], net, blocks):
-                fields.pop("frozen_batch_norm", None)
         if self.classes_per_batch == self._default_classes_per_batch:
             fields.pop("classes_per_batch", None)
-        if (
-            changes.get("dataset", self.dataset) != self.dataset
-        ):  # drop what is above the new limits, or at the old ones
-            before, after = DATASETS[self.dataset].most, DATASETS[changes["dataset"]].most
-            if self.net not in nets_for(DATASETS[changes["dataset"]]):
-                fields.pop("net", None)
-            if changes.get("unfrozen_blocks", self.unfrozen_blocks) > blocks_of(DATASETS[changes["dataset"]]):
-                fields.pop("unfrozen_blocks", None)
-                fields.pop("backbone_rate", None)
-            is_frozen = not changes.get("unfrozen_blocks", fields.get("unfrozen_blocks"))
-            if DATASETS[changes["dataset"]].features is not None and is_frozen and self.views == 1:
-                fields.pop("augmentation", None)
-            over = {name for name, most in after.items() if fields.get(name, 0) > most}
-            fields.pop("corrections", None)  # of the other images
-            fields = {name: value for name, value in fields.items() if name not in over and value != before.get(name)}
-        return type(self)(**fields | changes)
+        if "dataset" in changed:  # what is at the limit of the data was not chosen
+            most = self.dataset_spec.most
+            fields = {name: value for name, value in fields.items() if value != most.get(name)}
+        kept = give_way(fields | changes, changed, self.unchecked)
+        return type(self)(**kept | changes)
+
+    @classmethod
+    def unchecked(cls, fields: Mapping[str, Any]) -> "TrainConfig":
+        """Return the config of these fields with what is recommended for the others, whether or not it makes sense."""
+        config = cls.model_construct(**cls._with_recommended(fields))
+        config._limit_classes()
+        return config
 
     @property
     def _recommended(self) -> Self:
@@ -303,11 +290,17 @@ class TrainConfig(Config):
         default: int = type(self).model_fields["classes_per_batch"].default
         return min(default, len(self.train_classes))
 
+    def _limit_classes(self) -> None:
+        if "classes_per_batch" not in self.model_fields_set:
+            object.__setattr__(self, "classes_per_batch", self._default_classes_per_batch)
+
     @model_validator(mode="before")
     @classmethod
     def _fill_recommended(cls, fields: Any) -> Any:
-        if not isinstance(fields, Mapping):
-            return fields
+        return cls._with_recommended(fields) if isinstance(fields, Mapping) else fields
+
+    @classmethod
+    def _with_recommended(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
         loss = loss.for_params(params) if isinstance(params, Mapping) else loss
@@ -333,22 +326,9 @@ class TrainConfig(Config):
         loss, miner = self.loss_spec, MINERS[self.miner] if self.miner is not None else None
         for catalog, name in ((DATASETS, self.dataset), (NETS, self.net), (SAMPLERS, self.sampler)):
             _ = catalog[name]
-        check_classes(self)
-        check_features(self)
-        if "classes_per_batch" not in self.model_fields_set:
-            object.__setattr__(self, "classes_per_batch", self._default_classes_per_batch)
-        check_second_labels(self, loss)
-        check_sampler(self, loss)
-        check_views(self, loss)
-        if miner is None and self.miner_params:
-            raise UserError(f"miner_params need a miner; got {brief(self.miner_params)} and no miner: choose one.")
-        if miner is not None and miner.tuple_kind not in loss.tuple_kinds:
-            miners = [entry.name for entry in MINERS.values() if entry.tuple_kind in loss.tuple_kinds]
-            rule = f"takes {' or '.join(sorted(loss.tuple_kinds))}" if loss.tuple_kinds else "takes no miner"
-            remedy = f"use {', '.join(miners)}, or no miner" if miners else "use no miner"
-            raise UserError(f"{self.loss} {rule}; {self.miner} makes {miner.tuple_kind}: {remedy}.")
-        check_batch(self, loss)
-        check_space(self, loss)
+        self._limit_classes()
+        for rule in RULES:
+            rule.refuse(self)
         object.__setattr__(self, "loss_params", loss.with_defaults(self.loss_params))
         object.__setattr__(self, "miner_params", miner.with_defaults(self.miner_params) if miner else {})
         return self

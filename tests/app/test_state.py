@@ -144,18 +144,6 @@ def test_changed_settings_survive_another_loss():
     assert state.config("mnist").steps == 123
 
 
-def test_an_incompatible_miner_is_dropped():
-    state = UIState()
-    state.set("loss", "triplet")
-    miner = next(name for name, entry in MINERS.items() if entry.tuple_kind == "triplets")
-    state.set("miner", miner)
-    assert state.config("mnist").miner == miner
-    state.set("loss", "contrastive")
-    assert state.config("mnist").loss == "contrastive"
-    state.set("loss", "softmax")
-    assert state.config("mnist").miner is None
-
-
 def test_a_loss_and_a_miner_of_one_name_keep_their_own_parameters():
     state = UIState()
     state.set("loss", "multi_similarity")
@@ -190,15 +178,6 @@ def test_an_incompatible_setting_is_reported_and_not_set():
     state.set("steps", 50)
     assert state.messages.all() == {}
     assert state.config("mnist") == TrainConfig(classes_per_batch=9, steps=50)
-
-
-def test_an_incompatible_sampler_is_dropped():
-    state = UIState()
-    state.set("loss", "contrastive")
-    state.set("sampler", "random_pairs")
-    state.set("loss", "triplet")
-    assert state.messages.all() == {}
-    assert state.config("mnist") == TrainConfig(loss="triplet")
 
 
 def test_parameters_of_a_loss_are_kept_while_another_is_selected():

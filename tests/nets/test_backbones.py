@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow
 import pytest
 import torch
-from dmlviz_app.run_views.training_settings import TrainingDraft
 from PIL import Image
 from safetensors.torch import save_file
 
@@ -338,18 +337,6 @@ def test_what_needs_pixels_is_refused_and_the_loading_code_works(run, folder, mo
 def test_a_change_of_the_data_set_changes_a_net_that_cannot_be_a_head(added):
     assert TrainConfig(dataset="digits", net="small").replace(dataset=added).net == "linear"
     assert TrainConfig(dataset="digits", net="mlp").replace(dataset=added).net == "mlp"
-
-
-def test_the_form_drops_what_does_not_go_with_features(added):
-    draft = TrainingDraft()
-    draft.load(TrainConfig(dataset="digits", net="lenet", views=2, augmentation={"rotate": 15.0}))
-    draft.set("dataset", added)
-    assert draft.messages.all() == {}
-    config = draft.config("digits")
-    assert (config.dataset, config.net, config.views, config.augmentation) == (added, "linear", 1, {})
-    draft.set("use_labels", False)
-    assert "without labels needs augmented images" in next(iter(draft.messages.all().values()))
-    assert draft.config("digits").use_labels
 
 
 @pytest.mark.parametrize("name", ["resnet10t.c3_in1k", "mobilenetv3_small_050", "test_vit", "levit_128s"])

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from dmlviz_app.run_views.training_settings import TrainingDraft
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
@@ -301,26 +300,6 @@ def test_settings_that_do_not_go_with_the_data_are_refused_in_a_sentence(folder)
     images = config.effective_batch_size
     assert f"40 ms of one core for each image: {0.04 * images:.1f} s for a step of {images}" in cost_note(config)
     assert cost_note(frozen) == ""
-
-
-def test_the_form_keeps_settings_that_go_together(folder):
-    _, name = folder
-    draft = TrainingDraft()
-    draft.set("dataset", name)
-    draft.set("unfrozen_blocks", 2)
-    draft.set("augmentation", {"rotate": 15.0})
-    draft.set("views", 2)
-    assert draft.messages.all() == {}
-    config = draft.config("digits")
-    assert (config.unfrozen_blocks, config.views, config.augmentation) == (2, 2, {"rotate": 15.0})
-    draft.set("unfrozen_blocks", 0)
-    assert draft.messages.all() == {}
-    config = draft.config("digits")
-    assert (config.unfrozen_blocks, config.views, config.augmentation) == (0, 1, {})
-    draft.set("unfrozen_blocks", 2)
-    draft.set("dataset", "digits")
-    assert draft.messages.all() == {}
-    assert draft.config("digits").unfrozen_blocks == 0
 
 
 def test_mixed_precision_gives_nearly_the_same_and_the_end_is_exact(folder, dataset, run):

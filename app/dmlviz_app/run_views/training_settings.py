@@ -1,18 +1,14 @@
 """Draft of the next training config: defaults, the loss's recommendations, and the user's changes."""
 
-import operator
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
-from dmlviz.catalog.backbones import blocks_of
-from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import has_batch_norm, nets_for
 from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
 from dmlviz.config import TrainConfig
+from dmlviz.config.rules import give_way
 from dmlviz.errors import UserError
 from dmlviz_app.widgets.messages import Messages
 
@@ -59,15 +55,15 @@ class TrainingDraft:
 
     def config(self, dataset: str) -> TrainConfig:
         """Build the config of the next training; `dataset` is used while none is selected."""
+        return TrainConfig(**{"dataset": dataset} | self._fields())
+
+    def _fields(self) -> dict[str, Any]:
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
-        fields: dict[str, Any] = {
-            "dataset": dataset,
-            "loss_params": self.changed_params("loss", loss.name),
-        } | self.settings
+        fields = {"loss_params": self.changed_params("loss", loss.name)} | self.settings
         if miner is not None:
             fields["miner_params"] = self.changed_params("miner", miner)
-        return TrainConfig(**fields)
+        return fields
 
     def set(self, name: str, value: Any) -> None:
         """Set one field of the next training; what no longer goes with it is dropped.
@@ -85,7 +81,7 @@ class TrainingDraft:
 
     def _set(self, name: str, value: Any) -> None:
         self.settings[name] = value
-        self._drop_invalid(name)
+        self._give_way(name)
         others = {key: setting for key, setting in self.settings.items() if key != name}
         try:
             default = _LOSS if name == "loss" else getattr(replace(self, settings=others).config(_ANY_DATASET), name)
@@ -123,13 +119,10 @@ class TrainingDraft:
             defaults = self._default_params(role, catalog[name], config.embedding_dim)
             self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != defaults[key]}
         self.settings = {"dataset": config.dataset}
-        if config.loss != _LOSS:
-            self.settings["loss"] = config.loss
-        if config.embedding_dim != _DIMENSIONS:
-            self.settings["embedding_dim"] = config.embedding_dim
-        if not config.use_labels:
-            self.settings["use_labels"] = False
-        default = self.config(config.dataset)
+        for name in ("loss", "embedding_dim", "use_labels", "held_out_classes"):  # on which other defaults depend
+            if getattr(config, name) != TrainConfig.model_fields[name].default:
+                self.settings[name] = getattr(config, name)
+        default = TrainConfig.unchecked(self._fields())  # some settings make sense together only
         for name in SETTINGS:
             if getattr(config, name) != getattr(default, name):
                 self.settings[name] = getattr(config, name)
@@ -140,7 +133,7 @@ class TrainingDraft:
         changes.pop(parameter.name, None)
         if value != self._default_params(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))[parameter.name]:
             changes[parameter.name] = value
-        self._drop_invalid()
+        self._give_way(role)
 
     @staticmethod
     def _default_params(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
@@ -157,40 +150,13 @@ class TrainingDraft:
         loss = LOSSES[self.settings.get("loss", _LOSS)]
         return loss.for_params(self.changed_params("loss", loss.name))
 
-    def _drop_invalid(self, keep: str = "") -> None:
-        """Drop settings that do not go with the data set or the loss, but for the setting named `keep`."""
-        dataset = DATASETS[self.settings.get("dataset", _ANY_DATASET)]
-        takes = {"", *self._loss().tuple_kinds}
-        is_unlabeled = self.settings.get("use_labels") is False
+    def _give_way(self, changed: str) -> None:
+        """Drop settings that do not go with the one that was changed."""
 
-        def takes_features() -> bool:
-            return dataset.features is not None and not self.settings.get("unfrozen_blocks")
+        def resolve(settings: Mapping[str, Any]) -> TrainConfig:
+            return TrainConfig.unchecked(replace(self, settings={**settings})._fields())
 
-        misfits: dict[str, Callable[[Any], object]] = {
-            "corrections": lambda revision: revision and keep == "dataset",
-            "held_out_classes": lambda labels: labels and max(labels) >= len(dataset.classes),
-            "classes_per_batch": lambda classes: classes > len(dataset.classes),
-            **{name: partial(operator.lt, most) for name, most in dataset.most.items()},
-            "miner": lambda name: name is not None and MINERS[name].tuple_kind not in takes,
-            "sampler": lambda name: (
-                SAMPLERS[name].tuple_kind not in takes
-                or (is_unlabeled and bool(SAMPLERS[name].by_class or SAMPLERS[name].tuple_kind))
-            ),
-            "net": lambda name: name not in nets_for(dataset),
-            "second_labels": lambda role: role not in dataset.roles or not self._loss().parts({}),
-            "frozen_batch_norm": lambda _: (
-                not has_batch_norm(
-                    dataset, self.settings.get("net", nets_for(dataset)[0]), self.settings.get("unfrozen_blocks", 0)
-                )
-            ),
-            "unfrozen_blocks": lambda count: count > blocks_of(dataset),
-            "backbone_rate": lambda _: not blocks_of(dataset),
-            "views": lambda count: count < 2 if is_unlabeled else count > 1 and takes_features(),
-            "augmentation": lambda strengths: takes_features() if strengths else self.settings.get("views", 1) > 1,
-        }
-        for name, is_misfit in misfits.items():
-            if name != keep and name in self.settings and is_misfit(self.settings[name]):
-                del self.settings[name]
+        self.settings = give_way(self.settings, {changed}, resolve)
 
     def choices(self) -> dict[str, Spec]:
         """Return the selected specs that have parameters, by role."""

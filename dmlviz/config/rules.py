@@ -1,0 +1,326 @@
+"""The rules of settings that must go together: what is refused, in which sentence, and what gives way to a change."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dmlviz.catalog.backbones import blocks_of
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
+from dmlviz.catalog.parameters import brief
+from dmlviz.errors import UserError
+
+if TYPE_CHECKING:
+    from dmlviz.config.training import TrainConfig
+
+MAX_BATCH_SIZE = 4096  # a distance matrix of 16 million entries
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A combination of settings that makes no sense.
+
+    Attributes:
+        broken: Whether a config has this combination.
+        sentence: The rule, what was received, what to do; names in braces are the config's. Empty where nothing is
+            refused, but who changes another setting means the usual value of those that give way.
+        gives_way: Settings that take their usual values where one of `to` was changed.
+        to: The settings to whose change they give way.
+    """
+
+    broken: Callable[["TrainConfig"], object]
+    sentence: str | Callable[["TrainConfig"], str] = ""
+    gives_way: tuple[str, ...] = ()
+    to: tuple[str, ...] = ()
+
+    def refuse(self, config: "TrainConfig") -> None:
+        """Raise UserError with the sentence if the config breaks the rule."""
+        if self.sentence and self.broken(config):
+            raise UserError(
+                self.sentence.format_map(_Of(config)) if isinstance(self.sentence, str) else self.sentence(config)
+            )
+
+
+class _Of(dict[str, Any]):
+    """What a sentence may name: all that a config has."""
+
+    def __init__(self, config: "TrainConfig") -> None:
+        super().__init__()
+        self.config = config
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(self.config, name)
+
+
+def give_way(
+    settings: Mapping[str, Any], changed: Collection[str], resolve: Callable[[Mapping[str, Any]], "TrainConfig"]
+) -> dict[str, Any]:
+    """Return the settings without those that do not go with the ones that were changed, which stay.
+
+    Args:
+        settings: Fields of a config, some or all of them.
+        changed: Names of the changed ones.
+        resolve: Returns the config that some fields make, unchecked.
+    """
+    kept = dict(settings)
+    for rule in RULES:
+        giving = {*rule.gives_way} & {*kept} - {*changed}
+        if giving and not {*rule.to}.isdisjoint(changed) and rule.broken(resolve(kept)):
+            kept = {name: value for name, value in kept.items() if name not in giving}
+    return kept
+
+
+def _unknown_classes(config: "TrainConfig") -> list[int]:
+    return [label for label in config.held_out_classes if not 0 <= label < len(config.dataset_spec.classes)]
+
+
+def _too_many_blocks(config: "TrainConfig") -> str:
+    data, got = config.dataset_spec, f"got unfrozen_blocks = {config.unfrozen_blocks}: use"
+    if data.features is None:
+        return (
+            f"Blocks are unfrozen of the backbone of a data set of features, and {data.title} has none; {got} 0, or "
+            "compute features with dmlviz data features."
+        )
+    return f"The backbone of {data.title} has {blocks_of(data)} blocks; {got} {blocks_of(data)} or fewer."
+
+
+def _no_batch_norm(config: "TrainConfig") -> str:
+    nets = ", ".join(name for name in nets_for(config.dataset_spec) if NETS[name].batch_norm)
+    return (
+        f"Batch normalization is frozen where there is some; {config.net} has none: use frozen_batch_norm = false, or "
+        f"{nets or 'unfreeze blocks of a backbone that has some'}."
+    )
+
+
+def _unknown_role(config: "TrainConfig") -> str:
+    roles = ", ".join(config.dataset_spec.roles)
+    return (
+        f"{config.dataset} has {f'the labels {roles}' if roles else 'no second labels'}; got {config.second_labels}: "
+        f"use {f'one of {roles}' if roles else 'none, or another data set'}."
+    )
+
+
+def _takes(config: "TrainConfig", nothing: str) -> str:
+    """Say what tuples the loss takes."""
+    return f"{config.loss} takes {' or '.join(sorted(config.loss_spec.tuple_kinds)) or nothing}"
+
+
+def _other_tuples(config: "TrainConfig") -> str:
+    kinds = config.loss_spec.tuple_kinds
+    miners = ", ".join(miner.name for miner in MINERS.values() if miner.tuple_kind in kinds)
+    return (
+        f"{_takes(config, 'no miner')}; {config.miner} makes {MINERS[config.miner or ''].tuple_kind}: use "
+        f"{f'{miners}, or ' * bool(miners)}no miner."
+    )
+
+
+def _losses_of_classes(config: "TrainConfig") -> list[str]:
+    """Return the losses that compare images with classes: the loss, or those in a sum."""
+    parts = [name for name, _ in config.loss_spec.parts(config.loss_params).values()] or [config.loss]
+    return [name for name in parts if LOSSES[name].needs_classes or LOSSES[name].compares == "classes"]
+
+
+def _without_labels(config: "TrainConfig") -> str:
+    part = _losses_of_classes(config)[0]
+    return (
+        f"{part if part == config.loss else f'{part} in {config.loss}'} compares images with classes; got use_labels = "
+        "false: use a loss that compares images with images."
+    )
+
+
+def _too_many_classes(config: "TrainConfig") -> str:
+    available, data = len(config.train_classes), config.dataset_spec
+    count = len(data.classes)
+    reason = f"{available} of {count} are seen" if available < count else f"{data.title} has {available}"
+    return f"A batch has P = {config.classes_per_batch} classes; {reason}: use classes_per_batch ≤ {available}."
+
+
+def _compares(config: "TrainConfig", by_class: bool) -> bool:
+    """Return whether the loss compares images, in batches by class or in others."""
+    return config.loss_spec.needs_pairs and config.sampler_spec.by_class == by_class
+
+
+def _is_over(config: "TrainConfig", name: str) -> bool:
+    return name in config.dataset_spec.most and getattr(config, name) > config.dataset_spec.most[name]
+
+
+# The first that is broken is said; what gave way to one is gone for those that follow.
+RULES = (
+    Rule(
+        lambda s: not s.dataset_spec.trainable and s.steps,
+        "{dataset_spec.title} was embedded by another program and cannot be trained on here; choose another data set.",
+    ),
+    Rule(
+        _unknown_classes,
+        lambda s: (
+            f"Class IDs of {s.dataset_spec.title} run from 0 to {len(s.dataset_spec.classes) - 1}; got "
+            f"{_unknown_classes(s)[0]} in held_out_classes."
+        ),
+        gives_way=("held_out_classes",),
+        to=("dataset",),
+    ),
+    Rule(
+        lambda s: s.held_out_classes and len(s.dataset_spec.trainable_classes) < len(s.dataset_spec.classes),
+        lambda s: (
+            f"{s.dataset_spec.title} tests on other classes than it trains on; got {len(s.held_out_classes)} in "
+            "held_out_classes: hold out none."
+        ),
+    ),
+    Rule(
+        lambda s: s.held_out_classes and len(s.train_classes) < 2,
+        lambda s: (
+            f"Training needs at least 2 classes; held_out_classes leaves {len(s.train_classes)} of "
+            f"{len(s.dataset_spec.classes)}: hold out fewer."
+        ),
+    ),
+    Rule(
+        lambda s: s.net not in nets_for(s.dataset_spec),
+        lambda s: (
+            f"{s.dataset_spec.title} holds features of a backbone, which a head learns from; got the net {s.net}: "
+            f"choose {' or '.join(nets_for(s.dataset_spec))}."
+        ),
+        gives_way=("net",),
+        to=("dataset",),
+    ),
+    Rule(
+        lambda s: s.unfrozen_blocks > blocks_of(s.dataset_spec),
+        _too_many_blocks,
+        gives_way=("unfrozen_blocks", "backbone_rate"),
+        to=("dataset",),
+    ),
+    Rule(lambda s: not blocks_of(s.dataset_spec), gives_way=("backbone_rate",), to=("dataset",)),
+    Rule(
+        lambda s: s.frozen_batch_norm and not has_batch_norm(s.dataset_spec, s.net, s.unfrozen_blocks),
+        _no_batch_norm,
+        gives_way=("frozen_batch_norm",),
+        to=("dataset", "net", "unfrozen_blocks"),
+    ),
+    Rule(
+        lambda s: s.takes_features and not s.use_labels,
+        "Training without labels needs augmented images, and the features of {dataset_spec.title} were computed once; "
+        "got use_labels = false: train with labels, or on the images themselves, or unfreeze blocks of the backbone.",
+    ),
+    Rule(
+        lambda s: s.takes_features and s.augmentation,
+        lambda s: (
+            f"The features of {s.dataset_spec.title} were computed once, so its images cannot be augmented; got the "
+            f"augmentation {', '.join(s.augmentation)}: use none, or unfreeze blocks of the backbone."
+        ),
+        gives_way=("views", "augmentation"),
+        to=("dataset", "unfrozen_blocks"),
+    ),
+    Rule(
+        lambda s: s.second_labels and not s.loss_spec.parts(s.loss_params),
+        "Second labels are for the second loss of a sum; got {second_labels} for {loss}: use weighted_sum, or no "
+        "second_labels.",
+        gives_way=("second_labels",),
+        to=("loss",),
+    ),
+    Rule(
+        lambda s: s.second_labels and s.second_labels not in s.dataset_spec.roles,
+        _unknown_role,
+        gives_way=("second_labels",),
+        to=("dataset",),
+    ),
+    Rule(
+        lambda s: s.second_labels and not s.use_labels,
+        "Second labels are labels; got use_labels = false: use no second_labels, or labels.",
+    ),
+    Rule(
+        lambda s: s.sampler_spec.tuple_kind and s.miner is not None,
+        "{sampler} makes the {sampler_spec.tuple_kind} itself; got the miner {miner}: use no miner.",
+        gives_way=("miner", "miner_params"),
+        to=("sampler",),
+    ),
+    Rule(
+        lambda s: s.sampler_spec.tuple_kind not in {"", *s.loss_spec.tuple_kinds},
+        lambda s: (
+            f"{_takes(s, 'whole batches')}; {s.sampler} makes {s.sampler_spec.tuple_kind}: use another sampler or loss."
+        ),
+        gives_way=("sampler",),
+        to=("loss",),
+    ),
+    Rule(
+        lambda s: s.views > 1 and not s.augmentation,
+        "Views of an image differ by their augmentation; got views = {views} and no augmentation: set one, e.g. "
+        "rotate=15.",
+    ),
+    Rule(
+        lambda s: s.views > 1 and s.sampler_spec.tuple_kind,
+        "{sampler} makes the {sampler_spec.tuple_kind} itself; got views = {views}: use 1 view, or another sampler.",
+    ),
+    Rule(
+        lambda s: s.projection_dim and s.loss_spec.needs_classes,
+        "{loss} learns weights of classes, which belong to the embedding; got projection_dim = {projection_dim}: use "
+        "no projection head.",
+    ),
+    Rule(
+        lambda s: not s.use_labels and s.views < 2,
+        "Without labels, the positives of an image are its other views; got views = 1: use 2 or more.",
+        gives_way=("views",),
+        to=("use_labels",),
+    ),
+    Rule(
+        lambda s: not s.use_labels and (s.sampler_spec.by_class or s.sampler_spec.tuple_kind),
+        "{sampler} makes batches by class labels; got use_labels = false: use another sampler.",
+        gives_way=("sampler",),
+        to=("use_labels",),
+    ),
+    Rule(lambda s: not s.use_labels and _losses_of_classes(s), _without_labels),
+    Rule(
+        lambda s: s.miner is None and s.miner_params,
+        lambda s: f"miner_params need a miner; got {brief(s.miner_params)} and no miner: choose one.",
+    ),
+    Rule(
+        lambda s: s.miner is not None and MINERS[s.miner].tuple_kind not in s.loss_spec.tuple_kinds,
+        _other_tuples,
+        gives_way=("miner", "miner_params"),
+        to=("loss",),
+    ),
+    Rule(
+        lambda s: s.effective_batch_size * s.views > MAX_BATCH_SIZE,
+        lambda s: (
+            f"A batch has at most {MAX_BATCH_SIZE} images; got {s.effective_batch_size * s.views}: use fewer "
+            f"{'views or smaller batches' if s.views > 1 else 'classes or images per class'}."
+        ),
+    ),
+    Rule(
+        lambda s: s.max_train_images is not None and s.max_train_images < s.effective_batch_size,
+        "A batch has {effective_batch_size} images; got max_train_images = {max_train_images}: use smaller batches.",
+    ),
+    Rule(
+        lambda s: _compares(s, by_class=False) and s.effective_batch_size < 4,
+        lambda s: (
+            f"{s.loss} needs at least 4 {'different ' * (s.views > 1)}images per batch; got {s.effective_batch_size}: "
+            "use batch_size ≥ 4."
+        ),
+    ),
+    Rule(
+        lambda s: s.sampler_spec.by_class and s.classes_per_batch > len(s.train_classes),
+        _too_many_classes,
+        gives_way=("classes_per_batch",),
+        to=("dataset", "loss", "use_labels", "sampler"),
+    ),
+    Rule(
+        lambda s: _compares(s, by_class=True) and s.images_per_class * s.views < 2,
+        "{loss} needs at least 2 images of a class; got {effective_batch_size} images of {classes_per_batch} classes: "
+        "use the balanced sampler with K = images_per_class ≥ 2.",
+    ),
+    Rule(  # without steps nothing is compared: embeddings without labels
+        lambda s: _compares(s, by_class=True) and s.classes_per_batch < 2 and s.steps,
+        "{loss} needs images of at least 2 classes; got {effective_batch_size} images of 1 class: use the balanced "
+        "sampler with P = classes_per_batch ≥ 2.",
+    ),
+    Rule(
+        lambda s: s.embedding_dim == 1 and (s.normalize or s.loss_spec.on_sphere),
+        lambda s: (
+            f"A normalized 1-D embedding{'' if s.normalize else f' (by {s.loss})'} has only two points, −1 and 1; got "
+            "embedding_dim = 1: use 2 or more."
+        ),
+    ),
+    Rule(lambda s: s.corrections, gives_way=("corrections",), to=("dataset",)),  # of the other images
+    Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset",)),
+    Rule(lambda s: _is_over(s, "batch_size"), gives_way=("batch_size",), to=("dataset",)),
+    Rule(lambda s: _is_over(s, "eval_subset_size"), gives_way=("eval_subset_size",), to=("dataset",)),
+)

@@ -1,0 +1,129 @@
+"""RULES: what excludes what, on drawn settings and changes; the form and `replace` carry the same over."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from dmlviz_app.run_views.training_settings import TrainingDraft
+
+from dmlviz.catalog.dataset_spec import ClassSplit, DatasetSpec, Features
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.nets import NETS
+from dmlviz.config import TrainConfig
+from dmlviz.config.rules import RULES
+from dmlviz.errors import UserError
+
+OF_RESNET = Features(backbone="resnet18", weights="0" * 16, dimensions=32, mean=0.0, std=1.0)
+OWN: dict[str, dict[str, Any]] = {
+    "custom-000000000000000a": {"most": {"images_per_class": 5, "batch_size": 20}},
+    "custom-000000000000000b": {"class_split": ClassSplit(train=8, test=4, disjoint=True)},
+    "custom-000000000000000c": {"features": OF_RESNET},
+    "custom-000000000000000d": {"trainable": False},
+}
+VALUES: dict[str, list[Any]] = {
+    "dataset": ["mnist", "digits", "numbers", "identities", "sketches", *OWN],
+    "max_train_images": [None, 10],
+    "held_out_classes": [(), (7, 8, 9), (25,), tuple(range(1, 10))],
+    "corrections": [None, "0123456789abcdef"],
+    "net": list(NETS),
+    "embedding_dim": [1, 2, 64],
+    "normalize": [True, False],
+    "unfrozen_blocks": [0, 0, 2, 9],
+    "frozen_batch_norm": [False, True],
+    "projection_dim": [0, 8],
+    "use_labels": [True, False],
+    "views": [1, 2, 3],
+    "augmentation": [{}, {"rotate": 15.0}],
+    "loss": [*LOSSES, "weighted_sum", "weighted_sum"],
+    "second_labels": ["", "model", "domain"],
+    "miner": [None, *MINERS],
+    "sampler": list(SAMPLERS),
+    "classes_per_batch": [1, 9, 12],
+    "images_per_class": [1, 16, 500],
+    "batch_size": [2, 160, 4096],
+    "seed": [0, 5],
+}
+SETTINGS: list[dict[str, Any]] = [
+    {"loss": "weighted_sum", "second_labels": "model"},
+    {"loss": "weighted_sum", "second_labels": "model", "dataset": "identities", "sampler": "shuffled", "views": 2},
+    {"dataset": "custom-000000000000000c", "net": "mlp", "augmentation": {"rotate": 15.0}},
+    {"dataset": "custom-000000000000000c", "net": "mlp", "unfrozen_blocks": 2, "frozen_batch_norm": True},
+    {"miner": "all_pairs"},
+    {"net": "protonet", "frozen_batch_norm": True},
+]
+
+
+@pytest.fixture(autouse=True)
+def own_data(monkeypatch):
+    common: dict[str, Any] = {"summary": "", "classes": tuple("abcdefghijkl"), "size": 28, "mean": 0.5, "std": 0.2}
+    for name, more in OWN.items():
+        monkeypatch.setitem(DATASETS._in_folders, name, DatasetSpec(name=name, title=name, **common, **more))
+
+
+def drawn(count: int) -> Iterator[tuple[dict[str, Any], TrainConfig | None, str]]:
+    """Settings, the config that they make, and the sentence if they make none."""
+    draw = random.Random(35)
+    for _ in range(count):
+        fields = {name: draw.choice(values) for name, values in VALUES.items() if draw.random() < 0.15}
+        if draw.random() < 0.3:  # what would rarely meet
+            fields |= draw.choice(SETTINGS)
+        if "miner" in fields and fields["miner"] is None and draw.random() < 0.3:
+            fields["miner_params"] = {"a": 1}
+        try:
+            yield fields, TrainConfig(**fields), ""
+        except UserError as error:
+            yield fields, None, str(error)
+
+
+def refusal(fields: dict[str, Any]) -> tuple[int, str]:
+    """Number and sentence of the first rule that some settings break."""
+    config = TrainConfig.unchecked(fields)
+    for number, rule in enumerate(RULES):
+        try:
+            rule.refuse(config)
+        except UserError as error:
+            return number, str(error)
+    return -1, ""
+
+
+def test_settings_are_refused_with_the_sentence_of_the_first_rule_that_they_break() -> None:
+    first = set()
+    for fields, config, sentence in drawn(2000):
+        number, words = refusal(fields)
+        assert words == sentence, fields
+        assert (config is None) == sentence.endswith(".")
+        first.add(number)
+    assert first == {-1, *(number for number, rule in enumerate(RULES) if rule.sentence)}
+
+
+def test_the_form_carries_over_what_replace_does_and_nothing_else_changes() -> None:
+    draw = random.Random(36)
+    usual = {"classes_per_batch", "miner_params", "loss_params"}  # follow from others
+    accepted = [config for _, config, _ in drawn(2000) if config is not None]
+    moved, refused = set(), 0
+    for config in accepted:
+        name = draw.choice([*VALUES, *(name for rule in RULES for name in rule.to)])
+        value = draw.choice(VALUES[name])
+        draft = TrainingDraft()
+        draft.load(config)
+        draft.set(name, value)
+        try:
+            changed, said = config.replace(**{name: value}), []
+        except UserError as error:
+            changed, said = config, [str(error)]
+        assert [*draft.messages.all().values()] == said, (config, name, value)
+        if said:
+            refused += 1
+            continue
+        assert getattr(changed, name) == value
+        if name not in ("dataset", "loss", "use_labels", "embedding_dim"):  # which recommend other values
+            differs = {key for key in VALUES if getattr(changed, key) != getattr(config, key)} - {name}
+            may = {key for rule in RULES if name in rule.to for key in rule.gives_way}
+            assert differs <= may | usual, (config, name, value)
+            moved |= differs
+            assert changed == draft.config("mnist"), (config, name, value)
+    assert moved >= {"miner", "frozen_batch_norm"}
+    assert refused > 50
