@@ -1,6 +1,7 @@
-// Writes src/protocol.ts, the types of what server and page send each other, from those of Python; git does not keep it.
+// Writes what Python says: src/protocol.ts, the types of what server and page send each other, which git does not keep;
+// the components of all features as src/page.ts, and as Streamlit wants to read them, in dmlviz/pyproject.toml.
 import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { compile } from "json-schema-to-typescript";
 
@@ -8,10 +9,22 @@ const ROOT = path.join(import.meta.dirname, "..");
 const venv = path.join(ROOT, ".venv/bin/python");
 const python = process.env.PYTHON ?? (existsSync(venv) ? venv : "python3");
 const env = { ...process.env, PYTHONPATH: [ROOT, path.join(ROOT, "app")].join(path.delimiter) };
-const schema = JSON.parse(execFileSync(python, [path.join(ROOT, "scripts/protocol_schema.py")], { env }));
+const { schema, components } = JSON.parse(
+  execFileSync(python, [path.join(ROOT, "scripts/protocol_schema.py")], { env }),
+);
 const types = await compile(schema, "Props", {
   additionalProperties: false,
   unreachableDefinitions: true,
   bannerComment: "// Written by protocol.mjs from app/dmlviz_app/protocol: change that, not this.",
 });
 writeFileSync(path.join(import.meta.dirname, "src/protocol.ts"), types);
+
+const exported = Object.entries(components).map(([name, file]) => `export { default as ${name} } from "./${file}";\n`);
+const title =
+  "// Everything that the app's pages mount. Written by protocol.mjs from `components` of the features in app/dmlviz_app.\n";
+writeFileSync(path.join(import.meta.dirname, "src/page.ts"), title + exported.join(""));
+
+const STREAMLIT = path.join(ROOT, "dmlviz/pyproject.toml");
+const told = Object.keys(components).map((name) => `    { name = "${name}", asset_dir = "_frontend" },\n`);
+const list = `components = [\n${told.join("")}]\n`;
+writeFileSync(STREAMLIT, readFileSync(STREAMLIT, "utf8").replace(/^components = \[\n[^\]]*\]\n/m, list));

@@ -1,9 +1,11 @@
-"""Print the JSON schema of what server and page send each other; frontend/protocol.mjs makes TypeScript of it."""
+"""Print the JSON schema of what server and page send each other, and all components, for frontend/protocol.mjs."""
 
 import json
 from typing import Any
 
 from dmlviz_app import protocol
+from dmlviz_app.feature import components
+from dmlviz_app.protocol.common import ROUTES
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
@@ -38,7 +40,7 @@ def schema() -> dict[str, Any]:
     types = {name: value for module in protocol.MODULES for name, value in vars(module).items() if _is_type(value)}
     adapters = [(name, "validation", TypeAdapter(value)) for name, value in ({"RunEvent": RunEvent} | types).items()]
     _, definitions = TypeAdapter.json_schemas(adapters, schema_generator=Schema)  # type: ignore[arg-type]
-    definitions["$defs"]["Routes"] = {"const": protocol.common.ROUTES}
+    definitions["$defs"]["Routes"] = {"const": ROUTES}
     props = {name: {"$ref": f"#/$defs/{value.__name__}"} for name, value in protocol.PROPS.items()}
     return definitions | {"title": "Props", "type": "object", "properties": props, "required": [*props]}
 
@@ -48,4 +50,4 @@ def _is_type(value: Any) -> bool:
 
 
 if __name__ == "__main__":
-    print(json.dumps(schema()))
+    print(json.dumps({"schema": schema(), "components": components()}))

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from dmlviz_app.feature import components
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "frontend"
@@ -59,6 +60,12 @@ def test_streamlit_is_told_of_every_component_and_of_no_other():
     assert {entry["asset_dir"] for entry in told} == {BUILT.name}
     built = {path.name.rpartition("-")[0] for path in BUILT.glob("*-*.js")} - {"page", "tour"}
     assert sorted(entry["name"] for entry in told) == sorted(built)
+
+
+def test_the_components_are_those_of_the_features():
+    page = (SOURCES / "src" / "page.ts").read_text()
+    exported = dict(re.findall(r'export { default as (\w+) } from "\./([\w./]+)";\n', page))
+    assert exported == components(), "npm run build in frontend/ writes src/page.ts anew"
 
 
 def test_every_component_loads_the_one_script():

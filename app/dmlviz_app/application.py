@@ -19,6 +19,7 @@ from dmlviz.errors import UserError
 from dmlviz.process_setup import collect_garbage_less_often, freeze_garbage_collector, raise_open_files
 from dmlviz.runs.damage_cache import run_damage
 from dmlviz_app import routes
+from dmlviz_app.feature import pages
 from dmlviz_app.run_views import sprites
 from dmlviz_app.server import services
 from dmlviz_app.server.event_stream import event_hub
@@ -89,8 +90,9 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
 
 def _warm_up(started: services.Services) -> None:
     """Load what the first page needs, then leave it to no later collection to look through."""
-    for part in ("run_views.curves_panel", "labs.view", "explore.settings", "explore.maps", "explore.toolbar"):
-        importlib.import_module(f"dmlviz_app.{part}")
+    for page in pages().values():
+        for module in page.slow_imports:
+            importlib.import_module(module)
     started.study_runner.resume_interrupted()
     for name in data.available_datasets(started.data):
         if name in DATASETS and DATASETS[name].recipe is not None:

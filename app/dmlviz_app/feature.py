@@ -3,6 +3,7 @@
 A record is read by the command line and by every worker, too: it loads nothing, and names what it calls.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,9 +17,12 @@ from dmlviz.parts import PLUGGED, Command, Kind
 if TYPE_CHECKING:
     from starlette.routing import Route
 
+    from dmlviz_app.server.services import Services
+
 # The folders with a record, `feature.py`. Pages are linked to in this order, and the first page is the home page.
 FOLDERS = (
     "server",
+    "widgets",
     "run_views",
     "explore",
     "compare",
@@ -40,12 +44,18 @@ class Page:
         title: What links to it say.
         script: What Streamlit runs.
         shared_only: Whether a server for one person does not link to it.
+        bar: Renders a line on top of every page.
+        sidebar: Renders the sidebar of every page, given whether it is this one: before it, and after any other.
+        slow_imports: Modules that take long to import: the server does it before anyone asks.
     """
 
     address: str
     title: str
     script: Path
     shared_only: bool = False
+    bar: Callable[["Services"], object] | None = None
+    sidebar: Callable[[bool], object] | None = None
+    slow_imports: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +67,8 @@ class Feature:
         page: Its page, linked to at the top.
         routes: Returns what it answers over HTTP, below /dmlviz; each declares who may ask (`server.access`).
         kinds: Background work, by name.
+        components: Modules below frontend/src whose default export is a component: `labs/tracker/tracker.ts` is mounted
+            as "tracker", with `TrackerProps` of a module in `protocol`. `npm run build` in frontend/ takes them.
         commands: Commands, `dmlviz NAME`.
     """
 
@@ -64,6 +76,7 @@ class Feature:
     page: Page | None = None
     routes: Callable[[], "Sequence[Route]"] = tuple
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    components: Sequence[str] = ()
     commands: Sequence[Command] = ()
 
 
@@ -101,6 +114,12 @@ FEATURES = Features()
 def pages() -> dict[str, Page]:
     """Return all pages by address."""
     return {feature.page.address: feature.page for feature in FEATURES if feature.page is not None}
+
+
+def components() -> dict[str, str]:
+    """Return the modules of all components by name."""
+    modules = [module for feature in FEATURES for module in feature.components]
+    return {re.sub("(?=[A-Z])", "_", Path(module).stem).lower(): module for module in modules}
 
 
 def _names(feature: Feature) -> set[str]:

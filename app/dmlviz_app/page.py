@@ -5,9 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from dmlviz_app import feature
 from dmlviz_app.account import panel as account
-from dmlviz_app.classroom import bar as classroom_bar
-from dmlviz_app.explore import sidebar
 from dmlviz_app.protocol.learn import GlossaryProps
 from dmlviz_app.run_views.parameters import track_interrupted_rerun
 from dmlviz_app.server.metrics import RERUN
@@ -34,15 +33,19 @@ with error_boundary("The top of the page"):
 with track_interrupted_rerun():
     with error_boundary("The link"):
         account.open_link(services)
-    with error_boundary("The line of the class"):
-        classroom_bar.classroom_bar(services)
-    is_home = page is pages[navigation.home()]
-    if is_home:
-        sidebar.explore_sidebar()
+    declared = feature.pages()
+    for one in declared.values():
+        if one.bar is not None:
+            with error_boundary(f"The line of the page {one.title}"):
+                one.bar(services)
+    for address, one in declared.items():
+        if one.sidebar is not None and page is pages[address]:
+            one.sidebar(True)
     with error_boundary(f"The page {page.title}"):
         page.run()
-    if not is_home:  # what is seen comes before what is only kept
-        sidebar.other_page_sidebar()
+    for address, one in declared.items():  # what is seen comes before what is only kept
+        if one.sidebar is not None and page is not pages[address]:
+            one.sidebar(False)
 with error_boundary("The glossary"):
     mount("glossary", key="glossary", data=GlossaryProps())  # explains the words of any page
 RERUN.observe(time.perf_counter() - start)  # not reached where a newer run takes over

@@ -7,6 +7,13 @@ from dmlviz_app.feature import Feature, Page
 
 FEATURE = Feature(
     name="classroom",
-    page=Page(address="class", title="Class", script=Path(__file__).with_name("page.py"), shared_only=True),
+    page=Page(
+        address="class",
+        title="Class",
+        script=Path(__file__).with_name("page.py"),
+        shared_only=True,
+        bar=lazy("dmlviz_app.classroom.bar:classroom_bar"),
+    ),
     routes=lazy("dmlviz_app.classroom.routes:routes"),
+    components=["classroom/classroomBar.ts", "classroom/classroomBoard.ts"],
 )

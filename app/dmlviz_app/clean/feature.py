@@ -11,4 +11,5 @@ FEATURE = Feature(
     routes=lazy("dmlviz_app.clean.routes:routes"),
     kinds=CLEAN.kinds,
     commands=CLEAN.commands,
+    components=["clean/review_sheet/reviewSheet.ts"],
 )

@@ -20,7 +20,7 @@ from dmlviz_app.clean.state import (
     why_not,
 )
 from dmlviz_app.people.policy import Action
-from dmlviz_app.protocol.cleaning import ReviewProps
+from dmlviz_app.protocol.cleaning import ReviewSheetProps
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.run_views.view_state import KEY, UIState
@@ -53,7 +53,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
         mount(
             "review_sheet",
             key="review",
-            data=ReviewProps(
+            data=ReviewSheetProps(
                 run=run.id,
                 url=f"{ROUTES}/runs/{run.id}/cleaning",
                 items="own vectors" if has_own_vectors(run) else "training images",

@@ -2,9 +2,20 @@
 
 from pathlib import Path
 
+from dmlviz.parts import lazy
 from dmlviz_app.feature import Feature, Page
 
 FEATURE = Feature(
     name="explore",
-    page=Page(address="explore", title="Explore", script=Path(__file__).with_name("page.py")),
+    page=Page(
+        address="explore",
+        title="Explore",
+        script=Path(__file__).with_name("page.py"),
+        sidebar=lazy("dmlviz_app.explore.sidebar:sidebar"),
+        slow_imports=[
+            f"dmlviz_app.{name}"
+            for name in ("run_views.curves_panel", "explore.settings", "explore.maps", "explore.toolbar")
+        ],
+    ),
+    components=["explore/export/export.ts", "explore/import_preview/importPreview.ts"],
 )

@@ -34,6 +34,14 @@ def last_explored() -> tuple[PageContext, TaskProgress | None] | None:
     return context_and_progress
 
 
+def sidebar(is_explore: bool) -> None:
+    """Render it on Explore, or on another page."""
+    if is_explore:
+        explore_sidebar()
+    else:
+        other_page_sidebar()
+
+
 def explore_sidebar() -> None:
     """Render the sidebar of Explore."""
     st.session_state[_CONTEXT_KEY] = None

@@ -7,8 +7,21 @@ from dmlviz_app.feature import Feature, Page
 
 FEATURE = Feature(
     name="labs",
-    page=Page(address="labs", title="Labs", script=Path(__file__).with_name("page.py")),
+    page=Page(
+        address="labs",
+        title="Labs",
+        script=Path(__file__).with_name("page.py"),
+        slow_imports=["dmlviz_app.labs.view"],
+    ),
     routes=lazy("dmlviz_app.labs.routes:routes"),
     kinds=LABS.kinds,
     commands=LABS.commands,
+    components=[
+        "labs/lab_picture/labPicture.ts",
+        "labs/lab_planes/labPlanes.ts",
+        "labs/sketch_search/sketchSearch.ts",
+        "labs/tracker/tracker.ts",
+        "labs/metric_playground/metricPlayground.ts",
+        "labs/threshold/threshold.ts",
+    ],
 )

@@ -14,7 +14,7 @@ from dmlviz.labs.gallery.spec import NEWCOMERS
 from dmlviz.ops.gallery import Gallery
 from dmlviz.runs.run import Run
 from dmlviz_app.labs.state import LabView
-from dmlviz_app.protocol.query import PadProps
+from dmlviz_app.protocol.query import QueryPadProps
 from dmlviz_app.run_views import query
 from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import navigation, url_state
@@ -122,7 +122,7 @@ def _gallery(services: Services, run: Run) -> None:
         pad = mount(
             "query_pad",
             key=f"{KEY}.pad",
-            data=PadProps(hint="Draw a digit or a sign"),
+            data=QueryPadProps(hint="Draw a digit or a sign"),
             default={"drawing": None},
             on_drawing_change=lambda: None,
         )

@@ -19,7 +19,7 @@ from dmlviz_app.protocol.labs import (
     SketchSearchProps,
     TrackerProps,
 )
-from dmlviz_app.protocol.query import PadProps
+from dmlviz_app.protocol.query import QueryPadProps
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
 
@@ -107,7 +107,7 @@ def sketch(services: Services, view: LabView) -> None:
         pad = mount(
             "query_pad",
             key="lab.sketch.pad",
-            data=PadProps(hint=f"Draw {thing}"),
+            data=QueryPadProps(hint=f"Draw {thing}"),
             default={"drawing": None},
             on_drawing_change=lambda: None,
         )

@@ -10,4 +10,10 @@ FEATURE = Feature(
     page=Page(address="learn", title="Learn", script=Path(__file__).with_name("page.py")),
     routes=lazy("dmlviz_app.learn.routes:routes"),
     kinds=LEARN.kinds,
+    components=[
+        "learn/loss_plot/lossPlot.ts",
+        "learn/force_playground/forcePlayground.ts",
+        "learn/map_at_r_demo/mapAtRDemo.ts",
+        "learn/ranking_toy/rankingToy.ts",
+    ],
 )

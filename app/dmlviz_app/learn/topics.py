@@ -10,7 +10,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz_app.learn.entry import force_playground
 from dmlviz_app.learn.exam import exam
 from dmlviz_app.learn.glossary import glossary
-from dmlviz_app.protocol.losses import MapAtRProps, SmallSpace
+from dmlviz_app.protocol.losses import MapAtRDemoProps, SmallSpace
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.components import mount
 
@@ -49,7 +49,7 @@ def forces() -> None:
 def map_at_r_demo() -> None:
     """Render three small spaces with their scores."""
     st.markdown(SPACES, width=READABLE)
-    mount("map_at_r_demo", key="map_at_r_demo", data=MapAtRProps(spaces=_spaces()))
+    mount("map_at_r_demo", key="map_at_r_demo", data=MapAtRDemoProps(spaces=_spaces()))
     st.caption(SPACES_AFTER)
     with st.container(horizontal=True):
         for name in ("map_at_r", "r_precision", "precision_at_1", "nmi", "pairwise_f1"):

@@ -7,48 +7,10 @@ typing_extensions' TypedDict: pydantic, which checks them in the tests, takes no
 from importlib import import_module
 from pkgutil import iter_modules
 
-from dmlviz_app.protocol import (
-    cards,
-    classroom,
-    cleaning,
-    export,
-    labs,
-    learn,
-    losses,
-    maps,
-    progress,
-    query,
-    run_list,
-    uploads,
-    workbench,
-)
+from dmlviz_app.feature import components
 
 MODULES = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
 
-PROPS: dict[str, type] = {
-    "workbench": workbench.WorkbenchProps,
-    "help": workbench.HelpProps,
-    "progress": progress.ProgressProps,
-    "baseline_wait": progress.BaselineWaitProps,
-    "script_preload": progress.ScriptPreloadProps,
-    "query_pad": query.PadProps,
-    "run_list": run_list.RunListProps,
-    "export": export.ExportProps,
-    "import_preview": uploads.ImportPreviewProps,
-    "batch_explorer": maps.BatchExplorerProps,
-    "glossary": learn.GlossaryProps,
-    "card_index": cards.CardIndexProps,
-    "loss_plot": losses.LossPlotProps,
-    "force_playground": losses.ForcePlaygroundProps,
-    "map_at_r_demo": losses.MapAtRProps,
-    "ranking_toy": losses.RankingToyProps,
-    "classroom_bar": classroom.ClassroomBarProps,
-    "classroom_board": classroom.ClassroomBoardProps,
-    "lab_picture": labs.LabPictureProps,
-    "lab_planes": labs.LabPlanesProps,
-    "sketch_search": labs.SketchSearchProps,
-    "tracker": labs.TrackerProps,
-    "metric_playground": labs.MetricPlaygroundProps,
-    "review_sheet": cleaning.ReviewProps,
-    "threshold": labs.ThresholdProps,
-}
+_TYPES = {name: value for module in MODULES for name, value in vars(module).items()}
+PROPS: dict[str, type] = {name: _TYPES[f"{name.title().replace('_', '')}Props"] for name in components()}
+"""The type of the props of each component, by its name: `run_list` has `RunListProps`."""

@@ -40,7 +40,7 @@ class ReviewAnswer(TypedDict):
     sheet: NotRequired[SpriteSheets]
 
 
-class ReviewProps(TypedDict):
+class ReviewSheetProps(TypedDict):
     """Props of the review sheet; the findings are at `url`.json, and what a person wants is sent below `url`.
 
     `items` is what is looked through: "training images" or "own vectors".

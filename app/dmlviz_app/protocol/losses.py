@@ -64,7 +64,7 @@ class RankingToyProps(TypedDict):
     titles: dict[str, str]
 
 
-class MapAtRProps(TypedDict):
+class MapAtRDemoProps(TypedDict):
     """Small spaces side by side."""
 
     spaces: list[SmallSpace]

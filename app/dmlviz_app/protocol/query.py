@@ -8,7 +8,7 @@ from dmlviz.data.drawing import Drawing as Drawing
 from dmlviz_app.protocol.inspector import CaptionedInk, NeighborHistory, Vote
 
 
-class PadProps(TypedDict):
+class QueryPadProps(TypedDict):
     """The drawing pad."""
 
     hint: str

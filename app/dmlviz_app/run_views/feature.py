@@ -16,4 +16,14 @@ def _routes() -> "Sequence[Route]":
     return [route for module in modules for route in module.routes()]
 
 
-FEATURE = Feature(name="run_views", routes=_routes)
+FEATURE = Feature(
+    name="run_views",
+    routes=_routes,
+    components=[
+        "workbench.ts",
+        "workbench/progress/progress.ts",
+        "workbench/query_pad/queryPad.ts",
+        "workbench/baseline_wait/baselineWait.ts",
+        "explore/script_preload/scriptPreload.ts",
+    ],
+)

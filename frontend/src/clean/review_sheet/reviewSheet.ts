@@ -1,5 +1,5 @@
 // A sheet of images or own vectors that may be wrong: a picture, the reason, keys to decide. The server keeps decisions.
-import type { Decision, ReviewAction, ReviewAnswer, ReviewProps, ReviewRow } from "../../protocol.ts";
+import type { Decision, ReviewAction, ReviewAnswer, ReviewSheetProps, ReviewRow } from "../../protocol.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
 import { component, rerun, type ComponentArguments } from "../../lib/mount.ts";
@@ -33,7 +33,7 @@ const KEYS = {
   u: "undo",
 };
 
-type Host = Pick<ComponentArguments<ReviewProps>, "setTriggerValue">;
+type Host = Pick<ComponentArguments<ReviewSheetProps>, "setTriggerValue">;
 
 class ReviewSheet {
   private tabs = h("div", { class: "kinds", role: "tablist", "aria-label": "What may be wrong" });
@@ -57,7 +57,7 @@ class ReviewSheet {
     this.keys,
     this.list,
   );
-  private props: ReviewProps | null = null;
+  private props: ReviewSheetProps | null = null;
   private answer: ReviewAnswer | null = null;
   private decisions: Record<string, Decision | undefined> = {};
   private saved: Record<string, Decision | undefined> = {}; // those that the server has
@@ -75,7 +75,7 @@ class ReviewSheet {
     addEventListener("pagehide", this.leave);
   }
 
-  update(props: ReviewProps, host: Host): void {
+  update(props: ReviewSheetProps, host: Host): void {
     const isNew = props.run !== this.props?.run;
     this.props = props;
     this.host = host;

@@ -1,7 +1,7 @@
 // Small spaces side by side with their scores; the point under the pointer shows whom its scores come from. Points can
 // be dragged, or moved with Shift and the arrow keys: the library scores them anew.
 import { setAttributes, svg } from "../../charts/svg.ts";
-import type { MapAtRProps, SmallSpace, SpaceScores } from "../../protocol.ts";
+import type { MapAtRDemoProps, SmallSpace, SpaceScores } from "../../protocol.ts";
 import { ROUTES } from "../../lib/server.ts";
 import { type ComponentArguments, mount } from "../../lib/mount.ts";
 import { h } from "../../lib/dom.ts";
@@ -44,7 +44,7 @@ const HINT =
   "Point at an image: the nearest R of it are ringed, R being how many others are of its class; a wrong one is crossed " +
   "out. Drag it, or use Shift and the arrow keys, and all scores follow.";
 
-export default function ({ parentElement, data }: ComponentArguments<MapAtRProps>) {
+export default function ({ parentElement, data }: ComponentArguments<MapAtRDemoProps>) {
   return mount(
     parentElement,
     style,
@@ -53,7 +53,7 @@ export default function ({ parentElement, data }: ComponentArguments<MapAtRProps
   );
 }
 
-function build(parent: ParentNode, data: MapAtRProps) {
+function build(parent: ParentNode, data: MapAtRDemoProps) {
   const status = h("p", { class: "status", "aria-live": "polite" }, HINT);
   const spaces = data.spaces.map((space) => new SpaceView(space, status));
   const root = h(

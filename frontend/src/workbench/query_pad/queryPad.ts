@@ -1,5 +1,5 @@
 // The drawing pad: pen, finger or mouse leave ink; a moment after the pen is lifted Python receives it.
-import type { PadProps } from "../../protocol.ts";
+import type { QueryPadProps } from "../../protocol.ts";
 import { context2d, h } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import style from "./queryPad.css";
@@ -10,7 +10,7 @@ const SUBMIT_DELAY_MS = 120; // after pen-up, so that Python reruns once for a f
 // Drawings outlive their component: switching a tab unmounts it, and a drawing should not be lost.
 const drawings = new Map<string, Stroke[]>();
 
-export default function ({ parentElement, key = "query_pad", data, setStateValue }: ComponentArguments<PadProps>) {
+export default function ({ parentElement, key = "query_pad", data, setStateValue }: ComponentArguments<QueryPadProps>) {
   return mount(
     parentElement,
     style,
@@ -45,7 +45,7 @@ export function mountPad(parent: ParentNode, key: string, delay: number) {
   watcher.observe(canvas);
   const pad = {
     send: (_drawing: ReturnType<typeof encodeDrawing>) => {},
-    update(data: PadProps) {
+    update(data: QueryPadProps) {
       words = data.hint;
       render();
       root.dataset.ready = "true";

@@ -1,0 +1,6 @@
+// The workbench with what features show in it.
+import compare from "./compare/compare_scores/compareScores.ts";
+import welcome from "./welcome/welcome.ts";
+import { workbenchComponent } from "./workbench/workbench.ts";
+
+export default workbenchComponent({ compare, welcome });
