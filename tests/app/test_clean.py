@@ -12,6 +12,7 @@ from dmlviz.cleaning.job import clean_run
 from dmlviz.cleaning.record import cleaning
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
+from dmlviz.jobs.work import Work
 from dmlviz.runs.training_run import train_and_record
 from tests.app.pages import MAIN, open_page
 
@@ -74,7 +75,7 @@ def test_own_vectors_are_looked_through_without_a_net(here):
     assert clean.why_not(own, here) is None
     assert own.id in {one.id for runs in clean.usable_runs(here).values() for one in runs}
     record = cleaning(here.store, own).begin()
-    clean_run(record.path, data_root=here.data)
+    clean_run(Work(record.path, here.data))
     clean.decide([action(9, "exclude")], own, here)
     with pytest.raises(UserError, match="numbers 0 to 19; got 20"):
         clean.decide([action(20, "exclude")], own, here)

@@ -9,6 +9,7 @@ from dmlviz.cleaning.record import cleaning
 from dmlviz.data.corrections import load_corrections
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.errors import UserError
+from dmlviz.jobs.work import Work
 from dmlviz.recording.dataset import recorded_dataset, save_images
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs.import_embeddings import import_embeddings
@@ -115,7 +116,7 @@ def test_vectors_that_are_not_finite_are_left_out_and_too_few_are_refused(tmp_pa
 def test_the_job_writes_the_rows_with_their_pictures_where_there_are_some(tmp_path, pictures):
     run, _ = recorded(tmp_path, lambda writer: writer.end("", 1.0, 1.0), pictures)
     record = cleaning(Runs(tmp_path / "runs"), run).begin()
-    clean_run(record.path, data_root=tmp_path)
+    clean_run(Work(record.path, tmp_path))
     assert record.end["event"] == "finished", record.end
     stored = record.findings
     assert (stored["noun"], stored["tile"]) == (("image", 8) if pictures else ("point", 0))
