@@ -1,4 +1,5 @@
 // Answers of the server by address: each asked for once, the newest question first.
+import { heeding } from "../lib/boundary.ts";
 import { fetchServer } from "../lib/server.ts";
 
 /** An answer, or why there is none. */
@@ -8,6 +9,7 @@ type Fetch = (url: string) => Promise<Pick<Response, "ok" | "json">>;
 
 /** Requests JSON and keeps the last answers; `onanswer` is called when one arrives. */
 export class JsonCache<T> {
+  private readonly heed = heeding();
   private answers = new Map<string, Answer<T>>();
   private asking: string | null = null;
   private next: string | null = null;
@@ -26,7 +28,7 @@ export class JsonCache<T> {
   get(url: string): Answer<T> | null {
     const answer = this.answers.get(url);
     if (answer) return answer;
-    if (this.asking === null) void this.ask(url);
+    if (this.asking === null) this.heed(this.ask(url));
     else if (this.asking !== url) this.next = url;
     return null;
   }
@@ -46,7 +48,7 @@ export class JsonCache<T> {
     if (this.answers.size > this.capacity) this.answers.delete(this.answers.keys().next().value as string);
     const next = this.next;
     this.asking = this.next = null;
-    if (next && !this.answers.has(next)) void this.ask(next);
+    if (next && !this.answers.has(next)) this.heed(this.ask(next));
     this.onanswer(url, answer);
   }
 

@@ -1,13 +1,15 @@
 // Lets a small component follow a run: all events so far, then each new one, drawn once a frame.
+import { guarded } from "../lib/boundary.ts";
 import { stream, type StreamEvent } from "../lib/eventStream.ts";
 
 /** Redraws on the next animation frame, however often it is called. */
 export function onAnimationFrame(draw: () => void): { (): void; cancel(): void } {
   let frame = 0;
+  const drawOnce = guarded(draw);
   const ask = () => {
     frame ||= requestAnimationFrame(() => {
       frame = 0;
-      draw();
+      drawOnce();
     });
   };
   return Object.assign(ask, { cancel: () => cancelAnimationFrame(frame) });

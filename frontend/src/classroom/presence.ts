@@ -1,4 +1,5 @@
 // Says where this page is, and takes it where the teacher leads.
+import { heeding } from "../lib/boundary.ts";
 import { bus } from "../lib/bus.ts";
 import { navigate, onAddressChange, type Query } from "../lib/router.ts";
 import type { ClassroomBarProps, ClassroomEvent, OwnKey } from "../protocol.ts";
@@ -58,6 +59,7 @@ const STUDENT_PAUSE_MS = 1000;
 const BOARD = "class"; // the teacher's own page, to which students are not led
 
 export class Presence {
+  private readonly heed = heeding();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private offs: (() => void)[];
   private step: number | null = null;
@@ -94,7 +96,7 @@ export class Presence {
   report(): void {
     const pause = this.leads ? TEACHER_PAUSE_MS : STUDENT_PAUSE_MS;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.send(), Math.max(0, this.saidAt + pause - Date.now()));
+    this.timer = setTimeout(() => this.heed(this.send()), Math.max(0, this.saidAt + pause - Date.now()));
   }
 
   private get leads(): boolean {

@@ -1,9 +1,11 @@
 // Questions to the server about a loss: one under way at a time; of those that come meanwhile only the newest waits.
+import { heeding } from "../lib/boundary.ts";
 import { fetchServer } from "../lib/server.ts";
 
 type Fetch = (url: string, init: RequestInit) => Promise<Pick<Response, "ok" | "json">>;
 
 export class NewestQuestion<Question, Answer> {
+  private readonly heed = heeding();
   private asking = false;
   private waiting: [string, Question] | null = null;
   private over = false;
@@ -22,7 +24,7 @@ export class NewestQuestion<Question, Answer> {
 
   ask(url: string, question: Question): void {
     this.waiting = [url, question];
-    if (!this.asking) void this.next();
+    if (!this.asking) this.heed(this.next());
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 // Building elements without a framework.
+import { guarded } from "./boundary.ts";
 
 type Value = string | number | boolean | null | undefined;
 type Listeners = { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
@@ -55,7 +56,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     if (attributes) node.className = attributes;
   } else {
     for (const [name, value] of Object.entries(attributes ?? {}) as [string, Value | EventListener][]) {
-      if (typeof value === "function") node.addEventListener(name, value);
+      if (typeof value === "function") node.addEventListener(name, guarded(value));
       else if (value !== false && value !== null && value !== undefined)
         node.setAttribute(name, value === true ? "" : String(value));
     }

@@ -1,4 +1,5 @@
 // A component lives in its parent element from its first drawing until it is taken away.
+import { withinPart } from "./boundary.ts";
 import { h } from "./dom.ts";
 import shared from "./panel.css";
 
@@ -29,20 +30,22 @@ export function mount<C extends Component>(
   parent: HTMLElement | ShadowRoot,
   style: string,
   make: (parent: HTMLElement | ShadowRoot) => C,
-  update: (component: C) => void,
+  update: (component: C) => unknown,
 ): () => void {
-  let entry = mounts.get(parent);
-  if (!entry) {
-    const sheet = h("style", null, shared + style);
-    parent.append(sheet);
-    entry = { component: make(parent), sheet };
-    mounts.set(parent, entry);
-  }
-  const { component, sheet } = entry;
-  update(component as C);
+  withinPart(parent, () => {
+    let entry = mounts.get(parent);
+    if (!entry) {
+      const sheet = h("style", null, shared + style);
+      parent.append(sheet);
+      entry = { component: make(parent), sheet };
+      mounts.set(parent, entry);
+    }
+    return update(entry.component as C);
+  });
   return whenGone(parent, () => {
-    component.destroy();
-    sheet.remove();
+    const entry = mounts.get(parent);
+    entry?.component.destroy();
+    entry?.sheet.remove();
     mounts.delete(parent);
   });
 }
@@ -61,7 +64,7 @@ export const component =
       host.parentElement,
       style,
       (parent) => new View(parent, host.data),
-      (view) => void view.update(host.data, host),
+      (view) => view.update(host.data, host),
     );
 
 /**

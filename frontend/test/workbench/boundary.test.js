@@ -1,7 +1,9 @@
 // A part that fails says so in its place, and takes no other part with it.
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
-import { guarded, within } from "../../src/lib/boundary.ts";
+import { onAnimationFrame } from "../../src/charts/runSubscription.ts";
+import { guarded, heeding, within } from "../../src/lib/boundary.ts";
+import { AnimationLoop } from "../../src/map/render/animationLoop.ts";
 import { bus } from "../../src/lib/bus.ts";
 import { createStreams } from "../../src/lib/eventStream.ts";
 import { ViewStore } from "../../src/workbench/store.ts";
@@ -132,5 +134,33 @@ describe("listeners", () => {
     calls[0]();
     assert.match(outer.words, /^Outer failed \(late\)/);
     assert.equal(inner.words, "");
+  });
+
+  it("tell of an error in an animation frame, in a promise, and at an element of the part", async () => {
+    const [place, frames] = [new Element(), []];
+    globalThis.requestAnimationFrame = (callback) => frames.push(callback);
+    const fails = (words) => () => {
+      throw new Error(words);
+    };
+    const told = () => place.words.match(/failed \((\w+)\)/)?.[1];
+    let loop, redraw, heed;
+    within(place, "A part", () => {
+      loop = new AnimationLoop(fails("tick"));
+      redraw = onAnimationFrame(fails("redraw"));
+      heed = heeding();
+    });
+    loop.start();
+    frames.pop()();
+    assert.equal(told(), "tick");
+    redraw();
+    frames.pop()();
+    assert.equal(told(), "redraw");
+    heed(Promise.resolve().then(fails("fetch")));
+    await new Promise(setImmediate);
+    assert.equal(told(), "fetch");
+    guarded(fails("click"))({ currentTarget: { parentNode: place } }); // made after an await: nothing is being drawn
+    assert.equal(told(), "click");
+    within(place, "A part", () => {});
+    assert.equal(told(), undefined);
   });
 });

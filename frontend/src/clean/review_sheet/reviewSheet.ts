@@ -1,4 +1,5 @@
 // A sheet of images or own vectors that may be wrong: a picture, the reason, keys to decide. The server keeps decisions.
+import { heeding } from "../../lib/boundary.ts";
 import type { Decision, ReviewAction, ReviewAnswer, ReviewSheetProps, ReviewRow } from "../../protocol.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
@@ -36,6 +37,7 @@ const KEYS = {
 type Host = Pick<ComponentArguments<ReviewSheetProps>, "setTriggerValue">;
 
 class ReviewSheet {
+  private readonly heed = heeding();
   private tabs = h("div", { class: "kinds", role: "tablist", "aria-label": "What may be wrong" });
   private words = h("span", { role: "status" });
   private bar = h("progress", { max: 1, "aria-label": "Search" });
@@ -86,7 +88,7 @@ class ReviewSheet {
     this.refusals = {};
     this.at = 0;
     this.draw();
-    void this.fetch();
+    this.heed(this.fetch());
   }
 
   /** Show how the search stands, after a wish about it where there is one, and follow it. */
@@ -103,7 +105,7 @@ class ReviewSheet {
       this.button.disabled = false;
     }
     if (this.props?.url === url && UNDER_WAY.includes(this.answer?.state ?? ""))
-      this.timer = setTimeout(() => void this.fetch(), POLL_MS);
+      this.timer = setTimeout(() => this.heed(this.fetch()), POLL_MS);
   }
 
   /** Show how the search stands; rows that are there stay, with the current one, until there are others. */
@@ -139,7 +141,7 @@ class ReviewSheet {
   /** Ask the server to start, or to stop, the search. */
   private ask(): void {
     this.button.disabled = true;
-    void this.fetch(UNDER_WAY.includes(this.answer?.state ?? "") ? "stop" : "start");
+    this.heed(this.fetch(UNDER_WAY.includes(this.answer?.state ?? "") ? "stop" : "start"));
   }
 
   private get rows(): ReviewRow[] {
@@ -304,7 +306,7 @@ class ReviewSheet {
     this.decisions[action.image] = applied(this.decisions[action.image], action);
     this.refusals[action.image] = undefined;
     this.waiting.push(action);
-    if (this.waiting.length === 1) void this.send();
+    if (this.waiting.length === 1) this.heed(this.send());
   }
 
   /** Send what was decided, in its order: what is decided meanwhile goes with the next request. */
@@ -331,7 +333,7 @@ class ReviewSheet {
     fetchJson(`${this.props!.url}/decisions`, "The decision", { actions }, true);
 
   private leave = (): void => {
-    if (this.waiting.length) void this.post(this.waiting);
+    if (this.waiting.length) this.heed(this.post(this.waiting));
   };
 
   destroy(): void {

@@ -1,4 +1,5 @@
 // Differences of two runs: their scores at the shown steps, and the images that only one gets right.
+import { heeding } from "../../lib/boundary.ts";
 import type { Agreement, ComparedSide, CompareProps, MapQuality, Nouns } from "../../protocol.ts";
 import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
 import { unpackBits } from "../../lib/bitmask.ts";
@@ -67,6 +68,7 @@ function agreementReason(cell: AgreementName, [a, b]: Both<string>, item: string
 const ALIKE = 5e-4; // a difference that three digits do not show
 
 class CompareScores {
+  private readonly heed = heeding();
   private root = h("section", { class: "compare-scores", "aria-label": "Scores of both runs" });
   private draw = onAnimationFrame(() => this.render());
   private readings: [ScoreState, ScoreState] = [emptyScores(), emptyScores()];
@@ -110,7 +112,7 @@ class CompareScores {
     this.quality = quality;
     this.complete = complete;
     if (cells || (url ?? null) !== this.url) this.cells = cells ?? null;
-    if (url && url !== this.url) void this.fetchCells(url);
+    if (url && url !== this.url) this.heed(this.fetchCells(url));
     this.url = url ?? null;
     sides.forEach((side, i) =>
       this.subscriptions[i].subscribe({ run: side.run, begun: side.begun, events_url: side.events_url }),

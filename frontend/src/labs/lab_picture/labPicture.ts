@@ -1,4 +1,5 @@
 // A picture of a lab: click a place, and see which places are alike: in the same picture, or in a second view of it.
+import { heeding } from "../../lib/boundary.ts";
 import { maxOf, minOf } from "../../lib/extent.ts";
 import { circle, loadImage } from "../../lib/canvas.ts";
 import { context2d, h, pointerPlace, setData } from "../../lib/dom.ts";
@@ -18,6 +19,7 @@ const LINE = 1 / 180; // width of an outline, as a share of the picture
 const HEAT = 0.55; // opacity of the best place
 
 class LabPictureView {
+  private readonly heed = heeding();
   private props: LabPictureProps | null = null;
   private address = "";
   private rowCache = new Map<PlaceScores, Int8Array>(); // embeddings of a method, decoded once
@@ -51,7 +53,7 @@ class LabPictureView {
     type: "file",
     accept: "image/*",
     "aria-label": "A picture of your own",
-    change: () => void this.readOwn(),
+    change: () => this.heed(this.readOwn()),
   });
   private own = h("label", { class: "own button", hidden: true }, "A picture of your own", this.file);
   private back = h("button", { class: "own", hidden: true, click: () => this.goBack() }, "Back to the town");
@@ -131,7 +133,7 @@ class LabPictureView {
     this.address = "";
     this.back.hidden = true;
     setData(this.root, { own: 0 });
-    if (this.props) void this.update(this.props);
+    if (this.props) this.heed(this.update(this.props));
   }
 
   private show(picture: LabPicture, images: HTMLImageElement[]): void {

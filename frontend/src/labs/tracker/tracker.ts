@@ -1,4 +1,5 @@
 // A video that is followed: the true box and those that are found, the score map beside it, and what one may change.
+import { heeding } from "../../lib/boundary.ts";
 import { h, icon, pointerPlace, setData, updateAttribute } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
 import { component } from "../../lib/mount.ts";
@@ -18,6 +19,7 @@ const PIXELS = 448; // a side of a canvas
 const USUAL_SIDE = 20; // pixels of the box around a mere click
 
 class Tracker {
+  private readonly heed = heeding();
   private props: TrackerProps;
   private address = "";
   private video: Video | null = null;
@@ -101,7 +103,7 @@ class Tracker {
     const address = `${props.url}?${props.version}`;
     if (address === this.address) return;
     this.address = address;
-    void this.load(!matchMedia("(prefers-reduced-motion: reduce)").matches);
+    this.heed(this.load(!matchMedia("(prefers-reduced-motion: reduce)").matches));
   }
 
   destroy(): void {
@@ -168,7 +170,7 @@ class Tracker {
   private follow(box: Box | null): void {
     this.box = box && (box.map((value) => Math.round(10 * value) / 10) as Box);
     this.frame = 0;
-    void this.load(box !== null && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+    this.heed(this.load(box !== null && !matchMedia("(prefers-reduced-motion: reduce)").matches));
   }
 
   private another(): void {
@@ -179,7 +181,7 @@ class Tracker {
   private later(): void {
     this.label();
     clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => void this.load(false), WAIT_MS);
+    this.waiting = setTimeout(() => this.heed(this.load(false)), WAIT_MS);
   }
 
   // ---- playing

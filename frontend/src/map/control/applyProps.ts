@@ -1,4 +1,5 @@
 // What the server sent, put into effect: everything is compared with what was sent before, nothing is built anew.
+import { heeding } from "../../lib/boundary.ts";
 import { ROUTES } from "../../lib/server.ts";
 import { bus, type PinnedNeighbors } from "../../lib/bus.ts";
 import { stream } from "../../lib/eventStream.ts";
@@ -44,6 +45,7 @@ export interface ReceiverParts {
 export const mapKey = ({ run, view, begun }: MapData): string => [run, view, begun].join("/");
 
 export class PropsReceiver {
+  private readonly heed = heeding();
   private before: MapData | null = null;
   private labels: Promise<Uint16Array> = Promise.resolve(new Uint16Array());
   private hasLabels = false; // whether the items' labels are there
@@ -69,7 +71,7 @@ export class PropsReceiver {
     if (differ("run")) state.model.neighbors = [];
     if (items || differ("run", "view", "begun")) {
       stream.renew({ run: data.run, pid: state.pid, begun: data.begun });
-      void this.follow(data, state.pid, differ("replays"));
+      this.heed(this.follow(data, state.pid, differ("replays")));
     } else if (differ("replays")) this.parts.playback.restart();
     if (differ("subset")) this.parts.subset.arrive(data.subset?.bits ?? null);
     this.placeQuery();

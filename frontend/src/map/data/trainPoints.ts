@@ -1,4 +1,5 @@
 // Images that the run has trained on, for the map: asked for when a person wants to see them.
+import { heeding } from "../../lib/boundary.ts";
 import type { TrainPoints } from "../../protocol.ts";
 import { messageOf } from "../../lib/format.ts";
 import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
@@ -9,6 +10,7 @@ const addressOf = ({ data: { run, view, begun } }: MapState): string =>
 
 /** Keeps the points of the run and view that are shown. */
 export class TrainPointsLoader {
+  private readonly heed = heeding();
   private address = "";
   private points: TrainPoints | null = null;
 
@@ -23,7 +25,7 @@ export class TrainPointsLoader {
     if (address !== this.address) {
       this.address = address;
       this.points = null;
-      void this.load(address);
+      this.heed(this.load(address));
     }
     return this.points;
   }

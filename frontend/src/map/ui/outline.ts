@@ -1,4 +1,5 @@
 // The map as a tree of words: classes, their images, the nearest neighbors of each. It shows while it has the keyboard.
+import { heeding } from "../../lib/boundary.ts";
 import { h } from "../../lib/dom.ts";
 import { counted, digits, grouped, messageOf } from "../../lib/format.ts";
 import { fetchNeighbors } from "../../lib/neighbors.ts";
@@ -23,6 +24,7 @@ interface Row {
 }
 
 export class Outline {
+  private readonly heed = heeding();
   readonly node = h("div", "outline", h("p", null, "Arrow keys open and close, Enter pins, Escape leaves."));
   private tree = h("ul", { role: "tree", "aria-label": "Outline of the map", tabindex: 0 });
   private rows = new WeakMap<Element, Row>();
@@ -157,7 +159,7 @@ export class Outline {
     const pinned = this.rows.get(item)?.item;
     if (pinned !== undefined) this.on.pin(pinned);
     else if (item.getAttribute("aria-expanded") === "true") this.collapse(item);
-    else void this.expand(item);
+    else this.heed(this.expand(item));
   }
 
   private go(item: Element | null | undefined): void {
@@ -182,7 +184,7 @@ export class Outline {
       ArrowUp: () => this.go(all[here - 1]),
       Home: () => this.go(all[0]),
       End: () => this.go(all.at(-1)),
-      ArrowRight: () => (isOpen ? this.go(item.querySelector("[role=treeitem]")) : void this.expand(item)),
+      ArrowRight: () => (isOpen ? this.go(item.querySelector("[role=treeitem]")) : this.heed(this.expand(item))),
       ArrowLeft: () => (isOpen ? this.collapse(item) : this.go(above)),
       Enter: () => this.act(item),
       " ": () => this.act(item),

@@ -1,4 +1,5 @@
 // Cards of pages to go to, in sections, with a picture each: a symbol of one file of drawings, or one of its own.
+import { heeding } from "../../lib/boundary.ts";
 import { svg } from "../../charts/svg.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
@@ -16,6 +17,7 @@ export default function ({ parentElement, data }: ComponentArguments<CardIndexPr
 }
 
 class CardIndex {
+  private readonly heed = heeding();
   private symbols = h("div", { class: "symbols", "aria-hidden": "true" });
   private content = h("div");
   private root = h("section", "card-index", this.symbols, this.content);
@@ -30,7 +32,7 @@ class CardIndex {
     if (now !== this.before) this.content.replaceChildren(...sections.map(sectionOf));
     this.before = now;
     if (!pictures) setData(this.root, { ready: true });
-    else if (!this.symbols.children.length) void this.load(pictures);
+    else if (!this.symbols.children.length) this.heed(this.load(pictures));
   }
 
   destroy(): void {

@@ -1,5 +1,6 @@
 // One for the whole page: explains the word under the pointer, in the focus, or tapped, whatever panel it stands in. The
 // explanations come when the first one is asked for.
+import { heeding } from "../../lib/boundary.ts";
 import { h } from "../../lib/dom.ts";
 import { TERM } from "../../lib/glossary.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
@@ -30,6 +31,7 @@ export function termOf(element: EventTarget | undefined): string | null {
 }
 
 class Glossary {
+  private readonly heed = heeding();
   private text = h("p");
   private more = h("a", { href: "" }, "Glossary");
   private card = h("div", { class: "glossary-card", role: "tooltip", popover: "manual" }, this.text, this.more);
@@ -64,7 +66,7 @@ class Glossary {
     const path = event.composedPath();
     const element = this.find(event);
     if (path.includes(this.card) || (element && element === this.element)) this.later(null);
-    else if (element) this.later(() => void this.show(element), DWELL_MS);
+    else if (element) this.later(() => this.heed(this.show(element)), DWELL_MS);
     else if (this.element && !this.timer) this.later(() => this.hide(), LEAVE_MS);
     else if (!this.element) this.later(null);
   }
@@ -74,7 +76,7 @@ class Glossary {
     if (event.key !== "Tab") return;
     const target = event.composedPath()[0] as HTMLElement;
     const element = termOf(target) ? target : target.querySelector?.<HTMLElement>(`:is(a, button) [${TERM}]`);
-    if (element) void this.show(element);
+    if (element) this.heed(this.show(element));
     else if (this.element && !event.composedPath().includes(this.card)) this.hide();
   }
 
@@ -88,7 +90,7 @@ class Glossary {
       event.stopPropagation();
     }
     const again = event.detail === 0 && this.element === element; // Enter on what is explained already
-    if (element && !(follows && again)) void this.show(element);
+    if (element && !(follows && again)) this.heed(this.show(element));
     else if (follows) this.open(address);
     else if (!event.composedPath().includes(this.card)) this.hide();
   }

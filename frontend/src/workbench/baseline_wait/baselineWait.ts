@@ -1,4 +1,5 @@
 // Says that baselines of the curves are being measured, and notifies Python of each new one.
+import { heeding } from "../../lib/boundary.ts";
 import type { BaselineProgress, BaselineWaitProps } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
@@ -20,6 +21,7 @@ export default function ({ parentElement, data, setTriggerValue }: ComponentArgu
 }
 
 class BaselineWait {
+  private readonly heed = heeding();
   tell: (measured: number) => void = () => {};
   private root = h(
     "p",
@@ -35,7 +37,7 @@ class BaselineWait {
   update({ url }: BaselineWaitProps): void {
     if (url === this.url) return;
     this.url = url;
-    void this.ask(url);
+    this.heed(this.ask(url));
   }
 
   /** Ask until there is more to draw. The server holds its answer back until then, but not for ever. */

@@ -1,4 +1,5 @@
 // A closer look, below the scores: class by class, or one image's neighbors over the training. Closed until asked for.
+import { heeding } from "../../lib/boundary.ts";
 import type { DetailProps, NeighborHistory } from "../../protocol.ts";
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
@@ -32,6 +33,7 @@ export default function ({ parentElement, data, store = pageStore }: Arguments) 
 }
 
 class DetailPanel {
+  private readonly heed = heeding();
   private title = h("h3");
   private caption = h("span", "quiet");
   private body = h("div", "body");
@@ -76,7 +78,7 @@ class DetailPanel {
     this.data = data;
     if (!other) return;
     this.step = this.history = null;
-    if (this.what) void this.refresh();
+    if (this.what) this.heed(this.refresh());
   }
 
   private onFrame({ view, step, index, count, playing }: BusEvents["frame"]): void {
@@ -84,12 +86,12 @@ class DetailPanel {
     this.stepNow = step;
     this.view?.onStep?.(step);
     clearTimeout(this.settling);
-    if (this.what === "classes" && !playing) this.settling = setTimeout(() => void this.refresh(), SETTLED_MS);
+    if (this.what === "classes" && !playing) this.settling = setTimeout(() => this.heed(this.refresh()), SETTLED_MS);
   }
 
   private setHistory(history: NeighborHistory | null): void {
     this.history = history;
-    if (this.what === "history") void this.refresh();
+    if (this.what === "history") this.heed(this.refresh());
   }
 
   private open(what: What | null, history: NeighborHistory | null = null): void {
@@ -101,7 +103,7 @@ class DetailPanel {
     this.title.textContent = TITLES[this.what];
     this.caption.textContent = "";
     const behavior = readTheme(this.root).still ? "auto" : "smooth";
-    void this.refresh().then(() => this.root.scrollIntoView?.({ block: "end", behavior }));
+    this.heed(this.refresh().then(() => this.root.scrollIntoView?.({ block: "end", behavior })));
   }
 
   private show(open: boolean): void {

@@ -1,4 +1,5 @@
 // Beside the map until something is pinned: a test image, its neighbors, and why some of them are of another class.
+import { heeding } from "../../lib/boundary.ts";
 import type { InspectorProps, ItemNeighbors } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
@@ -13,6 +14,7 @@ const AFTER_MS = 150; // of the map's first frame, which comes first
 
 /** The example of a run, asked for once the map of that run shows something. */
 export class Example {
+  private readonly heed = heeding();
   private run = "";
   private key = "";
   private request = "";
@@ -36,7 +38,7 @@ export class Example {
     if (this.key === this.request) return;
     this.request = this.key;
     clearTimeout(this.timer);
-    if (this.request) this.timer = setTimeout(() => void this.fetch(this.run, this.request), AFTER_MS);
+    if (this.request) this.timer = setTimeout(() => this.heed(this.fetch(this.run, this.request)), AFTER_MS);
   }
 
   private async fetch(run: string, request: string): Promise<void> {

@@ -1,4 +1,5 @@
 // The tabs of the inspector in which a person asks about a picture of their own: drawn, uploaded, dropped, pasted, taken.
+import { heeding } from "../../lib/boundary.ts";
 import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
@@ -22,6 +23,7 @@ const questions: { tab: Tab; draw: DrawingQuestion; upload: PictureQuestion; cam
 const QUESTIONS = [questions.draw, questions.upload, questions.camera];
 
 export class QueryPanel {
+  private readonly heed = heeding();
   readonly node = h("div", "query");
   private tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Inspect" });
   private body = h("div", "question");
@@ -112,7 +114,7 @@ export class QueryPanel {
     const content = this.content();
     if (this.body.firstChild !== content) this.body.replaceChildren(...(content ? [content] : []));
     const waits = tab === "Camera" && source && !source.refused && !questions.camera.picture;
-    if (waits) void this.camera.open();
+    if (waits) this.heed(this.camera.open());
     else this.camera.close();
     this.node.dataset.busy = String(Boolean(questions.upload.busy || questions.camera.busy));
     this.onChange();
@@ -143,7 +145,7 @@ export class QueryPanel {
   /** The field for a file, and the sample pictures. */
   private chooser(): HTMLElement {
     const samples = Object.entries(this.source?.samples ?? {}).map(([name, title]) =>
-      textButton(title, () => this.source && void questions.upload.send(this.source, { sample: name }, title)),
+      textButton(title, () => this.source && this.heed(questions.upload.send(this.source, { sample: name }, title))),
     );
     return h(
       "div",

@@ -1,5 +1,6 @@
 // What a person asks about, and what came of it: a drawing, or a picture with its frame. They outlive the panel that
 // shows them, since switching a page unmounts it, and a drawing or file should not be lost.
+import { heeding } from "../../lib/boundary.ts";
 import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { decodeBase64 } from "../../lib/base64.ts";
 import { messageOf } from "../../lib/format.ts";
@@ -11,6 +12,7 @@ const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes
 
 /** A question and its answer. */
 abstract class AnsweredQuestion {
+  protected readonly heed = heeding();
   answer: QueryAnswer | null = null;
   trouble = ""; // why there is no answer, in a sentence
   onChange: () => void = () => {};
@@ -61,13 +63,13 @@ export class DrawingQuestion extends AnsweredQuestion {
 
   send(source: QuerySource, drawing: Drawing | null): void {
     this.drawing = drawing;
-    if (drawing) return void this.put(source, drawing);
+    if (drawing) return this.heed(this.put(source, drawing));
     this.forget();
     this.onChange();
   }
 
   protected again(source: QuerySource): void {
-    if (this.drawing && !source.undrawn) void this.put(source, this.drawing);
+    if (this.drawing && !source.undrawn) this.heed(this.put(source, this.drawing));
   }
 
   private put(source: QuerySource, drawing: Drawing): Promise<void> {
@@ -123,17 +125,19 @@ export class PictureQuestion extends AnsweredQuestion {
   protected again(source: QuerySource, elsewhere: boolean): void {
     const { picture } = this;
     if (!picture) return;
-    if (elsewhere) void this.send(source, picture.origin, picture.name, picture.frame);
+    if (elsewhere) this.heed(this.send(source, picture.origin, picture.name, picture.frame));
     else this.askSmall(source);
   }
 
   private askSmall(source: QuerySource): void {
     const { picture } = this;
     if (!picture) return;
-    void this.ask(source, picture.small, { frame: picture.frame }, (answer, _picture, trouble = "") => {
-      this.answer = answer;
-      this.trouble = trouble;
-    });
+    this.heed(
+      this.ask(source, picture.small, { frame: picture.frame }, (answer, _picture, trouble = "") => {
+        this.answer = answer;
+        this.trouble = trouble;
+      }),
+    );
   }
 
   private adopt(name: string, origin: Question, text: string, answer: QueryAnswer | null, own: Frame | null): void {

@@ -1,4 +1,5 @@
 // The scores of the shown step: value, change since the untrained net, course. Driven by the run's events alone.
+import { heeding } from "../../lib/boundary.ts";
 import type { Nouns, Source } from "../../protocol.ts";
 import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.ts";
 import { bus, type BusEvents } from "../../lib/bus.ts";
@@ -42,6 +43,7 @@ export default function ({
 }
 
 class Scores {
+  private readonly heed = heeding();
   private tiles = SCORES.map(
     ({ label, key }) => new ScoreTile(label, key, isTestable(key) ? () => this.choose(key) : null),
   );
@@ -57,7 +59,7 @@ class Scores {
   );
   private row = h(
     "div",
-    { class: "row", pointerenter: () => void this.judge().catch(() => {}) },
+    { class: "row", pointerenter: () => this.heed(this.judge().catch(() => {})) },
     ...this.tiles.map((tile) => tile.node),
   );
   private all = h("details", "all", h("summary", "link", "All scores"));
@@ -122,7 +124,8 @@ class Scores {
     this.note = "";
     this.draw();
     clearTimeout(this.settling);
-    if (!playing) this.settling = setTimeout(() => this.active && void this.select(this.active, true), SETTLED_MS);
+    if (!playing)
+      this.settling = setTimeout(() => this.active && this.heed(this.select(this.active, true)), SETTLED_MS);
   }
 
   private choose(key: string): void {
@@ -130,7 +133,7 @@ class Scores {
     if (this.active === key) {
       this.active = null;
       bus.emit("select", { run: this.source.run, items: [], reason: null });
-    } else void this.select(key);
+    } else this.heed(this.select(key));
     this.draw();
   }
 
