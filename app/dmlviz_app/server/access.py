@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from dmlviz.errors import UserError
 from dmlviz_app.people.policy import Action
+from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import Services, services
 from dmlviz_app.server.threads import MAX_THREADS
@@ -43,7 +44,7 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
             if rule is not Rule.ANYONE:
                 own = personal_services(request)
                 if not own.person.may(Action.SEE):
-                    return JSONResponse({"error": NO_ACCESS}, 401, {"Cache-Control": "no-store"})
+                    return JSONResponse({"error": NO_ACCESS}, 401, NO_STORE)
                 async with _places(own.person.id):
                     await asyncio.to_thread(_check, rule, request, own)
                     request.state.services = own

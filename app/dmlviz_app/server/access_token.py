@@ -11,6 +11,7 @@ from dmlviz.errors import UserError
 from dmlviz_app.people.policy import Role
 from dmlviz_app.people.tokens import COOKIE, AccessTokens
 from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.headers import NO_STORE, YEAR_S
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.monitoring_routes import STREAMLIT_METRICS
 from dmlviz_app.server.services import services
@@ -18,8 +19,6 @@ from dmlviz_app.server.services import services
 PARAMETER = "token"
 CODE = "code"  # the part of a link that has the code of a class
 MAX_FORM_BYTES = 1000
-_YEAR_S = 365 * 24 * 3600
-NO_STORE = {"Cache-Control": "no-store"}
 _FORM = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -123,7 +122,7 @@ class AccessTokenMiddleware:
         address = "./" + url.path.rpartition("/")[2] + (f"?{urlencode(rest)}" if rest else "")
         answer = RedirectResponse(address, 303, NO_STORE)
         mark = self.tokens.marks[role]
-        answer.set_cookie(COOKIE, mark, max_age=_YEAR_S, path=self.path, httponly=True, samesite="lax")
+        answer.set_cookie(COOKIE, mark, max_age=YEAR_S, path=self.path, httponly=True, samesite="lax")
         return answer
 
 

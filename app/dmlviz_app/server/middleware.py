@@ -1,28 +1,23 @@
 """Middleware around every route and Streamlit, one duty a class."""
 
-import re
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dmlviz_app.people.cookies import COOKIE
 from dmlviz_app.people.identity import AccessSettings
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.access_token import AccessTokenMiddleware
+from dmlviz_app.server.headers import NO_STORE, HeadersMiddleware, header_rules
 from dmlviz_app.server.host_name import HostNameMiddleware, answered_hosts
 from dmlviz_app.server.identity_middleware import SessionBindingMiddleware, user_header
 from dmlviz_app.server.monitoring_routes import RequestMonitorMiddleware, StreamlitMetricsMiddleware
-from dmlviz_app.server.security import CookieMiddleware, SecurityHeadersMiddleware
 from dmlviz_app.server.services import services
 from dmlviz_app.server.settings import Settings
 from dmlviz_app.server.upload_limit import ROUTE as UPLOADS
 from dmlviz_app.server.upload_limit import UploadLimitMiddleware
-
-_YEAR_S = 365 * 24 * 3600
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -53,54 +48,8 @@ class SameOriginMiddleware:
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": "another site"})
         else:
-            answer = PlainTextResponse("Other sites may not ask here.", 403, {"Cache-Control": "no-store"})
+            answer = PlainTextResponse("Other sites may not ask here.", 403, NO_STORE)
             await answer(scope, receive, send)
-
-
-class BrowserCookieMiddleware:
-    """ASGI middleware: gives each new browser its cookie with the first page."""
-
-    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
-        self.app = app
-        self.path = base_path or "/"
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; the first page that a browser gets carries its cookie."""
-        if scope["type"] != "http" or services().identity.browsers.token(Request(scope).cookies) is not None:
-            await self.app(scope, receive, send)
-            return
-
-        async def with_cookie(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=message["headers"])
-                if headers.get("content-type", "").startswith("text/html"):
-                    value = services().identity.browsers.issue()
-                    cookie = f"{COOKIE}={value}; Path={self.path}; Max-Age={_YEAR_S}; HttpOnly; SameSite=Lax"
-                    headers.append("set-cookie", cookie)
-            await send(message)
-
-        await self.app(scope, receive, with_cookie)
-
-
-class ImmutableAssetMiddleware:
-    """ASGI middleware: lets browsers keep files whose address names their content, which Streamlit does not say."""
-
-    def __init__(self, app: ASGIApp, base_path: str = "") -> None:
-        self.app = app
-        self.hashed_file = re.compile(re.escape(base_path) + r"/_stcore/bidi-components/[\w.]+/\w+-[0-9a-f]{16}\.js")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; files named by their content get a cache header."""
-        if scope["type"] != "http" or not self.hashed_file.fullmatch(scope["path"]):
-            await self.app(scope, receive, send)
-            return
-
-        async def with_cache(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                MutableHeaders(raw=message["headers"])["cache-control"] = f"public, max-age={_YEAR_S}, immutable"
-            await send(message)
-
-        await self.app(scope, receive, with_cache)
 
 
 class StreamlitPageMiddleware:
@@ -168,19 +117,17 @@ _ABOUT_STORED_COPY = (b"accept-encoding", b"if-none-match", b"if-modified-since"
 
 def middleware(settings: Settings, access: AccessSettings) -> list[Middleware]:
     """Return what a server puts before its routes, outermost first."""
-    base_path, tokens, is_embedded = settings.base_path, access.tokens, bool(settings.embed)
+    base_path, tokens = settings.base_path, access.tokens
+    rules = header_rules(lambda: services().identity.browsers, base_path, settings.embed, (BASE_ADDRESS_SCRIPT,))
     names = answered_hosts(settings, is_open=not (tokens or access.user_header))
     return [
         Middleware(RequestMonitorMiddleware),
         *user_header(access),
-        Middleware(SecurityHeadersMiddleware, settings.embed, (BASE_ADDRESS_SCRIPT,)),
+        Middleware(HeadersMiddleware, rules),
         *([Middleware(HostNameMiddleware, names)] if names else []),
-        Middleware(CookieMiddleware, is_embedded),
         *([Middleware(AccessTokenMiddleware, tokens, base_path)] if tokens else []),
         Middleware(SameOriginMiddleware, base_path),
         Middleware(StreamlitMetricsMiddleware, base_path),
-        Middleware(BrowserCookieMiddleware, base_path),
-        Middleware(ImmutableAssetMiddleware, base_path),
         Middleware(SessionBindingMiddleware),
         Middleware(UploadLimitMiddleware, base_path),
         Middleware(StreamlitPageMiddleware, base_path),
