@@ -1,15 +1,11 @@
 """Notes on a training beside its loss and its net, in sentences."""
 
-from typing import TYPE_CHECKING
-
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
-
-if TYPE_CHECKING:
-    from dmlviz.config.training import TrainConfig
+from dmlviz.config.training_fields import TrainFields
 
 
-def views_note(config: "TrainConfig") -> str:
+def views_note(config: TrainFields) -> str:
     """Return sentences on labels, views, augmentation, projection head and backbone; empty for most trainings."""
     strengths = ", ".join(f"{name} {strength:g}" for name, strength in config.augmentation.items())
     notes = []
@@ -30,7 +26,7 @@ def views_note(config: "TrainConfig") -> str:
     return " ".join(notes)
 
 
-def cost_note(config: "TrainConfig") -> str:
+def cost_note(config: TrainFields) -> str:
     """Return a sentence on the time that a training with unfrozen blocks takes without a GPU; empty for others."""
     features = DATASETS[config.dataset].features
     if not config.unfrozen_blocks or features is None:

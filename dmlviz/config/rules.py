@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import brief
+from dmlviz.config.training_fields import TrainFields
 from dmlviz.errors import UserError
-
-if TYPE_CHECKING:
-    from dmlviz.config.training import TrainConfig
 
 MAX_BATCH_SIZE = 4096  # a distance matrix of 16 million entries
 
@@ -29,12 +27,12 @@ class Rule:
         to: The settings to whose change they give way.
     """
 
-    broken: Callable[["TrainConfig"], object]
-    sentence: str | Callable[["TrainConfig"], str] = ""
+    broken: Callable[[TrainFields], object]
+    sentence: str | Callable[[TrainFields], str] = ""
     gives_way: tuple[str, ...] = ()
     to: tuple[str, ...] = ()
 
-    def refuse(self, config: "TrainConfig") -> None:
+    def refuse(self, config: TrainFields) -> None:
         """Raise UserError with the sentence if the config breaks the rule."""
         if self.sentence and self.broken(config):
             raise UserError(
@@ -45,7 +43,7 @@ class Rule:
 class _Of(dict[str, Any]):
     """What a sentence may name: all that a config has."""
 
-    def __init__(self, config: "TrainConfig") -> None:
+    def __init__(self, config: TrainFields) -> None:
         super().__init__()
         self.config = config
 
@@ -54,7 +52,7 @@ class _Of(dict[str, Any]):
 
 
 def give_way(
-    settings: Mapping[str, Any], changed: Collection[str], resolve: Callable[[Mapping[str, Any]], "TrainConfig"]
+    settings: Mapping[str, Any], changed: Collection[str], resolve: Callable[[Mapping[str, Any]], TrainFields]
 ) -> dict[str, Any]:
     """Return the settings without those that do not go with the ones that were changed, which stay.
 
@@ -71,11 +69,11 @@ def give_way(
     return kept
 
 
-def _unknown_classes(config: "TrainConfig") -> list[int]:
+def _unknown_classes(config: TrainFields) -> list[int]:
     return [label for label in config.held_out_classes if not 0 <= label < len(config.dataset_spec.classes)]
 
 
-def _too_many_blocks(config: "TrainConfig") -> str:
+def _too_many_blocks(config: TrainFields) -> str:
     data, got = config.dataset_spec, f"got unfrozen_blocks = {config.unfrozen_blocks}: use"
     if data.features is None:
         return (
@@ -85,7 +83,7 @@ def _too_many_blocks(config: "TrainConfig") -> str:
     return f"The backbone of {data.title} has {blocks_of(data)} blocks; {got} {blocks_of(data)} or fewer."
 
 
-def _no_batch_norm(config: "TrainConfig") -> str:
+def _no_batch_norm(config: TrainFields) -> str:
     nets = ", ".join(name for name in nets_for(config.dataset_spec) if NETS[name].batch_norm)
     return (
         f"Batch normalization is frozen where there is some; {config.net} has none: use frozen_batch_norm = false, or "
@@ -93,7 +91,7 @@ def _no_batch_norm(config: "TrainConfig") -> str:
     )
 
 
-def _unknown_role(config: "TrainConfig") -> str:
+def _unknown_role(config: TrainFields) -> str:
     roles = ", ".join(config.dataset_spec.roles)
     return (
         f"{config.dataset} has {f'the labels {roles}' if roles else 'no second labels'}; got {config.second_labels}: "
@@ -101,12 +99,12 @@ def _unknown_role(config: "TrainConfig") -> str:
     )
 
 
-def _takes(config: "TrainConfig", nothing: str) -> str:
+def _takes(config: TrainFields, nothing: str) -> str:
     """Say what tuples the loss takes."""
     return f"{config.loss} takes {' or '.join(sorted(config.loss_spec.tuple_kinds)) or nothing}"
 
 
-def _other_tuples(config: "TrainConfig") -> str:
+def _other_tuples(config: TrainFields) -> str:
     kinds = config.loss_spec.tuple_kinds
     miners = ", ".join(miner.name for miner in MINERS.values() if miner.tuple_kind in kinds)
     return (
@@ -115,13 +113,13 @@ def _other_tuples(config: "TrainConfig") -> str:
     )
 
 
-def _losses_of_classes(config: "TrainConfig") -> list[str]:
+def _losses_of_classes(config: TrainFields) -> list[str]:
     """Return the losses that compare images with classes: the loss, or those in a sum."""
     parts = [name for name, _ in config.loss_spec.parts(config.loss_params).values()] or [config.loss]
     return [name for name in parts if LOSSES[name].needs_classes or LOSSES[name].compares == "classes"]
 
 
-def _without_labels(config: "TrainConfig") -> str:
+def _without_labels(config: TrainFields) -> str:
     part = _losses_of_classes(config)[0]
     return (
         f"{part if part == config.loss else f'{part} in {config.loss}'} compares images with classes; got use_labels = "
@@ -129,19 +127,19 @@ def _without_labels(config: "TrainConfig") -> str:
     )
 
 
-def _too_many_classes(config: "TrainConfig") -> str:
+def _too_many_classes(config: TrainFields) -> str:
     available, data = len(config.train_classes), config.dataset_spec
     count = len(data.classes)
     reason = f"{available} of {count} are seen" if available < count else f"{data.title} has {available}"
     return f"A batch has P = {config.classes_per_batch} classes; {reason}: use classes_per_batch ≤ {available}."
 
 
-def _compares(config: "TrainConfig", by_class: bool) -> bool:
+def _compares(config: TrainFields, by_class: bool) -> bool:
     """Return whether the loss compares images, in batches by class or in others."""
     return config.loss_spec.needs_pairs and config.sampler_spec.by_class == by_class
 
 
-def _is_over(config: "TrainConfig", name: str) -> bool:
+def _is_over(config: TrainFields, name: str) -> bool:
     return name in config.dataset_spec.most and getattr(config, name) > config.dataset_spec.most[name]
 
 

@@ -15,6 +15,7 @@ from dmlviz.runs.event_log_dir import EventLogDir, RunNotFoundError
 from dmlviz.storage.run_schema.events import TRAINING_EVENT, TrainingEnd, TrainingEvent
 
 if TYPE_CHECKING:
+    from dmlviz.ops.linear_projection import LinearProjection
     from dmlviz.ops.nearest_neighbors import Metric, NearestNeighbors
 
 
@@ -50,6 +51,15 @@ class NeighborSearch(EventLogDir[TrainingEvent, TrainingEnd]):
     @abstractmethod
     def snapshot_steps(self) -> list[int]:
         """Steps of the snapshots so far."""
+
+    @property
+    @abstractmethod
+    def linear_projection(self) -> "LinearProjection | None":
+        """The projection of its own map; None before there is one."""
+
+    @abstractmethod
+    def lacks(self, what: str) -> UserError:
+        """Return the error for what it does not have."""
 
     @abstractmethod
     def snapshot(self, step: int) -> np.ndarray:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import pyarrow
     from plotly.graph_objects import Figure
 
-    from dmlviz.notebook.widget import MapWidget
     from dmlviz.ops.neighbor_index import NeighborTable
 
 __all__ = [
@@ -280,10 +279,9 @@ class Run(NeighborSearch):
         table = neighbor_table.stored_table(self)
         return neighbor_table.compute_table(self) if table is None else table
 
-    def show(self, **options: Any) -> "MapWidget":
+    def show(self, **options: Any) -> Any:
         """Return the map of the run for a notebook, live while the run is on: see `dmlviz.show`."""
-        widget: MapWidget = DISPLAYS["map"](self, **options)
-        return widget
+        return DISPLAYS["map"](self, **options)
 
     def _count(self, name: str) -> int | None:
         """Return the length of a 1-D array of the run; None if it does not exist."""
