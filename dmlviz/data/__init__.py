@@ -12,6 +12,7 @@ from dmlviz.catalog.dataset_spec import Recipe
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import download, idx, made
 from dmlviz.data.dataset import Dataset, Split
+from dmlviz.data.known_content import keras_file
 from dmlviz.data.loaders import load_splits
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.storage.paths import cache_dir, data_root
@@ -60,10 +61,11 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
         except DataUnavailableError as error:
             available = " and ".join(name for name in available_datasets(root) if DATASETS[name].recipe is None)
             first, folder = next(iter(source.files)), data_root(root) / source.folder
+            keras = ", or mnist.npz of Keras" if name == "mnist" else ""
             raise DataUnavailableError(
                 f"{DATASETS[name].title} is not on disk. {error} Or put its files into {folder}: "
-                f"{', '.join(source.files)}, plain or .gz, also named as {first.replace('-idx', '.idx')}; or add them "
-                f"with dmlviz data add, or Choose files… on the page. Available now: {available}."
+                f"{', '.join(source.files)}, plain or .gz, also named as {first.replace('-idx', '.idx')}{keras}; "
+                f"or add them with dmlviz data add, or Choose files… on the page. Available now: {available}."
             ) from None
 
 
@@ -169,7 +171,8 @@ def _source(recipe: Recipe, root: Path) -> str:
 
 def _missing_files(name: str, root: Path) -> list[str]:
     source = SOURCES.get(name)
-    return [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
+    missing = [] if source is None else [file for file in source.files if idx.find(root / source.folder, file) is None]
+    return missing if missing and keras_file(root, name) is None else []
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.catalog import custom_datasets
+from dmlviz.catalog.custom_datasets import PARTS
 from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
@@ -12,6 +13,7 @@ from dmlviz.catalog.registry import Registry
 from dmlviz.data import idx
 from dmlviz.data.columns import column_numbers, describe_columns, read_columns
 from dmlviz.data.dataset import Split
+from dmlviz.data.known_content import keras_file, read_keras
 from dmlviz.errors import DataUnavailableError
 from dmlviz.storage.arrays import read_array, read_arrays
 
@@ -89,9 +91,13 @@ def _from_plugin(name: str, spec: DatasetSpec, root: Path) -> tuple[Split, Split
 
 
 def idx_splits(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
-    """Read a downloaded data set, whose files are in the IDX format."""
+    """Read a downloaded data set, whose files are in the IDX format, or the file that Keras has of it."""
     source = SOURCES[spec.name]
     folder = root / source.folder
+    if any(idx.find(folder, file) is None for file in source.files) and (file := keras_file(root, spec.name)):
+        arrays = read_keras(file)
+        train, test = (Split(arrays[part, "images"], arrays[part, "labels"].astype(np.int64)) for part in PARTS)
+        return train, test
     train, test = (_idx_split(folder, part, spec) for part in source.parts)
     if train.images.shape[1:] != test.images.shape[1:]:
         shapes = " and ".join(" × ".join(map(str, part.images.shape[1:])) for part in (train, test))

@@ -19,17 +19,14 @@ from dmlviz.data import idx
 from dmlviz.data.class_names import natural_order
 from dmlviz.data.file_source import Entry
 from dmlviz.data.import_report import ImportedDataset, ImportReport, class_counts, declaration, import_warnings
-from dmlviz.errors import UserError
+from dmlviz.data.known_content import Key, idx_bytes, is_keras, name_of, read_keras
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.storage.files import atomic_write, ensure_dir
 
-_MNIST = {  # SHA-256 of pixels and labels
-    "train": "56ca2daa997405bab0eb51afd54f2cd891b180d0ab77ef7b66ab9f8acb0d38e1",
-    "test": "c3f9adf9c66efb572b1f9326c3a511b45910c7173b97be66ceceeeeaef6b802b",
-}
 _CSV = re.compile(r"[\w. -]*?(train|test)[\w. -]*\.csv(\.gz)?", re.IGNORECASE)
 _HINT = "Bring the whole file again."
-_Key = tuple[str, str]  # part and kind: train or test, images or labels
+MAX_KERAS_BYTES = 1_000_000_000
 
 
 class RawDataset(ImportedDataset):
@@ -45,8 +42,7 @@ class RawDataset(ImportedDataset):
             for kind, array in zip(("images-idx3-ubyte", "labels-idx1-ubyte"), arrays, strict=True):
                 if idx.find(folder, f"{prefix}-{kind}") is None:
                     with atomic_write(folder / f"{prefix}-{kind}") as file:
-                        file.write(bytes([0, 0, idx.UINT8, array.ndim]) + np.array(array.shape, ">u4").tobytes())
-                        file.write(np.ascontiguousarray(array, np.uint8).data)
+                        file.write(idx_bytes(array))
         return spec.name
 
 
@@ -59,7 +55,8 @@ def belong_together(names: Sequence[str]) -> bool:
 def siblings(path: Path) -> list[Entry]:
     """Return the files beside a file of MNIST or of a relative that belong to it; none for any other file."""
     if idx.parse_name(path.name) is None:
-        return []
+        is_one = path.suffix.lower() == ".npz" and is_keras(path)
+        return [Entry((path.name,), path.stat().st_size, path.read_bytes)] if is_one else []
     paths = (one for one in path.parent.iterdir() if idx.parse_name(one.name) is not None and one.is_file())
     return [Entry((one.name,), one.stat().st_size, one.read_bytes) for one in sorted(paths)]
 
@@ -76,14 +73,17 @@ def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted:
     Raises:
         UserError: For files of several data sets, a missing or damaged file.
     """
-    groups: dict[tuple[str, ...], dict[_Key, Entry]] = defaultdict(dict)
+    groups: dict[tuple[str, ...], dict[Key, Entry]] = defaultdict(dict)
+    archives = []
     for entry in files:
+        if entry.parts[-1].lower().endswith(".npz") and not entry.error and entry.size < MAX_KERAS_BYTES:
+            archives.append(entry)
         name = idx.parse_name(entry.parts[-1])
         if name is not None:
             folders = tuple(part for part in entry.parts[:-1] if idx.parse_name(part) is None)
             groups[(*folders, name.prefix)].setdefault((name.part, name.kind), entry)
     if not groups:
-        return None
+        return _from_keras(archives, place, title)
     if len(groups) > 1:
         names = ", ".join("/".join(filter(None, group)) or "train-images …" for group in sorted(groups)[:3])
         raise UserError(f"One data set is added at a time; {place} has the files of {len(groups)}: {names}.")
@@ -103,6 +103,25 @@ def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted:
     return _dataset(arrays, known or (_name_in(words, arrays) if is_trusted else ""), words, title or place)
 
 
+def _from_keras(archives: Sequence[Entry], place: str, title: str) -> ImportedDataset | None:
+    """Read the one file with x_train, y_train, x_test and y_test among some; None if there is none."""
+    found = [entry for entry in archives if is_keras(entry.read())]
+    if not found:
+        return None
+    if len(found) > 1:
+        names = ", ".join("/".join(entry.parts) for entry in found[:3])
+        raise UserError(f"One data set is added at a time; {place} has {len(found)} files of x_train …: {names}.")
+    [entry] = found
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        file.write(entry.read())
+        file.flush()
+        try:
+            arrays = read_keras(Path(file.name))
+        except DamagedFileError as error:
+            raise UserError(f"{entry.name} cannot be read: {error}") from None
+    return _dataset(arrays, "", "", title or Path(entry.name).stem)
+
+
 def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> ImportedDataset | None:
     """Read CSV files called train and test with a label and all pixels of a square a row, as Kaggle has MNIST.
 
@@ -110,7 +129,7 @@ def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> Import
     """
     from pyarrow import ArrowException, csv
 
-    arrays: dict[_Key, np.ndarray] = {}
+    arrays: dict[Key, np.ndarray] = {}
     for path in paths:
         match = _CSV.fullmatch(path.name)
         if match is None or (match[1].lower(), "images") in arrays:
@@ -157,30 +176,29 @@ def _array(data: bytes, name: str) -> np.ndarray:
     return idx.parse(np.frombuffer(data, np.uint8), dims, name, _HINT)
 
 
-def _name_in(words: str, arrays: Mapping[_Key, np.ndarray]) -> str:
+def _name_in(words: str, arrays: Mapping[Key, np.ndarray]) -> str:
     """Return the data set of the catalog that a name speaks of, if the numbers of images are its own."""
     counts = [len(arrays.get((part, "labels"), ())) for part in custom_datasets.PARTS]
     return next((name for word, name, *own in _NAMED if word in words and counts == own), "")
 
 
-def _dataset(arrays: Mapping[_Key, np.ndarray], name: str, words: str, title: str) -> ImportedDataset:
+def _dataset(arrays: Mapping[Key, np.ndarray], name: str, words: str, title: str) -> ImportedDataset:
     """Return the data set of the catalog of this name, or which it is by its content, or a new one."""
     for part in {part for part, _ in arrays}:
         shape, of = arrays[part, "images"].shape, arrays[part, "labels"].shape
-        if len(shape) != 3 or of != shape[:1] or arrays[part, "images"].dtype != np.uint8:
+        kind = arrays[part, "images"].dtype
+        if shape[3:] not in ((), (3,)) or len(shape) < 3 or of != shape[:1] or kind != np.uint8:
             raise UserError(
-                f"Each image has a label; got images of shape {shape} and labels of shape {of} to "
+                f"Each image (uint8) has a label; got images of shape {shape}, {kind}, and labels of shape {of} to "
                 f"{part} on: bring the files that belong together."
             )
-    digests = {
-        part: hashlib.sha256(array.tobytes() + arrays[part, "labels"].astype("u1").tobytes()).hexdigest()
-        for (part, kind), array in arrays.items()
-        if kind == "images"
-    }
-    name = name or ("mnist" if digests == _MNIST else "")
+        if not np.isin(arrays[part, "labels"].dtype.kind, ("i", "u")):
+            raise UserError(f"Labels of images are whole numbers; got {arrays[part, 'labels'].dtype} to {part} on.")
+    name = name_of(arrays) or name
+    parts_given = {part for part, _ in arrays}
     turned = DATASETS[name].transposed if name else "emnist" in words
-    images = {part: arrays[part, "images"].swapaxes(1, 2) if turned else arrays[part, "images"] for part in digests}
-    labels = {part: arrays[part, "labels"].astype(np.int64) for part in digests}
+    images = {part: arrays[part, "images"].swapaxes(1, 2) if turned else arrays[part, "images"] for part in parts_given}
+    labels = {part: arrays[part, "labels"].astype(np.int64) for part in parts_given}
     notes = ["Images of EMNIST lie on their sides in the files; they were turned."] if turned else []
     if name:
         spec = DATASETS[name]
@@ -192,8 +210,12 @@ def _dataset(arrays: Mapping[_Key, np.ndarray], name: str, words: str, title: st
         classes = values
         ids = np.array([int(value) for value in values])
         labels = {part: np.searchsorted(ids, own) for part, own in labels.items()}
-        sides = " × ".join(map(str, images["train"].shape[1:]))
-        notes.insert(0, f"Images of {sides} pixels in {len(classes)} classes, in files as those of MNIST.")
+        sides = " × ".join(map(str, images["train"].shape[1:3]))
+        notes.insert(
+            0,
+            f"Images of {sides} pixels in {len(classes)} classes, in files as those of MNIST: it is neither MNIST nor "
+            "Fashion-MNIST.",
+        )
     if "test" not in images:
         test = np.arange(len(labels["train"])) % 5 == 0
         images = {"train": images["train"][~test], "test": images["train"][test]}

@@ -1,6 +1,7 @@
 """Loading data sets from files on disk."""
 
 import gzip
+import hashlib
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import available_datasets, data_root, load, stratified_subset
+from dmlviz.data import available_datasets, data_root, known_content, load, stratified_subset
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.storage.paths import kept_folder
@@ -127,14 +128,98 @@ def test_files_as_those_of_mnist_are_added_however_they_are_packed(tmp_path, nam
 
 @needs_mnist
 @pytest.mark.slow
-@pytest.mark.parametrize("is_upload", [True, False])
-def test_mnist_itself_is_known_by_its_content_and_put_where_it_is_looked_for(tmp_path, is_upload) -> None:
-    imported = import_path(SHARED / "MNIST", follow_paths=not is_upload)
+def test_mnist_itself_is_known_by_its_content_and_put_where_it_is_looked_for(tmp_path) -> None:
+    imported = import_path(SHARED / "MNIST", follow_paths=False)
     assert imported.save(tmp_path) == "mnist"
     assert "mnist" in available_datasets(tmp_path)
     ours, theirs = load("mnist", tmp_path), load("mnist", SHARED)
     assert np.array_equal(ours.test.images, theirs.test.images)
     assert np.array_equal(ours.train.labels, theirs.train.labels)
+
+
+def keras_arrays(seed):
+    rng = np.random.default_rng(seed)
+    images = {
+        f"x_{part}": rng.integers(0, 256, (count, 28, 28), np.uint8) for part, count in (("train", 20), ("test", 10))
+    }
+    return images | {"y_train": np.arange(20, dtype=np.uint8) % 10, "y_test": np.arange(10, dtype=np.uint8)}
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Small arrays that stand for MNIST and for Fashion-MNIST, and others of the same shapes."""
+    of = {name: keras_arrays(seed) for seed, name in enumerate(("mnist", "fashion_mnist", "another"))}
+    digests = {
+        name: {key: (hashlib.md5(idx_bytes(arrays[field])).hexdigest(),) for field, key in known_content.KERAS.items()}
+        for name, arrays in of.items()
+        if name != "another"
+    }
+    monkeypatch.setattr(known_content, "_CONTENT", digests)
+    return of
+
+
+@pytest.mark.parametrize("packed", ["file", "folder", "zip", "upload", "idx files"])
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "another"])
+def test_the_file_of_keras_is_what_its_content_is_however_it_is_called_and_packed(
+    tmp_path, known, name, packed
+) -> None:
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "mnist.npz"
+    np.savez(path, **known[name])
+    if packed == "folder":
+        path = path.parent
+    elif packed == "zip":
+        path = Path(shutil.make_archive(str(tmp_path / "mnist"), "zip", path.parent))
+    elif packed == "idx files":
+        path = tmp_path / "unpacked"
+        path.mkdir()
+        for field, (part, kind) in known_content.KERAS.items():
+            (path / f"{part}-{kind}-idx-ubyte").write_bytes(idx_bytes(known[name][field]))
+    imported = import_path(path, follow_paths=packed != "upload")
+    [note] = imported.report["notes"]
+    added = imported.save(tmp_path / "data")
+    if name == "another":
+        assert added.startswith("custom-")
+        assert "in 10 classes, in files as those of MNIST: it is neither MNIST nor Fashion-MNIST" in note
+    else:
+        assert (added, note) == (name, f"These are the files of {DATASETS[name].title}.")
+    read = load(added, tmp_path / "data")
+    assert np.array_equal(read.train.images, known[name]["x_train"])
+    assert read.test.labels.tolist() == [*range(10)]
+
+
+@pytest.mark.parametrize("place", ["", "MNIST", "MNIST/raw"])
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist", "another"])
+def test_the_file_of_keras_in_the_data_folder_is_read_as_what_it_is(tmp_path, known, name, place) -> None:
+    folder = tmp_path / place.replace("MNIST", "FashionMNIST" if name == "fashion_mnist" else "MNIST")
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / "mnist.npz", **known[name])
+    assert {"mnist", "fashion_mnist"} & {*available_datasets(tmp_path)} == {name} - {"another"}
+    if name != "another":
+        assert np.array_equal(load(name, tmp_path).test.images, known[name]["x_test"])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"x_train": np.zeros((20, 28, 28), np.float32)}, "float32"),
+        ({"y_test": np.zeros(9, np.uint8)}, r"labels of shape \(9,\)"),
+        ({"y_train": np.zeros(20)}, "whole numbers; got float64"),
+    ],
+)
+def test_a_file_of_keras_with_other_arrays_is_refused_in_a_sentence(tmp_path, known, change, said) -> None:
+    np.savez(tmp_path / "mnist.npz", **known["mnist"] | change)
+    with pytest.raises(UserError, match=said):
+        import_path(tmp_path / "mnist.npz")
+
+
+def test_a_file_of_keras_with_colors_and_columns_of_labels_is_read(tmp_path) -> None:
+    arrays = keras_arrays(0)
+    colors = {name: np.stack([array] * 3, axis=-1) for name, array in arrays.items() if name[0] == "x"}
+    np.savez(tmp_path / "cifar10.npz", **colors, **{n: a[:, None] for n, a in arrays.items() if n[0] == "y"})
+    added = load(import_path(tmp_path / "cifar10.npz").save(tmp_path / "data"), tmp_path / "data")
+    assert added.train.images.shape == (20, 28, 28, 3)
+    assert added.train.labels.tolist() == [*range(10)] * 2
 
 
 @pytest.mark.slow

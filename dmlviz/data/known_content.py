@@ -1,0 +1,102 @@
+"""MNIST and Fashion-MNIST as their pixels and labels tell them, whatever their files are called; the file of Keras."""
+
+import hashlib
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.catalog.dataset_sources import SOURCES
+from dmlviz.data.idx import UINT8
+from dmlviz.errors import DamagedFileError
+from dmlviz.storage.arrays import read_arrays
+
+Key = tuple[str, str]  # part and kind: train or test, images or labels
+
+KERAS: dict[str, Key] = {
+    "x_train": ("train", "images"),
+    "y_train": ("train", "labels"),
+    "x_test": ("test", "images"),
+    "y_test": ("test", "labels"),
+}
+_CONTENT: dict[
+    str, dict[Key, tuple[str, ...]]
+] = {  # MD5 of the four IDX files, unpacked: as published; of MNIST also those whose pixels of value 1 read 0
+    "mnist": {
+        ("train", "images"): ("6bbc9ace898e44ae57da46a324031adb", "2120c626b3f721358a650005d9261aaf"),
+        ("train", "labels"): ("a25bea736e30d166cdddb491f175f624",),
+        ("test", "images"): ("2646ac647ad5339dbf082846283269ea",),
+        ("test", "labels"): ("27ae3e4e09519cfbb04c329615203637",),
+    },
+    "fashion_mnist": {
+        ("train", "images"): ("f4a8712d7a061bf5bd6d2ca38dc4d50a",),
+        ("train", "labels"): ("9018921c3c673c538a1fc5bad174d6f9",),
+        ("test", "images"): ("8181f5470baa50b63fa0f6fddb340f0a",),
+        ("test", "labels"): ("15d484375f8d13e6eb1aabb0c3f46965",),
+    },
+}
+_NAME = re.compile(r"[\w. -]*mnist[\w. -]*\.npz", re.IGNORECASE)
+
+
+def name_of(arrays: Mapping[Key, np.ndarray]) -> str:
+    """Return the data set of the catalog that has these pixels (uint8) and labels; empty for any other."""
+    digests = {key: hashlib.md5(idx_bytes(array), usedforsecurity=False).hexdigest() for key, array in arrays.items()}
+    for name, known in _CONTENT.items():
+        if set(digests) == set(known) and all(digest in known[key] for key, digest in digests.items()):
+            return name
+    return ""
+
+
+def idx_bytes(array: np.ndarray) -> bytes:
+    """Return the content of an IDX file of images or labels."""
+    return bytes([0, 0, UINT8, array.ndim]) + np.array(array.shape, ">u4").tobytes() + array.astype("u1").tobytes()
+
+
+def is_keras(file: Path | bytes) -> bool:
+    """Return whether a file, or its content, is an npz archive with the four arrays of Keras and no others."""
+    try:
+        with zipfile.ZipFile(BytesIO(file) if isinstance(file, bytes) else file) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()} == {*KERAS}
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
+
+
+def read_keras(path: Path) -> dict[Key, np.ndarray]:
+    """Return the arrays of such a file; labels of a column are a row, gray images have no axis for color.
+
+    Raises:
+        DamagedFileError: For a damaged file.
+    """
+    arrays = {KERAS[name]: array for name, array in read_arrays(path).items()}
+    for (part, kind), array in arrays.items():
+        arrays[part, kind] = array.squeeze(axis=-1) if array.shape[1:] and array.shape[-1] == 1 else array
+    return arrays
+
+
+def keras_file(root: Path, name: str) -> Path | None:
+    """Return the file in a data folder that holds this data set as Keras has it: its content decides, not its name."""
+    return next(
+        (path for path in _candidates(root, name) if _name_of_file(path, path.stat().st_mtime_ns) == name), None
+    )
+
+
+def _candidates(root: Path, name: str) -> Iterator[Path]:
+    if name in _CONTENT:
+        folder = root / SOURCES[name].folder
+        for place in (folder, folder.parent, root):
+            if place.is_dir():
+                yield from (
+                    path for path in sorted(place.glob("*.npz")) if _NAME.fullmatch(path.name) and is_keras(path)
+                )
+
+
+@lru_cache(maxsize=16)
+def _name_of_file(path: Path, _changed: int) -> str:
+    try:
+        return name_of(read_keras(path))
+    except DamagedFileError:
+        return ""
