@@ -17,11 +17,13 @@ from dmlviz.parts import PLUGGED, Command, Kind
 if TYPE_CHECKING:
     from starlette.routing import Route
 
+    from dmlviz_app.people.policy import Action
     from dmlviz_app.server.services import Services
 
 # The folders with a record, `feature.py`. Pages are linked to in this order, and the first page is the home page.
 FOLDERS = (
     "server",
+    "people",
     "widgets",
     "run_views",
     "explore",
@@ -70,6 +72,7 @@ class Feature:
         components: Modules below frontend/src whose default export is a component: `labs/tracker/tracker.ts` is mounted
             as "tracker", with `TrackerProps` of a module in `protocol`. `npm run build` in frontend/ takes them.
         commands: Commands, `dmlviz NAME`.
+        actions: What a person may do, by their role: `services.person.may(ACTION)` answers.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Feature:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     components: Sequence[str] = ()
     commands: Sequence[Command] = ()
+    actions: Sequence["Action"] = ()
 
 
 class Features(Sequence[Feature]):

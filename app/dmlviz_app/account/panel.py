@@ -8,8 +8,8 @@ from typing import Literal
 import streamlit as st
 
 from dmlviz.errors import UserError
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
-from dmlviz_app.people.policy import Action
 from dmlviz_app.server.access import NO_ACCESS
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.markdown import escape_markdown
@@ -37,7 +37,7 @@ class SharedLink:
     def open(self, services: Services) -> bool:
         """Let this person see it from now on; return whether the link is valid."""
         reader = services.person.owner
-        if not reader or not services.person.may(Action.SEE):
+        if not reader or not services.person.may(policy.SEE):
             return False
         if self.kind == "dataset":
             return services.datasets.may_train_on(self.item) or services.data_owners.open_link(
@@ -49,7 +49,7 @@ class SharedLink:
 
 def check_access(services: Services) -> None:
     """Show nothing to those who may not look, and end the page."""
-    if not services.person.may(Action.SEE):
+    if not services.person.may(policy.SEE):
         st.markdown(NO_ACCESS)
         st.stop()
 
@@ -66,7 +66,7 @@ def open_link(services: Services) -> None:
 def account(services: Services) -> None:
     """Render who the person is, at the end of the sidebar."""
     person = services.person
-    if not person.may(Action.MEET):
+    if not person.may(policy.MEET):
         return
     with st.container(key="account"):
         if not person.is_named and services.identity.browsers.token(st.context.cookies) is None:
@@ -77,5 +77,5 @@ def account(services: Services) -> None:
 
 
 def _browser_help(person: Person) -> str:
-    period = "for this browser, as long as it keeps its cookies" if person.may(Action.KEEP) else "for one day"
+    period = "for this browser, as long as it keeps its cookies" if person.may(policy.KEEP) else "for one day"
     return f"Your runs are kept {period}. This browser is `{person.id}`."

@@ -4,6 +4,9 @@ from pathlib import Path
 
 from dmlviz.parts import lazy
 from dmlviz_app.feature import Feature, Page
+from dmlviz_app.people.policy import Action, Role
+
+OPEN_CLASS = Action("open a class", Role.MEMBER, with_others=True)
 
 FEATURE = Feature(
     name="classroom",
@@ -15,5 +18,6 @@ FEATURE = Feature(
         bar=lazy("dmlviz_app.classroom.bar:classroom_bar"),
     ),
     routes=lazy("dmlviz_app.classroom.routes:routes"),
+    actions=[OPEN_CLASS],
     components=["classroom/classroomBar.ts", "classroom/classroomBoard.ts"],
 )

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from dmlviz_app.classroom.feature import OPEN_CLASS
 from dmlviz_app.classroom.routes import show_to_class
 from dmlviz_app.classroom.state import ClassroomState
 from dmlviz_app.people.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
-from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
@@ -16,7 +16,7 @@ _CODE, _NICKNAME, _TITLE, _HOURS = "classroom.code", "classroom.nickname", "clas
 
 def entrance(services: Services, ui: ClassroomState) -> None:
     """Render the form to join a class, and the one to open one for those who may."""
-    may_open = services.person.may(Action.OPEN_CLASS) and not ui.code
+    may_open = services.person.may(OPEN_CLASS) and not ui.code
     left, right = st.columns(2, gap="large")
     with left:
         _join_form(services, ui)

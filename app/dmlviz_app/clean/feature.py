@@ -4,6 +4,9 @@ from pathlib import Path
 
 from dmlviz.parts import CLEAN, lazy
 from dmlviz_app.feature import Feature, Page
+from dmlviz_app.people.policy import Action, Role
+
+CORRECT = Action("correct the data sets on which all train", Role.TEACHER)
 
 FEATURE = Feature(
     name="clean",
@@ -11,5 +14,6 @@ FEATURE = Feature(
     routes=lazy("dmlviz_app.clean.routes:routes"),
     kinds=CLEAN.kinds,
     commands=CLEAN.commands,
+    actions=[CORRECT],
     components=["clean/review_sheet/reviewSheet.ts"],
 )

@@ -9,6 +9,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
+from dmlviz_app.clean.feature import CORRECT
 from dmlviz_app.clean.state import (
     CHOSEN_BY,
     CleanState,
@@ -19,7 +20,6 @@ from dmlviz_app.clean.state import (
     validation_score,
     why_not,
 )
-from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.cleaning import ReviewSheetProps
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.run_views.parameters import bound_widget
@@ -58,7 +58,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
                 url=f"{ROUTES}/runs/{run.id}/cleaning",
                 items="own vectors" if has_own_vectors(run) else "training images",
                 classes=list(short_names(DATASETS[run.config.dataset].classes)),
-                read_only=not services.person.may(Action.CORRECT),
+                read_only=not services.person.may(CORRECT),
             ),
             reruns=True,  # for what stands beside it
         )

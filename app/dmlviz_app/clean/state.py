@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
-from dmlviz_app.people.policy import Action
+from dmlviz_app.clean.feature import CORRECT
 from dmlviz_app.protocol.cleaning import ReviewAction
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.address import TEXT, Address, Param, UrlState, run_type
@@ -54,7 +54,7 @@ def decide(actions: Sequence[ReviewAction], run: Run, services: Services) -> Non
     Raises:
         UserError: If the person may not correct labels, or the data set has no such image or label.
     """
-    if not services.person.may(Action.CORRECT):
+    if not services.person.may(CORRECT):
         raise UserError("Only a teacher corrects labels for all on this server.")
     dataset = run.config.dataset
     images, classes = num_reviewed(run, services.data), len(DATASETS[dataset].classes)

@@ -12,7 +12,7 @@ from dmlviz.errors import UserError
 from dmlviz_app.explore import backbone_state as backbone
 from dmlviz_app.explore.backbone_state import SOURCES, BackboneChoice, Source
 from dmlviz_app.explore.upload_dialog import max_megabytes
-from dmlviz_app.people.policy import Action
+from dmlviz_app.people import policy
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.feature_jobs import FeaturesStatus
 from dmlviz_app.server.services import Services
@@ -220,7 +220,7 @@ def _weights(
         on_change=_forget_reason,
         label_visibility="collapsed",
     )
-    more = " For more, choose File on this machine." if services.person.may(Action.READ_FILES) else ""
+    more = " For more, choose File on this machine." if services.person.may(policy.READ_FILES) else ""
     uploaded = backbone.reusable_upload(services, name)
     replaces = f" {uploaded.name} is here already; another file takes its place." if uploaded is not None else ""
     st.caption(escape_markdown(f"{words}, up to {megabytes} MB.{more} Nothing in it is executed.{replaces}"))

@@ -10,7 +10,7 @@ from dmlviz.catalog.backbones import BACKBONES, BackboneSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import backbone_weights
 from dmlviz.errors import UserError
-from dmlviz_app.people.policy import Action
+from dmlviz_app.people import policy
 from dmlviz_app.run_views.training_settings import TrainingDraft
 from dmlviz_app.server.feature_jobs import FeaturesRequest, FeaturesStatus
 from dmlviz_app.server.services import Services
@@ -58,7 +58,7 @@ def takes_backbone(dataset: str) -> bool:
 def sources(services: Services, backbone: str) -> list[Source]:
     """Return the sources from which this person may take weights; a path only on a server for one person."""
     sources: list[Source] = ["kept"] if known_weights(services, backbone) else []
-    by_path: list[Source] = ["path"] if services.person.may(Action.READ_FILES) else []
+    by_path: list[Source] = ["path"] if services.person.may(policy.READ_FILES) else []
     return [*sources, "download", "upload", *by_path]
 
 
@@ -73,7 +73,7 @@ def known_weights(services: Services, backbone: str) -> dict[str, str]:
     return {
         digest: f"{titles[digest]} ({digest[:6]})" if digest in titles else digest[:6]
         for digest in files
-        if digest in titles or services.person.may(Action.READ_FILES)
+        if digest in titles or services.person.may(policy.READ_FILES)
     }
 
 
@@ -136,7 +136,7 @@ def last_choice(services: Services) -> BackboneChoice | None:
     for digest in backbone_weights.kept_weights(services.data, status.backbone):
         if weights == backbone_weights.weights_file(services.data, status.backbone, digest).resolve():
             return replace(choice, source="kept", kept=digest)
-    return replace(choice, source="path", path=str(weights)) if services.person.may(Action.READ_FILES) else choice
+    return replace(choice, source="path", path=str(weights)) if services.person.may(policy.READ_FILES) else choice
 
 
 def go_on(services: Services) -> None:

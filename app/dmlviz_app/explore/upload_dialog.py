@@ -10,8 +10,8 @@ from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.data.image_ops import READABLE
 from dmlviz.data.table_limits import MAX_VECTORS
 from dmlviz.errors import UserError
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import MAX_UPLOAD_MB, MB
-from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.uploads import ImportPreviewProps
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
@@ -99,7 +99,7 @@ def _choose_files(services: Services) -> None:
         label_visibility="collapsed",
     )
     st.caption(
-        LIMIT if services.person.may(Action.READ_FILES) else f"Max {max_megabytes(services)} MB. Only you see it."
+        LIMIT if services.person.may(policy.READ_FILES) else f"Max {max_megabytes(services)} MB. Only you see it."
     )
     if files:
         try:

@@ -4,12 +4,16 @@ from pathlib import Path
 
 from dmlviz.parts import LEARN, lazy
 from dmlviz_app.feature import Feature, Page
+from dmlviz_app.people.policy import Action, Role
+
+READ_SHEETS = Action("read the teacher's sheets of lessons", Role.TEACHER)
 
 FEATURE = Feature(
     name="learn",
     page=Page(address="learn", title="Learn", script=Path(__file__).with_name("page.py")),
     routes=lazy("dmlviz_app.learn.routes:routes"),
     kinds=LEARN.kinds,
+    actions=[READ_SHEETS],
     components=[
         "learn/loss_plot/lossPlot.ts",
         "learn/force_playground/forcePlayground.ts",

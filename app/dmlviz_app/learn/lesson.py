@@ -6,6 +6,7 @@ from dmlviz.catalog.glossary import with_terms
 from dmlviz.lessons import LESSONS, Lesson
 from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.catalog_index import LAB_KIND, entry_title
+from dmlviz_app.learn.sheet import may_read_sheets
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.run_views.view_state import saved_state
 from dmlviz_app.server.services import session_services
@@ -33,7 +34,7 @@ def render_lesson(name: str) -> None:
             st.markdown("**Predict, then see.** Commit to a guess, then the run shows the answer.")
             for number, task in enumerate(lesson.tasks, 1):
                 st.markdown(f"{number}. {task.title}")
-        if session_services().may_read_sheets:
+        if may_read_sheets(session_services()):
             # Relative, as the app may lie below a path.
             st.link_button("Teacher's sheet", f"{ROUTES}/lessons/{lesson.name}/sheet.html")
 

@@ -20,7 +20,7 @@ from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
 from dmlviz.storage.text import one_line
 from dmlviz_app.learn.cards import pictures
-from dmlviz_app.learn.sheet import sheet_page
+from dmlviz_app.learn.sheet import may_read_sheets, sheet_page
 from dmlviz_app.protocol.learn import GlossaryTerm
 from dmlviz_app.protocol.losses import LossCurve, LossForces, LossGround, SpaceScores
 from dmlviz_app.server.access import Rule, access, personal
@@ -143,7 +143,7 @@ def _scores(question: str) -> SpaceScores:
 @access(Rule.VISITOR)
 async def sheet(request: Request) -> Response:
     """Return the teacher's sheet of a lesson, to those who may read it."""
-    if not await asyncio.to_thread(lambda: personal(request).may_read_sheets):
+    if not await asyncio.to_thread(may_read_sheets, personal(request)):
         raise UserError("The sheets of lessons are for teachers.")
     lesson = LESSONS.get(name := request.path_params["lesson"])
     if lesson is None:

@@ -8,6 +8,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.lessons import Lesson, Task
 from dmlviz.lessons.measured import MeasuredRange, measured_ranges
 from dmlviz.storage.text import counted
+from dmlviz_app.learn.feature import READ_SHEETS
+from dmlviz_app.server.services import Services
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -52,6 +54,12 @@ _TASK = """<section>
 {answer}
 {table}
 </section>"""
+
+
+def may_read_sheets(services: Services) -> bool:
+    """Return whether this person may read the teacher's sheets: in an open class its teacher, no student."""
+    room = services.classrooms.of_person(services.person.id)
+    return services.person.may(READ_SHEETS) if room is None else room.teacher == services.person.id
 
 
 def sheet_page(lesson: Lesson) -> str:

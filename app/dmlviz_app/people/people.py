@@ -18,7 +18,8 @@ from dmlviz.runs.ownership import Entry, Ownership
 from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.run_schema.validation import complaint
 from dmlviz.storage.text import one_line
-from dmlviz_app.people.policy import READING, ROLES, WITH_OTHERS, Action, Relation, Role
+from dmlviz_app.people import policy
+from dmlviz_app.people.policy import ROLES, Action, Relation, Role
 
 LOGIN, BROWSER = "login:", "browser:"  # what an ID begins with: how the person is known
 MAX_LOGIN = 200  # characters of a login that are its ID; a longer one is known by its hash
@@ -89,8 +90,8 @@ class Person:
     def may(self, action: Action, relation: Relation = "mine") -> bool:
         """Return whether this person may do something with an item of theirs, or with one of another relation."""
         if self.is_alone:
-            return action not in WITH_OTHERS
-        is_free = relation == "mine" or (relation != "others" and action in READING)
+            return not action.with_others
+        is_free = relation == "mine" or (relation != "others" and action.reading)
         return action.role is not None and self.role >= (action.role if is_free else Role.ADMIN)
 
     def relation_to(self, entry: Entry | None) -> Relation:
@@ -106,7 +107,7 @@ class Person:
     def hold(self, owners: Ownership, item: str, title: str, tags: Iterable[str] = ()) -> None:
         """Take an entry of a run or a data set, where things have owners; a guest's is temporary."""
         if self.owner:
-            is_temporary = not self.may(Action.KEEP)
+            is_temporary = not self.may(policy.KEEP)
             owners.add(item, holder=self.owner, name=self.name, title=title, tags=tuple(tags), temporary=is_temporary)
 
     def check_known(self) -> None:

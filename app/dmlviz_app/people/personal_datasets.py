@@ -12,8 +12,8 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import backbone_weights
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import folder_size
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
-from dmlviz_app.people.policy import Action
 
 
 def moment() -> int:
@@ -63,7 +63,7 @@ class PersonalDatasets:
         if not is_custom(name):
             return True
         entry = self.owners.visible_entry(name, self.person.id)
-        return self.person.may(Action.TRAIN, self.person.relation_to(entry))
+        return self.person.may(policy.TRAIN, self.person.relation_to(entry))
 
     def hold(self, name: str) -> None:
         """Give this person an entry of a custom data set."""

@@ -18,10 +18,10 @@ from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.quota import run_size
 from dmlviz.runs.run import EventLogDir, Run, RunNotFoundError
 from dmlviz.runs.size_estimate import estimate_size
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.personal_datasets import PersonalDatasets
 from dmlviz_app.people.personal_runs import PersonalRuns
-from dmlviz_app.people.policy import Action
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class PersonalJobs:
         """Stop a job of this person; an admin stops any. See `JobScheduler.stop`."""
         if self.person.id in self.scheduler.owners_of(record):
             return self.scheduler.stop(record, self.person.id)
-        return self.person.may(Action.STOP, "others") and self.scheduler.stop(record)
+        return self.person.may(policy.STOP, "others") and self.scheduler.stop(record)
 
     def status(self, run: str, projection: str | None = None) -> Status:
         """Return the state of a visible run's training, or of a projection of it."""

@@ -13,10 +13,15 @@ from dmlviz.runs.quota import folder_size, run_size, total_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun, Runs, default_title, run_not_found
 from dmlviz.storage.files import is_run_id, read_json
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
-from dmlviz_app.people.policy import Action, Relation
+from dmlviz_app.people.policy import Relation
 
-SHARING: dict[Visibility, Action] = {"private": Action.CHANGE, "link": Action.SHARE_LINK, "shelf": Action.SHARE_SHELF}
+SHARING: dict[Visibility, policy.Action] = {
+    "private": policy.CHANGE,
+    "link": policy.SHARE_LINK,
+    "shelf": policy.SHARE_SHELF,
+}
 
 
 @dataclass(frozen=True)
@@ -58,9 +63,9 @@ class PersonalRuns(Runs):
             entry = self.owners.visible_entry(run, self.person.id)
             group = self.person.relation_to(entry)
             entry = entry or next(iter(self.owners.entries(run)), None)
-        if not self.person.may(Action.SEE, group):
+        if not self.person.may(policy.SEE, group):
             return None
-        return RunAccess(group, entry, self.person.may(Action.CHANGE, group))
+        return RunAccess(group, entry, self.person.may(policy.CHANGE, group))
 
     def sees(self, run: str) -> bool:
         """Return whether this person may see a run."""
@@ -75,7 +80,7 @@ class PersonalRuns(Runs):
 
     def look_at_all(self) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
         """Return what `look` does, and for an admin the runs of everyone else."""
-        if not self.person.may(Action.SEE, "others"):
+        if not self.person.may(policy.SEE, "others"):
             return self.look()
         readable, damaged = super().look()  # not only those that `look` lists
         return tuple(map(self._as_seen, readable)), damaged
@@ -128,7 +133,7 @@ class PersonalRuns(Runs):
         """See a run from now on, of which this person has the link; raise RunNotFoundError for an invalid link."""
         if self.sees(run):
             return
-        valid = bool(self.person.id) and self.person.may(Action.SEE) and is_run_id(run)
+        valid = bool(self.person.id) and self.person.may(policy.SEE) and is_run_id(run)
         if not valid or not self.owners.open_link(run, key, self.person.id):
             raise run_not_found(run)
 
@@ -153,7 +158,7 @@ class PersonalRuns(Runs):
         """Restore a person's deleted entry, and the run if it is in the trash."""
         entries = [entry for entry in self.owners.all_entries(run) if entry.deleted is not None]
         mine = [entry for entry in entries if entry.holder == self.person.id]
-        if not mine and not self.person.may(Action.CHANGE, "others"):
+        if not mine and not self.person.may(policy.CHANGE, "others"):
             raise run_not_found(run)
         if mine and (self.folder / run).is_dir():  # others kept it
             result: Run | DamagedRun = Run(self.folder / run)

@@ -7,8 +7,8 @@ from dmlviz.runs.quota import folder_size
 from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import Size
+from dmlviz_app.people import policy
 from dmlviz_app.people.personal_jobs import PersonalJobs
-from dmlviz_app.people.policy import Action
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PersonalStudies:
     def may_stop(self, study: Study) -> bool:
         """Return whether this person may stop a study."""
         person, owner = self.jobs.person, study.info["owner"]
-        return person.may(Action.STOP, "mine" if owner and owner == person.id else "others")
+        return person.may(policy.STOP, "mine" if owner and owner == person.id else "others")
 
     def stop(self, study: Study) -> None:
         """Stop a study; raise UserError if another person began it."""

@@ -1,6 +1,7 @@
 """Access policy: what each role may do with what is theirs, and with what belongs to others."""
 
 import enum
+from dataclasses import dataclass
 from typing import Literal
 
 
@@ -21,30 +22,30 @@ Relation = Literal["mine", "shared", "shelf", "others"]
 """Why a person sees an item: they hold it, they opened its link, it is on the shelf; or only that others hold it."""
 
 
-class Action(enum.Enum):
-    """An action, and the lowest role that it needs on a server that people share; None where no one may do it there."""
+@dataclass(frozen=True)
+class Action:
+    """An action; the core's are below, and a feature may bring some.
 
-    SEE = "see a run or a data set", Role.GUEST
-    TRAIN = "train on a data set", Role.GUEST
-    CHANGE = "rename, tag, pin and delete a run, and keep it private", Role.GUEST
-    STOP = "stop a job or a study", Role.GUEST
-    MEET = "have an account, join a class", Role.GUEST
-    KEEP = "keep runs and data for longer than a day", Role.MEMBER
-    SHARE_LINK = "share runs and data by link", Role.MEMBER
-    OPEN_CLASS = "open a class", Role.MEMBER
-    SHARE_SHELF = "put runs and data on the shelf of all", Role.TEACHER
-    CORRECT = "correct the data sets on which all train", Role.TEACHER
-    READ_SHEETS = "read the teacher's sheets of lessons", Role.TEACHER
-    SEE_QUEUE = "see all jobs", Role.TEACHER
-    READ_FILES = "choose files of the server's machine", None
+    Attributes:
+        description: What is done.
+        role: The lowest role that it needs on a server that people share; None where no one may do it there.
+        with_others: Whether it makes no sense for the only person of a server; all else that person may do.
+        reading: Whether a person may do it with what others share; all else with what is not theirs is for an admin.
+    """
 
-    def __init__(self, description: str, role: Role | None) -> None:
-        self.description = description
-        self.role = role
+    description: str
+    role: Role | None
+    with_others: bool = False
+    reading: bool = False
 
 
-WITH_OTHERS = {Action.MEET, Action.SHARE_LINK, Action.OPEN_CLASS, Action.SHARE_SHELF, Action.SEE_QUEUE}
-"""The actions that make no sense for the only person of a server; all else that person may do."""
-
-READING = {Action.SEE, Action.TRAIN}
-"""The actions that a person may do with what others share; all else with what is not theirs is for an admin."""
+SEE = Action("see a run or a data set", Role.GUEST, reading=True)
+TRAIN = Action("train on a data set", Role.GUEST, reading=True)
+CHANGE = Action("rename, tag, pin and delete a run, and keep it private", Role.GUEST)
+STOP = Action("stop a job or a study", Role.GUEST)
+MEET = Action("have an account, join a class", Role.GUEST, with_others=True)
+KEEP = Action("keep runs and data for longer than a day", Role.MEMBER)
+SHARE_LINK = Action("share runs and data by link", Role.MEMBER, with_others=True)
+SHARE_SHELF = Action("put runs and data on the shelf of all", Role.TEACHER, with_others=True)
+SEE_QUEUE = Action("see all jobs", Role.TEACHER, with_others=True)
+READ_FILES = Action("choose files of the server's machine", None)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dmlviz.jobs.order import Order
 from dmlviz.runs.run import RunNotFoundError
-from dmlviz_app.people.policy import Action
+from dmlviz_app.people import policy
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
@@ -16,7 +16,7 @@ REFRESH_S = 3.0  # seconds
 
 def queue(services: Services) -> None:
     """Render the jobs of everyone, refreshed by itself, if this person may see them."""
-    if not services.person.may(Action.SEE_QUEUE):
+    if not services.person.may(policy.SEE_QUEUE):
         return
 
     @st.fragment(run_every=REFRESH_S)

@@ -13,8 +13,8 @@ from dmlviz.runs.quota import run_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun
 from dmlviz.storage.text import counted
+from dmlviz_app.people import policy
 from dmlviz_app.people.personal_runs import SHARING, PersonalRuns
-from dmlviz_app.people.policy import Action
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
 from dmlviz_app.run_views import thumbnails
@@ -135,7 +135,7 @@ def _sharing(run: Run | DamagedRun, services: Services) -> SharedRun:
     """Return the owner part of a card; nothing on sharing if there is only one person."""
     runs = services.runs
     payload = SharedRun(run=run.id, title=run.title, read_only=runs.is_bundled(run))
-    access = runs.access(run.id) if services.person.may(Action.MEET) else None
+    access = runs.access(run.id) if services.person.may(policy.MEET) else None
     if access is None:
         return payload
     entry = access.entry

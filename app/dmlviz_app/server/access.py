@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dmlviz.errors import UserError
-from dmlviz_app.people.policy import Action
+from dmlviz_app.people import policy
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import Services, services
@@ -43,7 +43,7 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
         async def check(request: Request) -> Response:
             if rule is not Rule.ANYONE:
                 own = personal_services(request)
-                if not own.person.may(Action.SEE):
+                if not own.person.may(policy.SEE):
                     return JSONResponse({"error": NO_ACCESS}, 401, NO_STORE)
                 async with _places(own.person.id):
                     await asyncio.to_thread(_check, rule, request, own)

@@ -19,8 +19,8 @@ from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import folder_size
 from dmlviz.storage.files import ensure_dir
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import GUEST_RETENTION_S, Person
-from dmlviz_app.people.policy import Action
 
 COMPUTATIONS = ".computations"  # in the folder of the backbones
 UPLOADED = "uploaded"  # in the folder of a computation: the uploaded file of weights
@@ -120,7 +120,7 @@ class FeatureJobs:
             title=" ".join(request.title.split())[:60],
             holder=person.owner,
             holder_name=person.name,
-            temporary=not person.may(Action.KEEP),
+            temporary=not person.may(policy.KEEP),
         )
         self._submit(person, order, room)
 

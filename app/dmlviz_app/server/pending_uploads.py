@@ -15,8 +15,8 @@ from streamlit import runtime
 
 from dmlviz.errors import UserError
 from dmlviz.runs.quota import format_bytes
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import MAX_UPLOAD_MB, MB, Person
-from dmlviz_app.people.policy import Action
 from dmlviz_app.server.identity_middleware import bound_person, person_name
 
 FRAME = MB  # bytes around a file, at most
@@ -63,7 +63,7 @@ class PendingUploads:
         name = person_name(person)
         on_page = [upload.size for (owner, _), upload in self._files.items() if owner == session]
         own = [upload.size for upload in self._files.values() if upload.person == name]
-        files = FILES if person.may(Action.KEEP) else GUEST_FILES
+        files = FILES if person.may(policy.KEEP) else GUEST_FILES
         if len(on_page) >= files or len(own) >= 2 * files:
             raise UploadRefusedError(
                 429,

@@ -33,7 +33,7 @@ from dmlviz_app.people.personal_datasets import PersonalDatasets
 from dmlviz_app.people.personal_jobs import PersonalJobs
 from dmlviz_app.people.personal_runs import PersonalRuns
 from dmlviz_app.people.personal_studies import PersonalStudies
-from dmlviz_app.people.policy import Action, Role
+from dmlviz_app.people.policy import Role
 from dmlviz_app.server.answers import Answers
 from dmlviz_app.server.feature_jobs import FeatureJobs
 from dmlviz_app.server.logs import log_job
@@ -172,12 +172,6 @@ class Services:
         if size > (most := self.person.limits.upload):
             raise UserError(f"You may upload {format_bytes(most)} at a time; this is {format_bytes(size)}.")
         self.check_room()
-
-    @property
-    def may_read_sheets(self) -> bool:
-        """Return whether this person may read the teacher's sheets: in an open class its teacher, no student."""
-        room = self.classrooms.of_person(self.person.id)
-        return self.person.may(Action.READ_SHEETS) if room is None else room.teacher == self.person.id
 
     @property
     def disk_limit(self) -> int:

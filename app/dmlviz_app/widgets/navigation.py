@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from dmlviz_app import feature
+from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
-from dmlviz_app.people.policy import Action
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 
@@ -39,7 +39,7 @@ def top_bar(pages_by_name: dict[str, Any], current: Any, person: Person) -> None
             mount("help", key="help", data={}, width="content")  # the keyboard comes to it before the pages
         with st.container(key="page-links", horizontal=True, gap="small", width="content"):
             for name, page in pages_by_name.items():
-                if feature.pages()[name].shared_only and not person.may(Action.MEET):
+                if feature.pages()[name].shared_only and not person.may(policy.MEET):
                     continue
                 with error_boundary(f"The link to {page.title}"):
                     # A page links to its present address, which may have changed since this bar was drawn.
