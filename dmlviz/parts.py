@@ -1,4 +1,4 @@
-"""What a part of the program brings: kinds of background work, and commands.
+"""What a part of the program brings: kinds of background work, commands, pages of a site.
 
 A feature of the app brings these among other things (`dmlviz_app.feature`); the library without the app has `PARTS`.
 Nothing here is loaded before it is used: functions are named as "module:function".
@@ -60,6 +60,7 @@ class Part:
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     commands: Sequence[Command] = ()
+    site: Callable[..., object] | None = None
 
 
 CORE = Part(
@@ -108,7 +109,10 @@ CORE = Part(
     ),
 )
 BATCHES = Part(kinds={"batch": Kind("dmlviz.workers.questions:batch", "question")})
-LEARN = Part(kinds={"loss": Kind("dmlviz.workers.questions:loss", "question")})
+LEARN = Part(
+    kinds={"loss": Kind("dmlviz.workers.questions:loss", "question")},
+    site=lazy("dmlviz.export.lesson_page:add_lessons"),
+)
 LABS = Part(
     kinds={
         "trial": Kind("dmlviz.labs.trial_worker:run_trial"),
@@ -122,6 +126,7 @@ LABS = Part(
         ),
         Command("study", "List, begin, resume and stop the studies of labs.", "dmlviz.cli.study"),
     ),
+    site=lazy("dmlviz.export.lab_page:add_labs"),
 )
 CLEAN = Part(
     kinds={"clean": Kind("dmlviz.cleaning.job:clean_run")},

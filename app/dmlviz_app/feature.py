@@ -17,6 +17,7 @@ from dmlviz.parts import PLUGGED, Command, Kind
 if TYPE_CHECKING:
     from starlette.routing import Route
 
+    from dmlviz.export.site_builder import SiteBuilder
     from dmlviz_app.people.policy import Action
     from dmlviz_app.server.services import Services
 
@@ -73,6 +74,7 @@ class Feature:
             as "tracker", with `TrackerProps` of a module in `protocol`. `npm run build` in frontend/ takes them.
         commands: Commands, `dmlviz NAME`.
         actions: What a person may do, by their role: `services.person.may(ACTION)` answers.
+        site: Adds pages to a site, and cards of its first page.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Feature:
     components: Sequence[str] = ()
     commands: Sequence[Command] = ()
     actions: Sequence["Action"] = ()
+    site: Callable[["SiteBuilder"], object] | None = None
 
 
 class Features(Sequence[Feature]):

@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
-from dmlviz.export.lesson_page import LessonExport
+from dmlviz.export.contents import LessonExport
 from dmlviz.export.site import write_site
 from dmlviz.lessons import LESSONS, Task
 from dmlviz.process_setup import limit_to_one_thread

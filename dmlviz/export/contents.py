@@ -13,6 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
+from dmlviz.lessons import Lesson
 from dmlviz.runs.projection_run import epoch_steps, projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 
@@ -132,3 +133,11 @@ class RunExport:
         suffix = FORMATS[format].suffix
         kind = f"-{format}" if sum(other.suffix == suffix for other in FORMATS.values()) > 1 else ""
         return f"{words or 'run'}{view}-{self.run.id[:6]}{kind}{suffix}"
+
+
+@dataclass(frozen=True)
+class LessonExport:
+    """A lesson with the run of each task, on the map that the task is about."""
+
+    lesson: Lesson
+    runs: tuple[RunExport, ...]

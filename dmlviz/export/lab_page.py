@@ -8,6 +8,8 @@ from markdown_it import MarkdownIt
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
+from dmlviz.export.page import BUILT
+from dmlviz.export.site_builder import SiteBuilder, card
 from dmlviz.labs.keep import as_command
 from dmlviz.labs.lab_study import ready_made, study_rows
 from dmlviz.labs.registry import LABS
@@ -31,6 +33,18 @@ PAGE = """<header>
 <script type="module" src="figures.js"></script>"""
 
 FIGURE = '<figure><div class="plot"></div></figure>'
+
+
+def add_labs(site: SiteBuilder) -> None:
+    """Add the labs to a site, each with a card; raise UserError for one without ready-made results."""
+    for name in site.labs:
+        lab = LABS[name]
+        site.page(f"labs/{name}", lab.title, lab_page(name, site.title))
+        (site.folder / "labs" / f"{name}.bin").write_bytes(lab_figures(name))
+        site.last_cards.append(card(f"labs/{name}", lab_picture(name), lab.title, lab.question))
+    if site.labs:
+        (site.folder / "labs" / "figures.js").write_bytes((BUILT / "figures.js").read_bytes())
+        (site.folder / "labs" / "plotly.bin").write_bytes(gzip.compress((BUILT / "plotly.js").read_bytes(), mtime=0))
 
 
 def lab_page(name: str, site: str) -> str:

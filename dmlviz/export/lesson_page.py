@@ -2,13 +2,15 @@
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.export.contents import RunExport
+from dmlviz.export.contents import LessonExport, RunExport
+from dmlviz.export.page import BUILT
+from dmlviz.export.site_builder import SiteBuilder, card, map_of
+from dmlviz.export.site_runs import RunPage
 from dmlviz.lessons import Lesson
 from dmlviz.lessons.measurements import measured_after, measurement_table, task_measurements
 
@@ -53,12 +55,15 @@ TRAINING = (
 FORMULA = '<div><dt>{title}</dt><dd class="formula">{formula}</dd></div>'
 
 
-@dataclass(frozen=True)
-class LessonExport:
-    """A lesson with the run of each task, on the map that the task is about."""
-
-    lesson: Lesson
-    runs: tuple[RunExport, ...]
+def add_lessons(site: SiteBuilder) -> None:
+    """Add the lessons to a site, each with a card."""
+    if site.lessons:
+        (site.folder / "formulas.js").write_bytes((BUILT / "formulas.js").read_bytes())
+    for export in site.lessons:
+        lesson = export.lesson
+        body = lesson_page(export, [RunPage(run).name for run in export.runs], site.title, site.trained)
+        site.page(f"lessons/{lesson.name}", lesson.title, body)
+        site.cards.append(card(f"lessons/{lesson.name}", map_of(export.runs[-1]), lesson.title, lesson.summary))
 
 
 def lesson_page(export: LessonExport, pages: Sequence[str], site: str, trained: Mapping[str, str] | None = None) -> str:

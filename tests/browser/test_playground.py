@@ -11,7 +11,7 @@ import pytest
 
 from dmlviz import data, metrics
 from dmlviz.export import RunExport
-from dmlviz.export.lesson_page import LessonExport
+from dmlviz.export.contents import LessonExport
 from dmlviz.export.site import write_site
 from dmlviz.lessons import LESSONS
 from dmlviz.runs.archive import import_run

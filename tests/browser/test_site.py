@@ -12,7 +12,7 @@ import pytest
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
-from dmlviz.export.lesson_page import LessonExport
+from dmlviz.export.contents import LessonExport
 from dmlviz.export.page_contents import page_contents
 from dmlviz.export.site import MAX_BYTES, write_site
 from dmlviz.lessons import LESSONS

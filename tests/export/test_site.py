@@ -15,8 +15,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, site
+from dmlviz.export.contents import LessonExport
 from dmlviz.export.lab_page import lab_figures
-from dmlviz.export.lesson_page import LessonExport, lesson_page
+from dmlviz.export.lesson_page import lesson_page
 from dmlviz.export.packed import pack_net, pack_run
 from dmlviz.export.page import BUILT
 from dmlviz.export.playground import _check_images, write_training

@@ -24,4 +24,5 @@ FEATURE = Feature(
         "labs/metric_playground/metricPlayground.ts",
         "labs/threshold/threshold.ts",
     ],
+    site=LABS.site,
 )

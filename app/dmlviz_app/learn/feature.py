@@ -20,4 +20,5 @@ FEATURE = Feature(
         "learn/map_at_r_demo/mapAtRDemo.ts",
         "learn/ranking_toy/rankingToy.ts",
     ],
+    site=LEARN.site,
 )
