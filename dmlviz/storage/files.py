@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,14 @@ Event = TypeVar("Event", bound=Mapping[str, Any], default=Any)
 def is_run_id(text: object) -> bool:
     """Return whether `text` is 16 hexadecimal digits, and so a safe folder name."""
     return isinstance(text, str) and _ID.fullmatch(text) is not None
+
+
+def write_all(path: Path, content: IO[bytes]) -> None:
+    """Write a file that appears complete, with all that another one holds."""
+    size = content.seek(0, os.SEEK_END)
+    content.seek(0)
+    with atomic_write(path, size) as file:
+        shutil.copyfileobj(content, file)
 
 
 @contextmanager

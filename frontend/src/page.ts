@@ -9,6 +9,7 @@ export { default as baseline_wait } from "./workbench/baseline_wait/baselineWait
 export { default as script_preload } from "./explore/script_preload/scriptPreload.ts";
 export { default as export } from "./explore/export/export.ts";
 export { default as import_preview } from "./explore/import_preview/importPreview.ts";
+export { default as upload } from "./explore/upload/upload.ts";
 export { default as lab_picture } from "./labs/lab_picture/labPicture.ts";
 export { default as lab_planes } from "./labs/lab_planes/labPlanes.ts";
 export { default as sketch_search } from "./labs/sketch_search/sketchSearch.ts";

@@ -58,13 +58,17 @@ def intake(tmp_path, jobs):
     assert list((tmp_path / "data").rglob(".upload-*")) == [], "something is left behind"
 
 
+def upload(intake, owner, files):
+    intake.upload(owner, {name: io.BytesIO(content) for name, content in files.items()})
+
+
 def read(intake, owner="a"):
     until(lambda: not intake.status(owner).is_live)
     return intake.status(owner)
 
 
 def test_a_zip_is_imported_previewed_and_saved_under_its_title(intake):
-    intake.upload("a", {"my_pets.zip": pets()})
+    upload(intake, "a", {"my_pets.zip": pets()})
     preview = read(intake).preview
     assert preview["title"] == "my pets"
     assert [one["name"] for one in preview["classes"]] == ["cat", "dog"]
@@ -79,20 +83,20 @@ def test_a_zip_is_imported_previewed_and_saved_under_its_title(intake):
 
 def test_files_as_those_of_mnist_are_imported_together_and_mnist_itself_goes_where_it_is_looked_for(intake, tmp_path):
     renamed_mnist(tmp_path / "own", NAMES["with a dot, as Kaggle has them"], ".gz")
-    intake.upload("a", {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()})
+    upload(intake, "a", {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()})
     preview = read(intake).preview
     assert preview["taken"] == 30
     assert custom_datasets.is_custom(intake.accept("a", "Mine")[1])
     if (SHARED / "MNIST").exists():
         files = (SHARED / "MNIST" / "raw").glob("*-ubyte")
-        intake.upload("a", {path.name.replace("-idx", ".idx"): path.read_bytes() for path in files})
+        upload(intake, "a", {path.name.replace("-idx", ".idx"): path.read_bytes() for path in files})
         assert read(intake).preview["notes"][0] == "These are the files of MNIST."
         assert intake.accept("a", "Anything") == ("pictures", "mnist")
         assert "mnist" in data.available_datasets(intake.data)
 
 
 def test_uploaded_files_can_be_read_again_with_other_options(intake):
-    intake.upload("a", {"pets.zip": pets()})
+    upload(intake, "a", {"pets.zip": pets()})
     assert read(intake).preview["side"] == 20
     intake.reparse("a", 28, "gray")
     preview = read(intake).preview
@@ -104,18 +108,18 @@ def test_uploaded_files_can_be_read_again_with_other_options(intake):
 
 
 def test_an_invalid_upload_is_one_sentence_and_can_be_replaced(intake):
-    intake.upload("a", {"pets.zip": pets(broken=True)})
+    upload(intake, "a", {"pets.zip": pets(broken=True)})
     failed = read(intake)
     assert failed.phase == "failed"
     assert "2 classes or more" in failed.reason
     with pytest.raises(UserError, match="nothing to keep"):
         intake.accept("a", "x")
-    intake.upload("a", {"pets.zip": pets()})
+    upload(intake, "a", {"pets.zip": pets()})
     assert read(intake).phase == "finished"
 
 
 def test_people_do_not_see_uploads_of_others(intake):
-    intake.upload("a", {"pets.zip": pets()})
+    upload(intake, "a", {"pets.zip": pets()})
     assert intake.status("b") is None
     intake.discard("b")
     assert read(intake).phase == "finished"
@@ -123,7 +127,7 @@ def test_people_do_not_see_uploads_of_others(intake):
 
 @pytest.mark.slow
 def test_a_killed_worker_is_one_sentence_and_the_files_can_be_read_again(intake, jobs):
-    intake.upload("a", {"pets.zip": pets()})
+    upload(intake, "a", {"pets.zip": pets()})
     for worker in [*jobs.turns.active]:
         worker.kill()
     assert read(intake).reason == "Reading this took too much time or memory; bring less at a time."
@@ -139,7 +143,7 @@ def test_uploads_wait_for_their_turn_and_say_so(intake, jobs, monkeypatch):
     go = threading.Event()
     monkeypatch.setattr(answers, "upload", lambda target, request: go.wait(20) and "")
     for person in "abc":
-        intake.upload(person, {"pets.zip": pets()})
+        upload(intake, person, {"pets.zip": pets()})
     assert [intake.status(person).phase for person in "abc"][2] == "queued"
     assert (intake.status("c").position, intake.status("c").of) == (1, 1)
     intake.discard("c")
@@ -153,7 +157,7 @@ def test_embeddings_with_a_label_file_become_a_run(intake):
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3
     vectors = rng.normal(size=(60, 7)).astype(np.float32) + 9 * np.eye(3, 7, dtype=np.float32)[labels]
-    intake.upload("a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
+    upload(intake, "a", {"words.npy": npy(vectors), "labels.txt": "\n".join("abc"[label] for label in labels).encode()})
     preview = read(intake).preview
     assert preview["kind"] == "vectors"
     assert "60 precomputed embeddings, 7-d, 3 classes" in preview["summary"]
@@ -172,7 +176,7 @@ def test_embeddings_with_a_label_file_become_a_run(intake):
 )
 def test_files_that_are_not_one_data_set_are_one_sentence(intake, names):
     with pytest.raises(UserError, match="Bring one zip"):
-        intake.upload("a", dict.fromkeys(names, b""))
+        upload(intake, "a", dict.fromkeys(names, b""))
     assert intake.status("a") is None
 
 
@@ -184,7 +188,7 @@ def test_uploads_left_by_a_killed_server_are_deleted(tmp_path, jobs):
 
 
 def test_uploads_of_a_server_that_lives_stay_when_another_one_starts_on_the_same_data(intake, tmp_path, jobs):
-    intake.upload("a", {"my_pets.zip": pets()})
+    upload(intake, "a", {"my_pets.zip": pets()})
     other = UploadManager(tmp_path / "data", jobs)
     assert read(intake).phase == "finished"
     kind, name = intake.accept("a", "Pets")
@@ -202,7 +206,7 @@ def test_a_table_with_vectors_and_pictures_is_a_run_that_shows_them(intake):
     image = io.BytesIO()
     Image.new("RGB", (12, 12), "red").save(image, "PNG")
     vectors = np.random.default_rng(0).normal(size=(8, 3)).tolist()
-    intake.upload("a", {"things.parquet": table(image=[image.getvalue()] * 8, vector=vectors, price=np.arange(8.0))})
+    upload(intake, "a", {"things.parquet": table(image=[image.getvalue()] * 8, vector=vectors, price=np.arange(8.0))})
     preview = read(intake).preview
     assert "Columns to color and search by: price." in preview["notes"]
     kind, run = intake.accept("a", "")
@@ -215,7 +219,7 @@ def test_a_table_with_vectors_and_pictures_is_a_run_that_shows_them(intake):
 def test_a_table_that_somebody_sends_reads_no_file_of_the_server(intake, tmp_path):
     secret = tmp_path / "secret.png"
     Image.new("RGB", (12, 12), "red").save(secret)
-    intake.upload("a", {"things.parquet": table(image=[str(secret)] * 8, label=["a", "b"] * 4)})
+    upload(intake, "a", {"things.parquet": table(image=[str(secret)] * 8, label=["a", "b"] * 4)})
     status = read(intake)
     assert status.phase == "failed"
     assert "a path, which a server does not follow" in status.reason

@@ -164,7 +164,7 @@ def test_an_upload_says_so_and_leaves_nothing(disk, tmp_path):
     jobs = JobScheduler(Runs(runs), warm=False)
     manager = UploadManager(runs, jobs)
     with contextlib.closing(jobs), full, pytest.raises(DiskFullError, match="The disk is full"):
-        manager.upload("ada", {"vectors.csv": b"a,b\n" + b"1,2\n" * 100_000})
+        manager.upload("ada", {"vectors.csv": io.BytesIO(b"a,b\n" + b"1,2\n" * 100_000)})
     assert list(runs.rglob(".upload-*")) == []
     assert manager.status("ada") is None
 

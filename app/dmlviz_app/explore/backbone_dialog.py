@@ -1,17 +1,15 @@
 """Pretrained backbone: choose the net and its weights, watch it see each image once, then train a head."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dmlviz.catalog.backbones import BACKBONES, OF_TIMM
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz_app.explore import backbone_state as backbone
 from dmlviz_app.explore.backbone_state import SOURCES, BackboneChoice, Source
-from dmlviz_app.explore.upload_dialog import max_megabytes
+from dmlviz_app.explore.upload_dialog import max_megabytes, upload_field
 from dmlviz_app.people import policy
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.feature_jobs import FeaturesStatus
@@ -125,7 +123,7 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
         key="backbone-source",
         on_change=_forget_reason,
     )
-    kept, path, file = _weights(services, name, source, last)
+    kept, path = _weights(services, name, source, last)
     title = st.text_input(
         "Name",
         last.title if last is not None and last.dataset == dataset else "",
@@ -139,13 +137,12 @@ def _form(services: Services, dataset: str, failed: FeaturesStatus | None) -> No
     if reason:
         warn(reason)
     with st.container(horizontal=True):
-        lacks_file = source == "upload" and file is None and backbone.reusable_upload(services, name) is None
-        disabled = bool(missing) or lacks_file  # prevents a click while a file is still on its way
+        lacks_file = source == "upload" and backbone.reusable_upload(services, name) is None
+        disabled = bool(missing) or lacks_file
         if st.button("Compute features", type="primary", key="backbone-start", disabled=disabled):
             choice = BackboneChoice(dataset=dataset, backbone=name, source=source, kept=kept, path=path, title=title)
             st.session_state[LAST] = choice
-            upload = None if file is None else (file.name, file.getvalue())
-            _do(lambda: backbone.start(services, replace(choice, upload=upload)))
+            _do(lambda: backbone.start(services, choice))
         if failed is not None and st.button("Discard", key="backbone-discard"):
             _do(lambda: services.features.discard(services.person))
 
@@ -180,10 +177,8 @@ def _words(name: str) -> str:
     return f"{BACKBONES[name].title} · {BACKBONES[name].dimensions:,} features"
 
 
-def _weights(
-    services: Services, name: str, source: Source, last: BackboneChoice | None
-) -> tuple[str, str, UploadedFile | None]:
-    """Render the choice of the weights from a source; return the kept ones, a path, a file: one of them at most."""
+def _weights(services: Services, name: str, source: Source, last: BackboneChoice | None) -> tuple[str, str]:
+    """Render the choice of the weights from a source; return the kept ones and a path: one of them at most."""
     spec = BACKBONES[name]
     if source == "kept":
         known = backbone.known_weights(services, name)
@@ -196,10 +191,10 @@ def _weights(
             key=f"backbone-kept.{name}",
             on_change=_forget_reason,
         )
-        return picked, "", None
+        return picked, ""
     if source == "download":
         st.caption(f"{spec.library} downloads {spec.weights}; the server needs a network for that.")
-        return "", "", None
+        return "", ""
     words = f"A state dict of {spec.library}'s {spec.title}, as safetensors or as torch.save writes it"
     if source == "path":
         path = st.text_input(
@@ -210,21 +205,12 @@ def _weights(
             on_change=_forget_reason,
         )
         st.caption(f"{words}.")
-        return "", path, None
-    megabytes = max_megabytes(services)
-    file = st.file_uploader(
-        "File",
-        type=SUFFIXES,
-        max_upload_size=megabytes,
-        key="backbone-file",
-        on_change=_forget_reason,
-        label_visibility="collapsed",
-    )
+        return "", path
     more = " For more, choose File on this machine." if services.person.may(policy.READ_FILES) else ""
+    st.caption(escape_markdown(f"{words}, up to {max_megabytes(services)} MB.{more} Nothing in it is executed."))
     uploaded = backbone.reusable_upload(services, name)
-    replaces = f" {uploaded.name} is here already; another file takes its place." if uploaded is not None else ""
-    st.caption(escape_markdown(f"{words}, up to {megabytes} MB.{more} Nothing in it is executed.{replaces}"))
-    return "", "", file
+    upload_field(services, "weights", [f".{suffix}" for suffix in SUFFIXES], "" if uploaded is None else uploaded.name)
+    return "", ""
 
 
 @error_boundary("Pretrained backbone")

@@ -1,6 +1,6 @@
 """A person's choice of a backbone: its validity, the computation, its status in words, and its result."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -35,7 +35,6 @@ class BackboneChoice:
         backbone: Name of the backbone.
         source: The source of its weights.
         kept: Digits of weights in the data folder.
-        upload: Name and content of a file; None for the one that was uploaded before.
         path: Path of a file on this machine.
         title: Title of the new data set; may be empty.
     """
@@ -44,7 +43,6 @@ class BackboneChoice:
     backbone: str
     source: Source
     kept: str = ""
-    upload: tuple[str, bytes] | None = field(default=None, repr=False)
     path: str = ""
     title: str = ""
 
@@ -99,9 +97,7 @@ def start(services: Services, choice: BackboneChoice) -> None:
     weights = None
     if choice.source == "upload":
         weights = reusable_upload(services, choice.backbone)
-        if choice.upload is not None:
-            services.check_upload(len(choice.upload[1]))
-        elif weights is None:
+        if weights is None:
             raise UserError(f"Choose the file with the weights of {spec.title}, or let them be downloaded.")
     elif choice.source == "path":
         weights = Path(choice.path.strip()).expanduser()
@@ -116,7 +112,6 @@ def start(services: Services, choice: BackboneChoice) -> None:
         dataset=choice.dataset,
         backbone=choice.backbone,
         weights=weights,
-        upload=choice.upload if choice.source == "upload" else None,
         title=choice.title,
     )
     services.features.start(person, request, lambda: services.room()[0])

@@ -17,5 +17,6 @@ FEATURE = Feature(
             for name in ("run_views.curves_panel", "explore.settings", "explore.maps", "explore.toolbar")
         ],
     ),
-    components=["explore/export/export.ts", "explore/import_preview/importPreview.ts"],
+    routes=lazy("dmlviz_app.explore.upload_routes:routes"),
+    components=["explore/export/export.ts", "explore/import_preview/importPreview.ts", "explore/upload/upload.ts"],
 )

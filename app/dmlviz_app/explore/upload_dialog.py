@@ -1,6 +1,7 @@
 """Upload dialog: choose files, preview what was read, then use the data set or open the embeddings."""
 
 import re
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -9,10 +10,10 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.data.image_ops import READABLE
 from dmlviz.data.table_limits import MAX_VECTORS
-from dmlviz.errors import UserError
 from dmlviz_app.people import policy
 from dmlviz_app.people.people import MAX_UPLOAD_MB, MB
-from dmlviz_app.protocol.uploads import ImportPreviewProps
+from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.protocol.uploads import ImportPreviewProps, UploadProps
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.uploads import ImportStatus
@@ -91,24 +92,25 @@ def _dialog(ui: UIState, services: Services) -> None:
 def _choose_files(services: Services) -> None:
     for text in (PICTURES, VECTORS, TABLES):
         st.markdown(text)
-    files = st.file_uploader(
-        "Files",
-        accept_multiple_files=True,
-        max_upload_size=max_megabytes(services),
-        key="custom-files",
-        label_visibility="collapsed",
-    )
+    upload_field(services, "data")
     st.caption(
         LIMIT if services.person.may(policy.READ_FILES) else f"Max {max_megabytes(services)} MB. Only you see it."
     )
-    if files:
-        try:
-            services.check_upload(sum(file.size for file in files))
-            services.intake.upload(services.person.id, {file.name: file.getvalue() for file in files})
-        except UserError as error:
-            warn(without_flags(str(error)))
-            return
-        st.rerun()
+
+
+def upload_field(services: Services, what: str, accept: Sequence[str] = (), held: str = "") -> None:
+    """Render the field that takes files; where they have come, the dialog is drawn anew.
+
+    Args:
+        services: The session's services.
+        what: Last part of the address that they are sent to.
+        accept: Endings of the one file that it takes; by default it takes several of any kind, and folders.
+        held: Name of the file that is here already.
+    """
+    limit = max_megabytes(services) * MB
+    url = f"{ROUTES}/uploads/{what}"
+    data = UploadProps(url=url, accept=list(accept), limit=limit, held=held)
+    mount("upload", key=f"upload.{what}", data=data, reruns=True)
 
 
 def max_megabytes(services: Services) -> int:

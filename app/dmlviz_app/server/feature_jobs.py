@@ -5,8 +5,9 @@ import re
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.backbone_weights import FOLDER
@@ -18,7 +19,7 @@ from dmlviz.jobs.order import features
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import folder_size
-from dmlviz.storage.files import ensure_dir
+from dmlviz.storage.files import ensure_dir, write_all
 from dmlviz_app.people import policy
 from dmlviz_app.people.people import GUEST_RETENTION_S, Person
 
@@ -35,15 +36,13 @@ class FeaturesRequest:
     Attributes:
         dataset: Name of a data set of images.
         backbone: Name of the backbone.
-        weights: File of its weights; None to download them. An upload counts more.
-        upload: Name and content of an uploaded file of weights.
+        weights: File of its weights; None to download them.
         title: Title of the new data set; empty for that of the data set and of the backbone.
     """
 
     dataset: str
     backbone: str
     weights: Path | None = None
-    upload: tuple[str, bytes] | None = field(default=None, repr=False)
     title: str = ""
 
 
@@ -105,18 +104,11 @@ class FeatureJobs:
             )
         folder = ensure_dir(self.folder_of(person))
         (folder / TAKEN).unlink(missing_ok=True)
-        weights = request.weights
-        if request.upload is not None:
-            name, content = request.upload
-            weights = ensure_dir(folder / UPLOADED) / _safe_name(name)
-            for earlier in weights.parent.iterdir():
-                earlier.unlink()
-            weights.write_bytes(content)
         order = FeaturesOrder(
             kind="features",
             dataset=request.dataset,
             backbone=request.backbone,
-            weights=None if weights is None else str(weights.resolve()),
+            weights=None if request.weights is None else str(request.weights.resolve()),
             title=" ".join(request.title.split())[:60],
             holder=person.owner,
             holder_name=person.name,
@@ -195,6 +187,22 @@ class FeatureJobs:
         if record is not None and not self._is_busy(record):
             shutil.rmtree(record.path, ignore_errors=True)
 
+    def keep_upload(self, person: Person, name: str, content: IO[bytes]) -> None:
+        """Keep a file of weights for this person's next computation, in place of an earlier one.
+
+        Raises:
+            UserError: While a computation needs the earlier one.
+        """
+        status = self.status(person)
+        if status is not None and not status.result and (status.is_live or status.done):
+            raise UserError("Your last computation needs its weights: discard it, or wait for its end.")
+        if status is not None and status.phase == "failed":
+            self.discard(person)
+        folder = ensure_dir(self.folder_of(person) / UPLOADED)
+        for earlier in folder.iterdir():
+            earlier.unlink()
+        write_all(folder / _safe_name(name), content)
+
     def last_upload(self, person: Person) -> Path | None:
         """Return the file of weights that this person uploaded last; None where there is none, or no more."""
         return next((self.folder_of(person) / UPLOADED).glob("*"), None)
@@ -204,7 +212,10 @@ class FeatureJobs:
         return self.folder / hashlib.sha256(person.owner.encode()).hexdigest()[:16]
 
     def expire(self) -> None:
-        """Delete what guests left behind a day ago."""
+        """Delete what guests left behind a day ago, and what was uploaded then for no computation."""
+        for folder in self.folder.glob(f"*/{UPLOADED}"):
+            if not (folder.parent / ORDER_FILE).exists() and time.time() - folder.stat().st_mtime > GUEST_RETENTION_S:
+                shutil.rmtree(folder.parent, ignore_errors=True)
         for file in self.folder.glob(f"*/{ORDER_FILE}"):
             record = FeaturesRecord(file.parent)
             try:

@@ -16,8 +16,8 @@ from dmlviz_app.server.identity_middleware import SessionBindingMiddleware, user
 from dmlviz_app.server.monitoring_routes import RequestMonitorMiddleware, StreamlitMetricsMiddleware
 from dmlviz_app.server.services import services
 from dmlviz_app.server.settings import Settings
-from dmlviz_app.server.upload_limit import ROUTE as UPLOADS
-from dmlviz_app.server.upload_limit import UploadLimitMiddleware
+
+UPLOADS = "/_stcore/upload_file/"  # of Streamlit
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -30,7 +30,9 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 class SameOriginMiddleware:
-    """ASGI middleware: refuses what pages of other sites, or of other ports, ask: our routes, uploads, sessions.
+    """ASGI middleware: refuses what pages of other sites, or of other ports, ask: our routes and sessions.
+
+    Streamlit's own route for uploads is closed to all: it would keep any number of files in memory.
 
     Streamlit's own check of a WebSocket lets every port of localhost and of the machine's addresses open a session.
     """
@@ -38,11 +40,12 @@ class SameOriginMiddleware:
     def __init__(self, app: ASGIApp, base_path: str = "") -> None:
         self.app = app
         self.prefixes = (f"{base_path}/{ROUTES}/", f"{base_path}{UPLOADS}")
+        self.closed = f"{base_path}{UPLOADS}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a WebSocket, or a request for a guarded route, from another site with status 403; pass on the rest."""
         guarded = scope["type"] == "websocket" or (scope["type"] == "http" and scope["path"].startswith(self.prefixes))
-        if not guarded or is_same_origin(Headers(scope=scope)):
+        if not guarded or (is_same_origin(Headers(scope=scope)) and not scope["path"].startswith(self.closed)):
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
@@ -129,6 +132,5 @@ def middleware(settings: Settings, access: AccessSettings) -> list[Middleware]:
         Middleware(SameOriginMiddleware, base_path),
         Middleware(StreamlitMetricsMiddleware, base_path),
         Middleware(SessionBindingMiddleware),
-        Middleware(UploadLimitMiddleware, base_path),
         Middleware(StreamlitPageMiddleware, base_path),
     ]

@@ -4,10 +4,11 @@ import re
 import secrets
 import shutil
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_sources import SOURCES
@@ -24,7 +25,7 @@ from dmlviz.jobs.order import UPLOADS, answer
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.storage.disk_space import disk_full, new_folder
 from dmlviz.storage.file_lock import FileLock
-from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_json
+from dmlviz.storage.files import ensure_dir, read_json, write_all, write_json
 from dmlviz.workers.imports import MAX_SECONDS, ImportPreview, ImportRequest
 
 PREFIX = ".upload-"
@@ -65,7 +66,7 @@ class UploadManager:
             if not FileLock(folder / LOCK).locked:  # left by a server that was killed
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def upload(self, owner: str, files: dict[str, bytes]) -> None:
+    def upload(self, owner: str, files: Mapping[str, IO[bytes]]) -> None:
         """Save files and begin to read them; raise UserError if they cannot be one data set."""
         main, labels = _split_vectors_and_labels(list(files))
         self.discard(owner)
@@ -90,19 +91,17 @@ class UploadManager:
         self._in_use.pop(folder).release()
 
     @staticmethod
-    def _save(folder: Path, files: dict[str, bytes], main: str, labels: str | None) -> ImportRequest:
+    def _save(folder: Path, files: Mapping[str, IO[bytes]], main: str, labels: str | None) -> ImportRequest:
         paths: dict[str, str] = {}
         if main not in files:  # the folder of several
             paths["file"] = str(ensure_dir(folder / "files"))
             for sent, content in files.items():
-                with atomic_write(folder / "files" / Path(sent).name, len(content)) as file:
-                    file.write(content)
+                write_all(folder / "files" / Path(sent).name, content)
         # Only the ending of an uploaded file's name is used.
         for role, name in (("file", main), ("labels", labels)):
             if name is not None and name in files:
                 path = folder / f"{role}{suffix_of(name)}"
-                with atomic_write(path, len(files[name])) as file:
-                    file.write(files[name])
+                write_all(path, files[name])
                 paths[role] = str(path)
         return ImportRequest(
             file=paths["file"],

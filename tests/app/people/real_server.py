@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import urllib.request
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,10 +20,6 @@ COLD = (
 )
 SERVE = COLD + "from dmlviz.cli.main import main\nmain(sys.argv[1:])"
 STREAMLIT = COLD + "from streamlit.web.cli import main\nmain(sys.argv[1:])"
-
-
-FORM = "multipart/form-data; boundary=x"
-HEAD = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.npy"\r\n\r\n'
 
 
 class RealServer:
@@ -111,10 +106,7 @@ class Page:
         message.rerun_script.query_string = ""
         for widget, (kind, value) in widgets.items():
             state = message.rerun_script.widget_states.widgets.add(id=widget)
-            if kind == "file_uploader_state_value":
-                state.file_uploader_state_value.uploaded_file_info.add(file_id=value)
-            else:
-                setattr(state, kind, value)
+            setattr(state, kind, value)
         self.socket.send(message.SerializeToString())
         self.elements = []
         while True:
@@ -133,30 +125,3 @@ class Page:
         found = [getattr(element, kind) for element in self.elements if element.WhichOneof("type") == kind]
         (widget,) = [each for each in found if each.label == label]
         return widget.id
-
-    def show_uploader(self) -> str:
-        """Open the dialog that takes files; the ID of its widget."""
-        self.rerun(**{self.widget("button", "Upload data…"): ("trigger_value", True)})
-        return self.widget("file_uploader", "Files")
-
-    def upload(
-        self, size: int, session: str | None = None, file: str = "a", cookies: str | None = None, **more: Any
-    ) -> Any:
-        """Send a file of `size` bytes to Streamlit's route, as this page or another."""
-        return self._ask("PUT", session, file, cookies, body=form(size), Content_Type=FORM, **more)
-
-    def delete(self, session: str | None = None, file: str = "a", cookies: str | None = None) -> Any:
-        """Delete a file by Streamlit's route, as this page or another."""
-        return self._ask("DELETE", session, file, cookies)
-
-    def _ask(self, method: str, session: str | None, file: str, cookies: str | None, **more: Any) -> Any:
-        cookies = self.cookies if cookies is None else cookies
-        xsrf = re.search("_streamlit_xsrf=([^;]+)", cookies)
-        path = f"/_stcore/upload_file/{self.id if session is None else session}/{file}"
-        return self.server.ask(method, path, Cookie=cookies, X_Xsrftoken=xsrf[1] if xsrf else "", **more)
-
-
-@lru_cache(maxsize=2)
-def form(size: int) -> bytes:
-    """The body of an upload of so many bytes."""
-    return b"".join([HEAD, bytes(size), b"\r\n--x--\r\n"])

@@ -1,5 +1,6 @@
 """Pretrained backbones on a server that people share: whose the features are, and what one may use."""
 
+import io
 import os
 import time
 from dataclasses import replace
@@ -41,8 +42,10 @@ def choice(dataset="digits", **more):
     return BackboneChoice(**{"dataset": dataset, "backbone": "resnet18", "source": "upload"} | more)
 
 
-def upload(size=10):
-    return choice(upload=("my resnet.pth", bytes(size)), title=" My   title ")
+def upload(someone, size=10):
+    """The choice of a file that this person has sent."""
+    someone.here.features.keep_upload(someone.here.person, "my resnet.pth", io.BytesIO(bytes(size)))
+    return choice(title=" My   title ")
 
 
 def finish(shared, queued, temporary_name=MADE):
@@ -63,7 +66,7 @@ def finish(shared, queued, temporary_name=MADE):
 
 
 def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people, ada, bob, queued):
-    backbone.start(ada.here, upload())
+    backbone.start(ada.here, upload(ada))
     owner, record, _ = queued[-1]
     assert owner == ada.id
     assert record.order | {"weights": ""} == {
@@ -108,7 +111,7 @@ def test_the_features_are_theirs_who_asked_and_are_selected_once(shared, people,
 
 def test_weights_uploads_and_unfinished_features_take_the_space_of_who_asked(shared, people, ada, bob, queued):
     before = ada.here.used()
-    backbone.start(ada.here, upload(2 * MB))
+    backbone.start(ada.here, upload(ada, 2 * MB))
     assert 2 * MB <= ada.here.used() - before < 2.1 * MB
     assert bob.here.used() == 0
     finish(shared, queued)
@@ -128,11 +131,22 @@ def test_nobody_computes_with_what_they_may_not_have(shared, people, ada, bob, a
     assert queued == []
 
 
+def test_weights_stay_while_a_computation_needs_them(ada, queued):
+    backbone.start(ada.here, upload(ada))
+    with RecordWriter(JobRecord(queued[0][1].path)) as writer:
+        writer.event({"event": "started"})
+        writer.event({"event": "progress", "done": 16, "of": 1797, "left": None})
+        writer.event({"event": "stopped", "reason": ""})
+    with pytest.raises(UserError, match="needs its weights"):
+        upload(ada)
+    ada.here.features.discard(ada.here.person)
+    upload(ada)
+    assert backbone.reusable_upload(ada.here, "resnet18").name == "my_resnet.pth"
+
+
 def test_limits_hold_for_backbones_as_for_uploads_and_trainings(limit_members, ada, queued):
-    limit_members(disk_gb=0.001, jobs=1, upload_mb=1)
-    with pytest.raises(UserError, match="You may upload"):
-        backbone.start(ada.here, upload(2 * MB))
-    backbone.start(ada.here, upload(MB))
+    limit_members(disk_gb=0.00100005, jobs=1, upload_mb=1)
+    backbone.start(ada.here, upload(ada, MB))
     with pytest.raises(UserError, match="delete some"):
         backbone.go_on(ada.here)
     limit_members(disk_gb=0.005, jobs=0, upload_mb=1)
@@ -145,22 +159,26 @@ def test_limits_hold_for_backbones_as_for_uploads_and_trainings(limit_members, a
     assert [record.order["weights"] for _, record, _ in queued] == 3 * [queued[0][1].order["weights"]]
 
 
-def test_what_a_guest_leaves_behind_is_deleted_after_a_day(shared, people, ada, queued):
+def test_what_is_left_behind_is_deleted_after_a_day(shared, people, ada, bob, queued):
     for person in (ada, people["guest"]):
-        backbone.start(person.here, upload())
+        backbone.start(person.here, upload(person))
     kept, left = (record for _, record, _ in queued)
     shared.features.expire()
     assert left.path.exists()
     long_ago = time.time() - GUEST_RETENTION_S - 10
     for record in (kept, left):
         os.utime(record.path / ORDER_FILE, (long_ago, long_ago))
+    upload(bob)  # and computes nothing with it
+    unused = shared.features.last_upload(bob.here.person).parent
+    os.utime(unused, (long_ago, long_ago))
     shared.features.expire()
     assert kept.path.exists()
     assert not left.path.exists()
+    assert not unused.exists()
 
 
 def test_the_server_deletes_weights_and_unfinished_features_that_nobody_needs(shared, ada, queued):
-    backbone.start(ada.here, upload())
+    backbone.start(ada.here, upload(ada))
     finish(shared, queued)
     needed = weights_file(shared.data, "resnet18", WEIGHTS)
     unneeded, unfinished = needed.with_stem("resnet18-ff112233445566aa"), needed.with_name(".custom-00000000fea75e75")
@@ -173,7 +191,7 @@ def test_the_server_deletes_weights_and_unfinished_features_that_nobody_needs(sh
 
 
 def test_a_computation_outlasts_the_server_and_says_where_it_stopped(shared, people, ada, queued):
-    backbone.start(ada.here, upload())
+    backbone.start(ada.here, upload(ada))
     with RecordWriter(JobRecord(queued[0][1].path)) as writer:
         writer.event({"event": "started"})
         writer.event({"event": "progress", "done": 32, "of": 1797, "left": 120.0})
@@ -190,7 +208,7 @@ def test_a_computation_outlasts_the_server_and_says_where_it_stopped(shared, peo
 
 
 def test_data_sets_on_disk_are_images_for_a_backbone_and_features_are_not(shared, people, ada, queued):
-    backbone.start(ada.here, upload())
+    backbone.start(ada.here, upload(ada))
     finish(shared, queued)
     assert backbone.takes_backbone("digits")
     assert not backbone.takes_backbone(MADE)
@@ -198,7 +216,7 @@ def test_data_sets_on_disk_are_images_for_a_backbone_and_features_are_not(shared
 
 
 def test_a_computation_that_failed_says_why_and_offers_to_go_on_with_what_was_chosen(shared, people, ada, queued):
-    backbone.start(ada.here, upload())
+    backbone.start(ada.here, upload(ada))
     with RecordWriter(JobRecord(queued[0][1].path)) as writer:
         writer.event({"event": "started"})
         writer.event({"event": "progress", "done": 16, "of": 1797, "left": None})

@@ -109,6 +109,8 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "methods.json",
         "metrics",
         "import",
+        "data",  # which takes what a person brings
+        "weights",
         "change",  # which asks itself whose run it is
         "scores.json",
         "{picture}.json",

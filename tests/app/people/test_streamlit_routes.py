@@ -23,7 +23,7 @@ KNOWN = {
     "/_stcore/host-config": {"GET": 200},  # options of the page
     "/_stcore/metrics": {"GET": 403, "HEAD": 403, "OPTIONS": 403},  # as /dmlviz/metrics
     "/_stcore/stream": {},  # the pages, a WebSocket: test_sessions.py, test_hosting.py
-    UPLOADS: {"PUT": 403, "DELETE": 403, "OPTIONS": 204, "POST": 405},  # test_upload_route.py
+    UPLOADS: dict.fromkeys(("PUT", "DELETE", "OPTIONS", "POST"), 403),  # files come by routes of ours
     "/_stcore/bidi-components/{path:path}": {"GET": 404},  # files of the page, and nothing else
     "/_stcore/agent/interact": {"POST": 403},  # off: server.enableAgentApi
     "/_stcore/agent/mcp": {"POST": 400},  # off

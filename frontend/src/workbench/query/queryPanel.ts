@@ -286,4 +286,4 @@ function fileLabel(name: string, onFile: (file: File) => void, children: (Node |
 const isFree = (event: DragEvent): boolean =>
   !event
     .composedPath()
-    .some((node) => node instanceof Element && node.matches("[data-testid='stFileUploaderDropzone']"));
+    .some((node) => node instanceof Element && node.matches(".upload"));

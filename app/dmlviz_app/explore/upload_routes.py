@@ -1,0 +1,74 @@
+"""The routes of files that people bring: images and vectors of their own, and weights of a backbone."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import IO
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dmlviz.errors import UserError
+from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.answers import Turns
+from dmlviz_app.server.headers import NO_STORE
+from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.services import Services
+
+FRAME = 16_384  # bytes around the files of a request, at most
+MAX_FILES = 20  # of a request: a page sends a folder of more as one zip
+MAX_OF_ALL = 5  # requests that come in at once, of 110 MB at most
+SENDERS = Turns(1, MAX_OF_ALL)
+BUSY = "You send one file at a time, and not too many people at once: try again when the other one is here."
+
+
+def routes() -> list[Route]:
+    """Return the routes; they receive files as a form."""
+    return [
+        Route("/uploads/data", data, methods=["POST"]),
+        Route("/uploads/weights", weights, methods=["POST"]),
+    ]
+
+
+@access(Rule.VISITOR)
+async def data(request: Request) -> Response:
+    """Begin to read images or vectors, for the dialog that shows what they are."""
+    services = personal(request)
+    async with _received(request, services) as files:
+        await asyncio.to_thread(services.intake.upload, services.person.id, files)
+    return JSONResponse({"ok": True}, headers=NO_STORE)
+
+
+@access(Rule.VISITOR)
+async def weights(request: Request) -> Response:
+    """Keep the weights of a backbone, for the person's next computation of features."""
+    services = personal(request)
+    async with _received(request, services) as files:
+        if len(files) != 1:
+            raise UserError(f"Weights are one file; got {len(files)}.")
+        ((name, file),) = files.items()
+        await asyncio.to_thread(services.features.keep_upload, services.person, name, file)
+    return JSONResponse({"ok": True}, headers=NO_STORE)
+
+
+@asynccontextmanager
+async def _received(request: Request, services: Services) -> AsyncIterator[dict[str, IO[bytes]]]:
+    """Give the files of a request by their names, which Starlette keeps on disk meanwhile.
+
+    Raises:
+        UserError: If they are more than this person may send, two have one name, or their size is not said.
+    """
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal():
+        raise UserError("A file comes with its length.")
+    await asyncio.to_thread(services.check_upload, max(0, int(length) - FRAME))
+    with SENDERS.of(services.person.id, BUSY):
+        async with request.form(max_files=MAX_FILES, max_fields=0) as form:
+            sent = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
+            files: dict[str, IO[bytes]] = {file.filename or "": file.file for file in sent}
+            if len(files) != len(sent) or not files:
+                raise UserError("Bring files of different names." if sent else "No file has come.")
+            await asyncio.to_thread(services.check_upload, sum(file.size or 0 for file in sent))
+            yield files
