@@ -62,7 +62,7 @@ def _until() -> Callable[..., float]:
 
 @pytest.fixture(scope="session")
 def page_script() -> Callable[..., Any]:
-    """`page_script(name, given)`: what frontend/test/scripts/NAME.js prints when it is given that, both as JSON."""
+    """`page_script(name, given)`: what that function of frontend/test/scripts.js returns when it is given that."""
     if shutil.which("node") is None or not (FRONTEND / "node_modules").is_dir():
         pytest.skip("needs Node.js and `npm ci` in frontend/")
 

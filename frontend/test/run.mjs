@@ -1,5 +1,5 @@
 // Bundles the tests, since Node.js 20 reads no TypeScript, and runs them; with words only those whose name has one of
-// them: `npm test -- timeline`. `node test/run.mjs --script terms` runs test/scripts/terms.js, for a test in Python.
+// them: `npm test -- timeline`. `node test/run.mjs --script colors` runs that function of test/scripts.js, for Python.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -12,7 +12,7 @@ const words = process.argv.slice(2);
 const script = words[0] === "--script";
 const wanted = (name) =>
   script
-    ? name === `scripts/${words[1]}.js`
+    ? name === "scripts.js"
     : name.endsWith(".test.js") && (!words.length || words.some((word) => name.includes(word)));
 
 const folder = mkdtempSync(path.join(ROOT, "node_modules", ".test-"));
@@ -33,9 +33,13 @@ try {
     outExtension: { ".js": ".mjs" },
   });
   const built = sources.map((name) => path.join(folder, name.replace(/js$/, "mjs")));
-  const { status } = spawnSync(process.execPath, ["--enable-source-maps", ...(script ? [] : ["--test"]), ...built], {
-    stdio: "inherit",
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    ["--enable-source-maps", ...(script ? [] : ["--test"]), ...built, ...(script ? [words[1]] : [])],
+    {
+      stdio: "inherit",
+    },
+  );
   process.exitCode = status ?? 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,75 @@
+// What tests in Python ask of the page's modules (`page_script` in tests/conftest.py): the first argument names a
+// function, which gets the JSON from standard input and returns what is printed as JSON.
+import { readFileSync } from "node:fs";
+
+import { NEGATIVE_COLOR, POSITIVE_COLOR } from "../src/batch_explorer/batchDrawing.ts";
+import { mathml } from "../src/batch_explorer/latexToMathml.ts";
+import { formulasOf } from "../src/batch_explorer/termFormula.ts";
+import { PRESETS } from "../src/learn/ranking_toy/presets.ts";
+import { meanScores } from "../src/learn/ranking_toy/scores.ts";
+import { decodeBase64, encodeBase64 } from "../src/lib/base64.ts";
+import { classColors } from "../src/lib/palette.ts";
+import { wedges } from "../src/map/render/spaceOverlay.ts";
+import { OPTIMIZERS } from "../src/program/optimizers.ts";
+import { Machine, Memory, check } from "../src/program/program.ts";
+import { confidenceOf } from "../src/standalone/confidence.ts";
+
+const hex = (color) => "#" + color.map((value) => value.toString(16).padStart(2, "0")).join("");
+const themed = (color) => ({ light: hex(color.light), dark: hex(color.dark) });
+const floats = (text) => new Float32Array(decodeBase64(text).buffer);
+const text = (array) => encodeBase64(new Uint8Array(Float32Array.from(array).buffer));
+
+function results({ program, constants, runs, plain, random }) {
+  const packed = { program, constants: constants.map(decodeBase64) };
+  check(packed);
+  let drawn = 0;
+  const next = random && (() => random[drawn++ % random.length]);
+  const machine = new Machine(packed, new Memory([packed], plain), {}, next);
+  return runs.map((inputs) => {
+    for (const [name, values] of Object.entries(inputs)) machine.input(name).set(floats(values));
+    machine.run();
+    return Object.fromEntries(Object.keys(program.outputs).map((name) => [name, text(machine.output(name))]));
+  });
+}
+
+function steps({ optimizer, settings, weights, gradients, rates }) {
+  const own = Float32Array.from(weights);
+  const update = OPTIMIZERS[optimizer](own, settings);
+  return gradients.map((gradient, i) => {
+    update(Float32Array.from(gradient), rates[i]);
+    return Array.from(own);
+  });
+}
+
+const SCRIPTS = {
+  // The colors of classes, and of pairs of one class and of two.
+  colors: () => ({
+    classes: { light: classColors(40, false).map(hex), dark: classColors(40, true).map(hex) },
+    same: themed(POSITIVE_COLOR),
+    different: themed(NEGATIVE_COLOR),
+  }),
+  confidence: ({ calibration, images }) => images.map((image) => confidenceOf(calibration, image)),
+  // Formulas in LaTeX, and templates of terms filled with numbers, as MathML.
+  formulas: ({ formulas, templates }) => {
+    const filled = templates.flatMap(({ template, numbers }) => formulasOf(template, numbers, 0.5));
+    return [...formulas, ...filled].map((latex) => mathml(latex));
+  },
+  // The weights after each step, by gradients that Python gives.
+  optimizers: (given) => given.map(steps),
+  // What programs that Python wrote give for its inputs: base64 of float32.
+  programs: (given) => given.map(results),
+  // The scores of lists of rankings, and the page's examples.
+  ranking: (given) => ({
+    given: given.map(meanScores),
+    presets: PRESETS.map(({ title, rankings }) => ({ title, rankings, scores: meanScores(rankings) })),
+  }),
+  // The wedges that the map draws, and how long one set takes in microseconds.
+  wedges: (questions) => {
+    const began = performance.now();
+    for (let i = 0; i < 1000; i++) wedges(questions[0].angles, questions[0].margins);
+    const microseconds = performance.now() - began;
+    return { wedges: questions.map(({ angles, margins }) => wedges(angles, margins)), microseconds };
+  },
+};
+
+console.log(JSON.stringify(SCRIPTS[process.argv[2]](JSON.parse(readFileSync(0, "utf8")))));
