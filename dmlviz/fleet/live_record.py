@@ -10,8 +10,9 @@ from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.machine import LAST_EVENTS, Message
 from dmlviz.fleet.trials import EVENTS_FILE, is_trial_file, unpack_trial
 from dmlviz.jobs.job_record import TrialRecord
-from dmlviz.runs.archive import is_run_file, unpacked_run
+from dmlviz.runs.archive import unpacked_run
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir
+from dmlviz.runs.files import file_named
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_json
 
@@ -115,7 +116,7 @@ class LiveRun(LiveRecord[Run]):
             self._finish_log(whole.log.lines())
 
     def _write_file(self, name: str, content: bytes) -> None:
-        if not is_run_file(name):
+        if file_named(name) is None:
             raise UserError(f"A run has no file {name[:60]!r}.")
         if name.endswith(".i16") and hashlib.sha256(content).hexdigest()[:16] != (self.record.path / name).stem:
             raise UserError(f"{name} is not what its name says.")

@@ -3,7 +3,6 @@
 import json
 import lzma
 import os
-import re
 import shutil
 import stat
 import struct
@@ -19,6 +18,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.zip_directory import entries_in
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.archive_checks import check_unpacked, invalid_export
+from dmlviz.runs.files import file_named
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.storage.archives import CHUNK, unpack_entry
@@ -37,13 +37,6 @@ MAX_LOGS_BYTES = 8_000_000  # of those of the run and of its projections
 MAX_JSON_BYTES = 4_000_000  # of any other JSON file
 TOO_MUCH = "Not a valid dmlviz export: checking it takes too much time or memory."
 
-_ID, _STEP = "[0-9a-f]{16}", "(?:0|[1-9][0-9]{0,8})"
-_NAME = re.compile(
-    r"(?:run|metrics)\.json|columns\.parquet|events\.jsonl|(?:labels|tracked|scored|embeddings)\.npy|basis\.npz|(?:weights|loss)\.safetensors"
-    rf"|snapshots/{_STEP}\.npy|nets/{_STEP}\.safetensors|batches/{_STEP}\.npz|frames/{_ID}\.i16"
-    rf"|projections/{_ID}/(?:projection\.json|events\.jsonl|coordinates\.npy|faithfulness\.npz|frames/{_ID}\.i16)"
-)
-
 
 def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
     """Write a run as a zip file; raise UserError while it trains."""
@@ -56,14 +49,9 @@ def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
             if name == "run.json":
                 with archive.open(name, "w") as part:  # not writestr: equal runs make equal archives, without a date
                     part.write(json.dumps(run.info, indent=1).encode())  # with the title that its exporter gave it
-            elif is_run_file(name) and not path.is_dir():
+            elif file_named(name) is not None and not path.is_dir():
                 with open_regular(path) as source, archive.open(name, "w") as part:
                     shutil.copyfileobj(source, part, CHUNK)
-
-
-def is_run_file(name: str) -> bool:
-    """Return whether a file of this name, with / between its parts, belongs to a run; none leads out of its folder."""
-    return _NAME.fullmatch(name) is not None
 
 
 Unpack = Callable[[IO[bytes], Path, str, int], str]
@@ -185,7 +173,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most: int) -> None:
         raise disk_full(folder, total)
     for entry in entries:
         name = entry.filename
-        if not is_run_file(name) or stat.S_ISLNK(entry.external_attr >> 16):
+        if file_named(name) is None or stat.S_ISLNK(entry.external_attr >> 16):
             raise invalid_export(f"unexpected file {name[:60]!r}")
         if name in names:
             raise invalid_export(f"duplicate file {name}")

@@ -10,16 +10,14 @@ from pathlib import Path
 
 from dmlviz.errors import DamagedFileError
 from dmlviz.runs.damage import CHECKS, Damage, check
+from dmlviz.runs.files import FILES
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import package_version
 from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.files import read_json, write_json
 
 # Every write to a run changes the size or the time of one of these.
-_WRITTEN = (
-    *("run.json", "events.jsonl", "labels.npy", "tracked.npy", "scored.npy", "embeddings.npy", "metrics.json"),
-    *("basis.npz", "weights.safetensors", "loss.safetensors", "frames", "snapshots", "batches", "nets", "projections"),
-)
+_WRITTEN = tuple(dict.fromkeys(file.name.partition("/")[0] for file in FILES))
 _checking = threading.Lock()
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.runs.archive import is_run_file
 from dmlviz.runs.damage import check
+from dmlviz.runs.files import file_named
 from dmlviz.runs.logits import logits
 from dmlviz.runs.run import LOSS_WEIGHTS
 from dmlviz.training.events import Finished
@@ -71,4 +71,4 @@ def test_wrong_questions_and_damaged_weights_get_a_sentence(of_loss, runs, write
     with pytest.raises(UserError, match=r"loss\.safetensors"):
         logits(run, 0)
     assert LOSS_WEIGHTS in [error.file for error in check(run)]
-    assert is_run_file(LOSS_WEIGHTS)
+    assert file_named(LOSS_WEIGHTS)
