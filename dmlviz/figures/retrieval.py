@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from dmlviz.data.class_names import short_names
 from dmlviz.figures.curves import curve, curve_beside
 from dmlviz.figures.data import Measured, confusion, drawn_name, images
 from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, MUTED, SQUARE, figure, theme_of
@@ -14,6 +15,8 @@ from dmlviz.metrics import curves
 MARKED = (1, 5, 10)  # the k in the table of scores
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MAX_NUMBERED = 15  # with more classes, cells have no room for their counts
+MAX_NAMED = 30  # classes on an axis
+LONGEST_TICK = 16  # letters: the names beside the cells take no room from them
 MAX_CLICKABLE = 40  # with more classes, a cell is smaller than a finger or a mouse can hit
 
 
@@ -106,6 +109,9 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
     names, counts = measured.data
     theme = theme_of(dark)
     titles = [drawn_name(measured.classes, name) for name in names]
+    ticks = slice(None, None, -(-len(titles) // MAX_NAMED) or None)
+    short = [drawn_name(short_names(measured.classes, LONGEST_TICK), name) for name in names]
+    axis = {"type": "category", "showgrid": False, "tickvals": titles[ticks], "ticktext": short[ticks]}
     total, right = int(counts.sum()), int(np.trace(counts))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     own = np.eye(len(names), dtype=bool)
@@ -137,14 +143,13 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
         title,
         measured.about,
         theme,
-        xaxis={"title": "class of the nearest neighbor", "type": "category", "showgrid": False, **SQUARE},
+        xaxis={"title": "class of the nearest neighbor", **axis, **SQUARE},
         yaxis={
             "title": "class of the image",
-            "type": "category",
             "autorange": "reversed",
             "scaleanchor": "x",
             "constrain": "domain",
-            "showgrid": False,
+            **axis,
         },
         showlegend=False,
     )

@@ -299,9 +299,12 @@ class _Form:
         left, right = st.columns(2)
         with left:
             self.pick("optimizer", "Optimizer", list(OPTIMIZERS), OPTIMIZERS.__getitem__)
-            self.number("steps", "Steps", min_value=1, max_value=max(MAX_STEP_COUNT, self.config.steps), step=100)
         with right:
             self.learning_rate()
+        left, right = st.columns(2)  # a row each: their fields stand in a line
+        with left:
+            self.number("steps", "Steps", min_value=1, max_value=max(MAX_STEP_COUNT, self.config.steps), step=100)
+        with right:
             self.pick("schedule", "Schedule", list(SCHEDULES), SCHEDULES.__getitem__)
         left, right = st.columns(2)
         with left:

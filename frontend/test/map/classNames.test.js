@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test, { describe, it } from "node:test";
 import { Model } from "../../src/map/data/model.ts";
 import { classCenters } from "../../src/map/math/centroids.ts";
+import { shortened } from "../../src/map/render/overlay.ts";
 import { placeNames } from "../../src/map/math/namePlaces.ts";
 import { Tween } from "../../src/map/math/tween.ts";
 import { close, placed } from "../helpers.js";
@@ -105,4 +106,12 @@ test("of more, those that would lie on a clearer one are left out", () => {
   const places = placeNames(wishes);
   assert.deepEqual(places[30], [30, 0]);
   assert.equal(places.filter(Boolean).length, 2);
+});
+
+test("a name is cut where it is wider than its share of the map, and no letter in two", () => {
+  const widthOf = (text) => 10 * [...text].length;
+  assert.equal(shortened("short", 50, widthOf), "short");
+  assert.equal(shortened("longer name", 80, widthOf), "longer…");
+  assert.equal(shortened("🙂🙂🙂🙂", 30, widthOf), "🙂🙂…");
+  assert.equal(shortened("wide", 5, widthOf), "…");
 });

@@ -7,7 +7,26 @@ type Context = CanvasRenderingContext2D;
 
 const TAU = 2 * Math.PI;
 
-/** Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. */
+const SHARE_OF_NAME = 0.3; // of the map's width, which a name takes at most
+const SHORTEST_NAME = 90; // pixels
+
+/** A text, or as much of its begin as is no wider than `most`, by the width of a text. */
+export function shortened(text: string, most: number, widthOf: (text: string) => number): string {
+  if (widthOf(text) <= most) return text;
+  const letters = [...text];
+  let [fits, not] = [0, letters.length];
+  while (not - fits > 1) {
+    const middle = (fits + not) >> 1;
+    if (widthOf(`${letters.slice(0, middle).join("")}…`) <= most) fits = middle;
+    else not = middle;
+  }
+  return `${letters.slice(0, fits).join("").trimEnd()}…`;
+}
+
+/**
+ * Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. One whose center is
+ * on the map stands there as a whole.
+ */
 export function drawNames(
   context: Context,
   centers: { clear: number; position: Point }[],
@@ -15,6 +34,7 @@ export function drawNames(
   colors: Rgb[],
   theme: Theme,
   screenOf: (place: Point) => Point,
+  mapWidth: number,
 ): void {
   context.save();
   context.font = `600 13px ${theme.font}`;
@@ -22,20 +42,22 @@ export function drawNames(
   context.textBaseline = "middle";
   context.lineJoin = "round";
   const labels = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
-  const wishes = labels.map((c) => ({
-    at: screenOf(centers[c].position),
-    width: context.measureText(classes[c]).width,
-    clear: centers[c].clear,
-  }));
+  const widthOf = (text: string) => context.measureText(text).width;
+  const names = labels.map((c) => shortened(classes[c], Math.max(SHORTEST_NAME, SHARE_OF_NAME * mapWidth), widthOf));
+  const wishes = labels.map((c, i) => {
+    const [[x, y], width] = [screenOf(centers[c].position), widthOf(names[i])];
+    const inside = Math.max(width / 2, Math.min(mapWidth - width / 2, x));
+    return { at: [x < 0 || x > mapWidth ? x : inside, y] as Point, width, clear: centers[c].clear };
+  });
   placeNames(wishes).forEach((place, i) => {
     const c = labels[i];
     if (!place) return;
     context.globalAlpha = centers[c].clear;
     context.lineWidth = 4;
     context.strokeStyle = css(theme.background, 0.92);
-    context.strokeText(classes[c], ...place);
+    context.strokeText(names[i], ...place);
     context.fillStyle = css(mix(theme.text, colors[c], 0.25));
-    context.fillText(classes[c], ...place);
+    context.fillText(names[i], ...place);
   });
   context.restore();
 }

@@ -168,7 +168,7 @@ export class OverlayRenderer {
     const places = centers.filter(({ clear }) => clear > 0).map(({ position }) => scene.toScreen(position));
     const apart = [spanOf(places.map(([x]) => x)), spanOf(places.map(([, y]) => y))];
     if (places.length > 2 && maxOf(apart) < NAMES_APART) return;
-    overlay.drawNames(context, centers, model.groups, colors, theme, scene.toScreen);
+    overlay.drawNames(context, centers, model.groups, colors, theme, scene.toScreen, scene.port.width);
   }
 
   /** Make an item stand out: drawn again larger with a ring about it; a picture gets a second frame. */
