@@ -49,6 +49,7 @@ class Page:
         shared_only: Whether a server for one person does not link to it.
         bar: Renders a line on top of every page.
         sidebar: Renders the sidebar of every page, given whether it is this one: before it, and after any other.
+        catalog: The catalog whose entries Learn lists and finds, as "module:name"; `ADDRESS?NOUN=ENTRY` shows one.
         slow_imports: Modules that take long to import: the server does it before anyone asks.
     """
 
@@ -58,6 +59,7 @@ class Page:
     shared_only: bool = False
     bar: Callable[["Services"], object] | None = None
     sidebar: Callable[[bool], object] | None = None
+    catalog: str = ""
     slow_imports: Sequence[str] = ()
 
 

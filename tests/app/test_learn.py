@@ -10,8 +10,8 @@ import pytest
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import (
     KINDS,
-    LAB_KIND,
     TOPICS,
+    kind_of,
     limits,
     recommendations,
     recommended_in_dimensions,
@@ -181,7 +181,7 @@ def test_the_three_spaces_are_shown_with_the_scores_that_the_library_gives_them(
     ],
 )
 def test_the_search_knows_what_lectures_call_things(text, kind, name):
-    assert name in [entry.name for entry in search({**KINDS, "lab": LAB_KIND}[kind], text)]
+    assert name in [entry.name for entry in search(kind_of(kind), text)]
 
 
 def test_the_results_of_a_search_lead_to_labs_topics_and_terms_too(here):

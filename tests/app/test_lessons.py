@@ -6,7 +6,7 @@ import json
 
 import pytest
 from dmlviz_app.explore.task_progress import task_view
-from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS
+from dmlviz_app.learn.catalog_index import TOPICS, kind_of
 from dmlviz_app.learn.sheet import sheet_page
 from dmlviz_app.run_views.view_query import settings_from_query
 from dmlviz_app.run_views.view_state import UIState
@@ -54,9 +54,7 @@ def test_old_links_to_lessons_still_work():
 @pytest.mark.parametrize("name", LESSONS)
 def test_what_a_lesson_refers_to_exists(name):
     for kind, entry in LESSONS[name].related:
-        assert entry in (
-            LAB_KIND.catalog if kind == LAB_KIND.name else TOPICS if kind == "topic" else KINDS[kind].catalog
-        )
+        assert entry in (TOPICS if kind == "topic" else kind_of(kind).catalog)
 
 
 @pytest.mark.parametrize(("lesson", "task"), TASKS, ids=NAMED)

@@ -11,6 +11,7 @@ FEATURE = Feature(
         address="labs",
         title="Labs",
         script=Path(__file__).with_name("page.py"),
+        catalog="dmlviz.labs.registry:LABS",
         slow_imports=["dmlviz_app.labs.view"],
     ),
     routes=lazy("dmlviz_app.labs.routes:routes"),

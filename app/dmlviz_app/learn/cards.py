@@ -9,7 +9,7 @@ from zlib import crc32
 
 from dmlviz.lessons import LESSONS
 from dmlviz_app.learn.answers import ANSWERS
-from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS
+from dmlviz_app.learn.catalog_index import TOPICS, kind_of
 from dmlviz_app.protocol.cards import Card, CardIndexProps, CardSection
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.widgets.components import mount
@@ -27,6 +27,7 @@ def pictures() -> tuple[bytes, frozenset[str]]:
 
 def card(kind: str, name: str, *, note: str = "") -> Card:
     """Return the card of an entry; one without a drawing of its own shows that of the first entry it is related to."""
+    page_name = "learn"
     related: tuple[tuple[str, str], ...] = ()
     if kind == "topic":
         title, text = TOPICS[name]
@@ -34,9 +35,8 @@ def card(kind: str, name: str, *, note: str = "") -> Card:
         page = LESSONS[name] if kind == "lesson" else ANSWERS[name]
         title, text, related = page.title, page.summary, page.related
     else:
-        spec = (LAB_KIND if kind == LAB_KIND.name else KINDS[kind]).catalog[name]
+        spec, page_name = kind_of(kind).catalog[name], kind_of(kind).page
         title, text = spec.title, spec.summary
-    page_name = "labs" if kind == LAB_KIND.name else "learn"
     names = ("-".join(place) for place in ((kind, name), *related))
     picture = next((drawing for drawing in names if drawing in pictures()[1]), "")
     return Card(address=f"{page_name}?{kind}={name}", title=title, text=text, note=note, picture=picture)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from dmlviz.catalog.datasets import SAMPLERS, SamplerSpec
@@ -13,20 +14,21 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.config import TrainConfig
-from dmlviz.labs.registry import LABS
+from dmlviz_app.feature import pages
 from dmlviz_app.learn.answers import Answer
 from dmlviz_app.protocol.losses import LossInfo, LossParameter
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A catalog on the Learn page, with its title, the noun for one entry, and what the drawings of its cards show."""
+    """A catalog that Learn lists: title, noun for an entry, what its cards' drawings show, page of an entry."""
 
     name: str
     title: str
     noun: str
     catalog: Catalog[Any]
     note: str = ""
+    page: str = "learn"
 
 
 _LOSS_NOTE = (
@@ -53,7 +55,23 @@ KINDS: Mapping[str, Kind] = {
         Kind("net", "Nets", "Net", NETS),
     )
 }
-LAB_KIND = Kind("lab", "Labs", "Lab", LABS)  # on a page of their own, found by the search
+
+
+def page_kinds() -> dict[str, Kind]:
+    """Return the catalogs that other pages show, by the noun for an entry."""
+    kinds = {}
+    for page in pages().values():
+        if page.catalog:
+            module, _, name = page.catalog.partition(":")
+            catalog: Catalog[Any] = getattr(import_module(module), name)
+            kinds[catalog.noun] = Kind(catalog.noun, page.title, catalog.noun.capitalize(), catalog, page=page.address)
+    return kinds
+
+
+def kind_of(name: str) -> Kind:
+    """Return a catalog of Learn or of another page by the noun for an entry."""
+    return KINDS[name] if name in KINDS else page_kinds()[name]
+
 
 TOPICS: Mapping[str, tuple[str, str]] = {
     "forces": ("Forces in the plane", "Drag anchor, positive and negative; see the loss and where each is pulled."),
@@ -68,7 +86,7 @@ TOPICS: Mapping[str, tuple[str, str]] = {
 
 def entry_title(kind: str, name: str) -> str:
     """Return the title of the entry `name` of a kind, or of the topic of that name."""
-    return TOPICS[name][0] if kind == "topic" else KINDS[kind].catalog[name].title
+    return TOPICS[name][0] if kind == "topic" else kind_of(kind).catalog[name].title
 
 
 def search(kind: Kind, text: str) -> list[Spec]:

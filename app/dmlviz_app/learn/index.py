@@ -9,7 +9,7 @@ from dmlviz.catalog.parameters import Spec
 from dmlviz.lessons import LESSONS, PARTS
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.cards import Form, card, section, show
-from dmlviz_app.learn.catalog_index import KINDS, LAB_KIND, TOPICS, by_family, has_words, search, symptom_share
+from dmlviz_app.learn.catalog_index import KINDS, TOPICS, by_family, has_words, page_kinds, search, symptom_share
 from dmlviz_app.learn.state import LearnState
 from dmlviz_app.protocol.cards import Card, CardSection
 from dmlviz_app.run_views.parameters import bound_widget
@@ -51,7 +51,8 @@ def sections() -> Iterator[CardSection]:
             yield section(cards, "large", f"Course: {part.lower()}")
     yield section((card("answer", name) for name in ANSWERS), "large", "Answers: what you may see, why, and the remedy")
     yield section((card("topic", name) for name in TOPICS), "large", "Try, ask, look up")
-    yield section((card("lab", name) for name in LAB_KIND.catalog), "small", "Labs")
+    for kind in page_kinds().values():
+        yield section((card(kind.name, name) for name in kind.catalog), "small", kind.title)
     for kind in KINDS.values():
         families = by_family(list(kind.catalog.values()))
         for number, (family, entries) in enumerate(families.items()):
@@ -72,7 +73,7 @@ def results(text: str) -> Iterator[Card]:
     for lesson in LESSONS.values():
         if has_words(f"{lesson.title} {lesson.summary}", text):
             yield card("lesson", lesson.name, note=f"Lesson · {lesson.minutes} minutes")
-    for kind in (*KINDS.values(), LAB_KIND):
+    for kind in (*KINDS.values(), *page_kinds().values()):
         entries: list[Spec] = search(kind, text)
         yield from (card(kind.name, entry.name, note=kind.noun) for entry in entries)
     for name, (title, summary) in TOPICS.items():

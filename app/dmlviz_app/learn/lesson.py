@@ -5,7 +5,7 @@ import streamlit as st
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.lessons import LESSONS, Lesson
 from dmlviz_app.learn.cards import card, section, show
-from dmlviz_app.learn.catalog_index import LAB_KIND, entry_title
+from dmlviz_app.learn.catalog_index import entry_title, page_kinds
 from dmlviz_app.learn.sheet import may_read_sheets
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.run_views.view_state import saved_state
@@ -65,7 +65,8 @@ def _first_question(lesson: Lesson) -> None:
 
 
 def _entry_link(kind: str, name: str) -> None:
-    if kind == LAB_KIND.name:
-        navigation.link("labs", f"Lab: {LAB_KIND.catalog[name].title}", {kind: name})
+    title, other = entry_title(kind, name), page_kinds().get(kind)
+    if other is None:
+        navigation.link("learn", title, {kind: name})
     else:
-        navigation.link("learn", entry_title(kind, name), {kind: name})
+        navigation.link(other.page, f"{other.noun}: {title}", {kind: name})
