@@ -11,6 +11,7 @@ from dmlviz.ops.linear_projection import LinearProjection, default_projection
 from dmlviz.storage.run_schema.events import FrameMeta
 
 INT16_MAX = 32767
+FAR = 100  # times the distance of the others: int16 leaves these a few hundred places a side
 MISSING = -32768  # a point without a finite position, which is not drawn
 
 Items = Literal["tracked", "all"]
@@ -25,11 +26,16 @@ class Box:
 
     @classmethod
     def around(cls, coordinates: np.ndarray, room: float = 1.0) -> Self:
-        """Return the bounding box of all finite points (n × dims), scaled by `room`; never of size 0."""
-        finite = coordinates[np.isfinite(coordinates).all(axis=1)].astype(np.float64)
-        if len(finite) == 0:
-            return cls((0.0,) * coordinates.shape[1], 1.0)
-        low, high = finite.min(axis=0), finite.max(axis=0)
+        """Return the bounding box of all finite points (n × dims) but far ones, scaled by `room`; never of size 0."""
+        return cls.around_all([coordinates], room)
+
+    @classmethod
+    def around_all(cls, frames: Iterable[np.ndarray], room: float = 1.0) -> Self:
+        """Return one box around the points of several frames, each without its far ones."""
+        points = np.concatenate([without_far(coordinates) for coordinates in frames])
+        if len(points) == 0:
+            return cls((0.0,) * points.shape[1], 1.0)
+        low, high = points.min(axis=0), points.max(axis=0)
         extent = float((high / 2 - low / 2).max())
         return cls(tuple(float(x) for x in low / 2 + high / 2), max(extent * room, 1e-6))
 
@@ -41,20 +47,26 @@ class Box:
 
 @dataclass(frozen=True)
 class Frame:
-    """Quantized positions of `n` items in `box`; `id` is a hash of the bytes, so equal frames are one file."""
+    """Quantized positions of `n` items in `box`; `id` is a hash of the bytes, so equal frames are one file.
+
+    So many of them are `outside`, far from all others, and stand at the edge of the box.
+    """
 
     n: int
     dims: int
     box: Box
     items: Items
     data: bytes = field(repr=False)
+    outside: int = 0
 
     @classmethod
     def quantized(cls, coordinates: np.ndarray, items: Items, box: Box | None = None) -> Self:
         """Quantize positions (n × dims) in `box`, or in their bounding box."""
         box = box or Box.around(coordinates)
         n, dims = coordinates.shape
-        return cls(n, dims, box, items, quantize(coordinates, box))
+        away = np.abs(coordinates.astype(np.float64) - np.asarray(box.center)).max(axis=1) / box.scale
+        outside = int((np.isfinite(away) & (away > 1 + 1 / INT16_MAX)).sum())
+        return cls(n, dims, box, items, quantize(coordinates, box), outside)
 
     @property
     def id(self) -> str:
@@ -64,7 +76,24 @@ class Frame:
     def describe(self) -> FrameMeta:
         """Return everything but the bytes, as JSON types."""
         center, scale = list(self.box.center), self.box.scale
-        return FrameMeta(id=self.id, n=self.n, dims=self.dims, center=center, scale=scale, items=self.items)
+        meta = FrameMeta(id=self.id, n=self.n, dims=self.dims, center=center, scale=scale, items=self.items)
+        if self.outside:
+            meta["outside"] = self.outside
+        return meta
+
+
+def without_far(coordinates: np.ndarray) -> np.ndarray:
+    """Return the finite points (n × dims, float64) without the few that are so far away that the others would coincide.
+
+    They are at most 1 % of the points, or one, and FAR times as far from the median as all others.
+    """
+    finite: np.ndarray = coordinates[np.isfinite(coordinates).all(axis=1)].astype(np.float64)
+    few = max(1, len(finite) // 100)
+    if len(finite) < few + 2:
+        return finite
+    away = np.abs(finite / 2 - np.median(finite / 2, axis=0)).max(axis=1)
+    usual = np.partition(away, -few - 1)[-few - 1]
+    return finite[away <= FAR * usual] if usual > 0 else finite
 
 
 def quantize(coordinates: np.ndarray, box: Box) -> bytes:
@@ -138,5 +167,5 @@ def render_replay(
     """
     maps: list[tuple[int, np.ndarray, Items]] = [(step, basis.project(x), "tracked") for step, x in snapshots]
     maps.append((last[0], basis.project(last[1]), "all"))
-    box = Box.around(np.concatenate([positions for _, positions, _ in maps]), room=1.02)
+    box = Box.around_all([positions for _, positions, _ in maps], room=1.02)
     return [(step, Frame.quantized(positions, items, box)) for step, positions, items in maps]

@@ -146,7 +146,7 @@ def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: S
         return
     positions = np.stack([projection.coordinates for projection in projections])
     write_array(record.path / "coordinates.npy", positions)
-    box = Box.around(positions.reshape(-1, config.dims), room=1.02)
+    box = Box.around_all([*positions], room=1.02)
     frames = [
         ReplayFrame(
             step=step,

@@ -22,7 +22,12 @@ def cloud(n=200, d=16, seed=0):
 def test_positions_come_back_within_half_a_step(positions):
     box = Box.around(positions)
     back = dequantize(quantize(positions, box), positions.shape[1], box)
-    np.testing.assert_allclose(back, positions, atol=box.scale / 32767 * 0.51 + 1e-6 * np.abs(positions).max())
+    low, high = np.array(box.center) - box.scale, np.array(box.center) + box.scale
+    inside = np.abs(np.clip(positions, low, high) - positions).max(axis=1) <= 1e-6 * np.abs(positions).max()
+    assert inside.sum() >= len(positions) - 1  # one may be far away
+    np.testing.assert_allclose(
+        back, np.clip(positions, low, high), atol=box.scale / 32767 * 0.51 + 1e-6 * np.abs(positions).max()
+    )
 
 
 def test_a_point_that_is_nowhere_does_not_move_the_others():
@@ -125,3 +130,34 @@ def test_the_replay_takes_over_from_the_live_picture_without_a_jump():
     view.frame(embeddings)
     basis = LinearProjection.pca(embeddings).aligned_to(embeddings, view.positions)
     np.testing.assert_allclose(basis.project(embeddings), view.positions, atol=1e-4)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, -1e9])
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dims", [2, 3])
+def test_one_point_far_away_leaves_the_others_apart_and_is_counted(dtype, offset, far, dims):
+    """PCA of n points, one of them `far` times the spread of the others away."""
+    points = np.random.default_rng(0).normal(size=(2000, 5))
+    points[7] = 60_000 if dtype == "float16" else far
+    with np.errstate(over="ignore"):
+        points = (points + (offset if dtype == "float64" else 0)).astype(dtype)
+    positions = LinearProjection.pca(np.asarray(points), dims).project(points)
+    frame = Frame.quantized(positions, "all", Box.around(positions, 1.02))
+    places = dequantize(frame.data, dims, frame.box)
+    assert frame.describe()["outside"] == frame.outside == 1
+    own = [*range(7), *range(8, 2000)]
+    spread = positions[own].std(axis=0).max()
+    assert len(np.unique(places[own], axis=0)) > 1900
+    assert np.abs(places[own] - positions[own]).max() < 0.02 * spread
+
+
+def test_points_that_are_not_far_or_not_few_are_never_at_the_edge():
+    rng = np.random.default_rng(0)
+    heavy = rng.standard_cauchy(size=(500, 2)).clip(-60, 60)
+    collapsed = np.zeros((500, 2)) + (np.arange(500)[:, None] % 10 == 0) * rng.normal(size=(500, 2))
+    for points in (heavy, collapsed, rng.normal(size=(2, 2)), np.zeros((9, 2)), np.full((4, 2), np.nan)):
+        frame = Frame.quantized(points, "all", Box.around(points, 1.02))
+        assert "outside" not in frame.describe()
+    grown = [rng.normal(size=(50, 2)) * scale for scale in (1, 1, 1, 1e5)]
+    assert Frame.quantized(grown[-1], "all", Box.around_all(grown)).outside == 0

@@ -33,7 +33,10 @@ Dims = Annotated[int, Field(ge=2, le=3)]
 
 
 class FrameMeta(TypedDict):
-    """Positions of `n` items: the hash of their file, and their meaning: world = center + q / 32767 · scale."""
+    """Positions of `n` items: the hash of their file, and their meaning: world = center + q / 32767 · scale.
+
+    So many of them are `outside`: far from all others, they stand at the edge.
+    """
 
     id: Id
     n: Annotated[int, Field(ge=0, le=MAX_IMAGES)]
@@ -41,6 +44,7 @@ class FrameMeta(TypedDict):
     center: Annotated[list[Coordinate], Field(min_length=2, max_length=3)]
     scale: Annotated[float, Field(gt=0, le=MAX_COORDINATE)]
     items: Literal["tracked", "all"]
+    outside: NotRequired[Annotated[int, Field(ge=0, le=MAX_IMAGES)]]
 
 
 def _check_box(frame: D) -> D:

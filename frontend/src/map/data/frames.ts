@@ -38,7 +38,7 @@ export function quantize(xy: Float32Array, center: readonly number[], scale: num
 /** Give every item of `total` its place: row j of the frame is item tracked[j], or item j when the frame holds all. */
 export function placeItems(xy: Float32Array, frame: FrameMeta, tracked: Int32Array | null, total: number): PlacedFrame {
   if (frame.items !== "tracked" && frame.n === total) {
-    return { xy, present: new Uint8Array(total).fill(1), count: total, bounds: boundsOf(xy) };
+    return { xy, present: new Uint8Array(total).fill(1), count: total, bounds: boundsOf(xy), outside: frame.outside };
   }
   if (tracked?.length !== frame.n) {
     throw new Error(`frame ${frame.id} holds ${frame.n} tracked items; the run watches ${tracked?.length ?? 0}`);
@@ -48,6 +48,7 @@ export function placeItems(xy: Float32Array, frame: FrameMeta, tracked: Int32Arr
     present: new Uint8Array(total),
     count: frame.n,
     bounds: boundsOf(xy),
+    outside: frame.outside,
   };
   tracked.forEach((item, j) => {
     result.xy[2 * item] = xy[2 * j];

@@ -7,6 +7,8 @@ export interface PlacedFrame {
   present: Uint8Array;
   count: number;
   bounds: Bounds | null;
+  /** The number of those that are far from all others, and stand at the edge. */
+  outside?: number;
   /** Of three dimensions: the places in space, what they turn about, how far they reach, and what lies in front. */
   xyz?: Float32Array;
   pivot?: readonly number[];

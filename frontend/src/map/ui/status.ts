@@ -24,6 +24,7 @@ export function statusOf(
   const { count } = frame;
   const all = count < model.n ? `${grouped(visible)} of ${counted(model.n, model.noun)}` : counted(visible, model.noun);
   parts.push(visible < count ? `${grouped(visible)} of ${grouped(count)} shown` : all);
+  if (frame.outside) parts.push(`${grouped(frame.outside)} too far away for this map, drawn at its edge`);
   if (data.subset) parts.push("projected alone");
   if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";
