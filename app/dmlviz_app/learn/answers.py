@@ -1,17 +1,16 @@
-"""Answers to what people have asked for years: one Markdown file each in this folder, with TOML front matter.
+"""Answers to what people have asked for years: answers.md, each with TOML before it and its text in Markdown.
 
 `symptoms` are the words in which somebody looks for it. `runs` are links that show it and its remedy: the settings of a
 page as the parameters of its address, and what was measured with them.
 """
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from dmlviz.lessons import front_matter
-
-FOLDER = Path(__file__).resolve().parent
+from dmlviz.lessons import FENCE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,23 +35,22 @@ class Answer:
     name: str
     title: str
     summary: str
-    order: int
     symptoms: tuple[str, ...]
     runs: tuple[AnswerRun, ...]
     text: str
     related: tuple[tuple[str, str], ...] = ()
 
 
-def read(path: Path) -> Answer:
-    """Parse one file; raise ValueError where it is not an answer."""
-    fields = front_matter(path)
-    runs = tuple(AnswerRun(**run) for run in fields.pop("runs"))
-    return Answer(runs=runs, symptoms=tuple(fields.pop("symptoms")), **fields)
+def _read(text: str) -> Iterator[Answer]:
+    """Yield the answers of a text, in its order: +++, the fields as TOML, +++ again, and the Markdown."""
+    parts = text.split(FENCE)[1:]
+    for head, body in zip(parts[::2], parts[1::2], strict=True):
+        fields = tomllib.loads(head)
+        runs = tuple(AnswerRun(**run) for run in fields.pop("runs"))
+        related = tuple(map(tuple, fields.pop("related", ())))
+        symptoms = tuple(fields.pop("symptoms"))
+        yield Answer(runs=runs, symptoms=symptoms, related=related, text=body.strip(), **fields)
 
 
-def _all() -> dict[str, Answer]:
-    answers = sorted(map(read, FOLDER.glob("*.md")), key=lambda answer: answer.order)
-    return {answer.name: answer for answer in answers}
-
-
-ANSWERS: Mapping[str, Answer] = _all()
+_TEXT = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+ANSWERS: Mapping[str, Answer] = {answer.name: answer for answer in _read(_TEXT)}
