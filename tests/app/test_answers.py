@@ -5,13 +5,14 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from dmlviz_app.people.people import SolePerson
 from dmlviz_app.server import answers as served
 from dmlviz_app.server import threads
 from dmlviz_app.server.answers import AnswerFile
+from dmlviz_app.server.services import SOLE
 from dmlviz_app.server.threads import ask_worker
 
 from dmlviz.errors import BusyError, UserError
@@ -43,7 +44,7 @@ class Reader:
 
     def __init__(self, here=None, person="ada"):
         self.gone = False
-        self.state = SimpleNamespace(services=here and here.for_person(SolePerson(id=person)))
+        self.state = SimpleNamespace(services=here and here.for_person(replace(SOLE, id=person)))
 
     async def is_disconnected(self):
         return self.gone
