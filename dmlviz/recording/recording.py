@@ -38,11 +38,44 @@ class RecordingWarning(UserWarning):
 
 
 class Recording:
-    """A training that dmlviz follows: see `record`, which takes the same arguments.
+    """A training of another program that dmlviz follows: the program hands over its embeddings from time to time.
+
+    The run appears in the app with its first snapshot, and grows while the training goes on. It has everything that a
+    run of dmlviz has, but for what needs a net: neighbors, quality, scores, alarms, curves, projections, Compare,
+    export. A training that crashes leaves the run up to its last snapshot, with the reason; a disk that is full gives
+    one warning. Of the processes of a distributed training, that of rank 0 records, and calls of the others do nothing.
+
+    Args:
+        title: Title of the run.
+        labels: Class of each image (n): whole numbers or texts. None for images without labels: a map without classes,
+            with neighbors and quality, and without scores.
+        images: The images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
+            PyTorch or NumPy, or a list of Pillow's images. None for points only, which need labels.
+        classes: Class names, by label; by default the labels themselves.
+        steps: Steps of the whole training, for the progress bar; None if unknown.
+        side: Largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
+        dataset: Title of the images. Runs of the same images and labels can be compared.
+        runs: The runs folder; by default that of the app.
+        data: The data folder, for the images; by default that of the app.
 
     Attributes:
         recording_id: A unique ID, 16 hexadecimal digits.
         rank: The rank of this process in a distributed training; only that of rank 0 records.
+
+    Raises:
+        UserError: For labels or images of a wrong shape or type.
+
+    Example:
+        >>> import numpy as np, tempfile
+        >>> rng, labels = np.random.default_rng(0), np.arange(40) % 4
+        >>> folder = tempfile.mkdtemp()
+        >>> with record("random walk", labels=labels, runs=folder) as recording:
+        ...     points = rng.normal(size=(40, 2))
+        ...     for step in range(3):
+        ...         recording.snapshot(step, points, loss=1 / (step + 1))
+        ...         points = points + 0.1 * rng.normal(size=points.shape)
+        >>> recording.run.snapshot_steps
+        [0, 1, 2]
     """
 
     def __init__(
@@ -200,73 +233,13 @@ class Recording:
 
     def _report(self) -> None:
         if self._writer is not None and self._writer.trouble:
-            self._warn(f"The recording is not complete, and the training goes on: {self._writer.trouble}", "disk")
+            self._warn(f"The recording is not complete, and the training goes on: {self._writer.trouble}", "disk", 4)
 
-    def _warn(self, text: str, about: str) -> None:
+    def _warn(self, text: str, about: str, stacklevel: int = 3) -> None:
         """Warn once in a recording of each kind of trouble."""
         if about not in self._warnings:
             self._warnings.add(about)
-            warnings.warn(text, RecordingWarning, stacklevel=4)
+            warnings.warn(text, RecordingWarning, stacklevel=stacklevel)
 
 
-def record(
-    title: str,
-    *,
-    labels: Any = None,
-    images: Any = None,
-    classes: Sequence[Any] | None = None,
-    steps: int | None = None,
-    side: int | None = None,
-    dataset: str = "Recorded data",
-    runs: str | Path | None = None,
-    data: str | Path | None = None,
-) -> Recording:
-    """Follow the training of another program, which hands over its embeddings from time to time.
-
-    The run appears in the app with its first snapshot, and grows while the training goes on. It has everything that a
-    run of dmlviz has, but for what needs a net: neighbors, quality, scores, alarms, curves, projections, Compare,
-    export. A training that crashes leaves the run up to its last snapshot, with the reason; a disk that is full gives
-    one warning. Of the processes of a distributed training, that of rank 0 records, and calls of the others do nothing.
-
-    Args:
-        title: Title of the run.
-        labels: Class of each image (n): whole numbers or texts. None for images without labels: a map without classes,
-            with neighbors and quality, and without scores.
-        images: The images (n), to be seen on the map: uint8 or floats, N × H × W, N × C × H × W or N × H × W × C,
-            PyTorch or NumPy, or a list of Pillow's images. None for points only, which need labels.
-        classes: Class names, by label; by default the labels themselves.
-        steps: Steps of the whole training, for the progress bar; None if unknown.
-        side: Largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
-        dataset: Title of the images. Runs of the same images and labels can be compared.
-        runs: The runs folder; by default that of the app.
-        data: The data folder, for the images; by default that of the app.
-
-    Returns:
-        The recording, a context manager.
-
-    Raises:
-        UserError: For labels or images of a wrong shape or type.
-
-    Example:
-        >>> import numpy as np, tempfile
-        >>> rng, labels = np.random.default_rng(0), np.arange(40) % 4
-        >>> folder = tempfile.mkdtemp()
-        >>> with record("random walk", labels=labels, runs=folder) as recording:
-        ...     points = rng.normal(size=(40, 2))
-        ...     for step in range(3):
-        ...         recording.snapshot(step, points, loss=1 / (step + 1))
-        ...         points = points + 0.1 * rng.normal(size=points.shape)
-        >>> recording.run.snapshot_steps
-        [0, 1, 2]
-    """
-    return Recording(
-        title,
-        labels=labels,
-        images=images,
-        classes=classes,
-        steps=steps,
-        side=side,
-        dataset=dataset,
-        runs=runs,
-        data=data,
-    )
+record = Recording

@@ -97,7 +97,7 @@ class Address:
             for param in params:
                 if query.get(param.key) and param.after not in query and not self._has_meaning(param, state):
                     state.refuse(
-                        param,
+                        self.params[param.after],
                         query[param.key],
                         f"{param.key} goes with {param.after} only, which the address does not name; "
                         f"got {brief(query[param.key])}.",
