@@ -13,6 +13,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
+from dmlviz.config.fields import FIELDS, badges, limits, text_of
 from dmlviz.config.rules import RULES
 from dmlviz.errors import UserError
 
@@ -127,3 +128,24 @@ def test_the_form_carries_over_what_replace_does_and_nothing_else_changes() -> N
             assert changed == draft.config("mnist"), (config, name, value)
     assert moved >= {"miner", "frozen_batch_norm"}
     assert refused > 50
+
+
+def test_every_setting_has_a_field_whose_control_offers_its_value() -> None:
+    assert set(FIELDS) == set(TrainConfig.model_fields)
+    for _, config, _ in drawn(300):
+        for name, field in FIELDS.items() if config is not None else ():
+            value = getattr(config, name)
+            if field.options is not None and field.has_meaning(config):
+                assert value in field.options(config), name
+                assert text_of(config, name)
+            elif isinstance(value, int | float) and field.options is None and field.has_meaning(config):
+                least, most = limits(config, name)
+                assert least <= value <= most, name
+                assert type(least) is type(most) is type(value)
+
+
+def test_a_badge_tells_of_each_setting_that_is_not_usual() -> None:
+    assert badges(TrainConfig(loss="softmax", views=2, augmentation={"rotate": 15.0}, label_noise=0.25, seed=7)) == [
+        *("MNIST", LOSSES["softmax"].title, "Small", "64-d free", "600 steps"),
+        *("25% of labels wrong", "2 views", "augmented", "seed 7"),
+    ]

@@ -21,6 +21,7 @@ from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_comman
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import TrainConfig
+from dmlviz.config.fields import FIELDS, GROUPS
 from dmlviz.config.notes import cost_note
 from dmlviz.data import data_root
 from dmlviz.data.corrections import load_corrections
@@ -42,21 +43,7 @@ CATALOGS: dict[str, Catalog[Any]] = {
     "miner": MINERS,
     "sampler": SAMPLERS,
 }
-PANELS = {
-    "Data and batches": (
-        *("dataset", "max_train_images", "held_out_classes", "corrections", "label_noise"),
-        *("sampler", "classes_per_batch", "images_per_class", "batch_size"),
-        *("use_labels", "views", "augmentation"),
-    ),
-    "Net": ("net", "embedding_dim", "normalize", "projection_dim", "unfrozen_blocks", "frozen_batch_norm"),
-    "Loss and miner": ("loss", "loss_params", "second_labels", "miner", "miner_params"),
-    "Optimizer": (
-        *("optimizer", "learning_rate", "loss_learning_rate", "backbone_rate", "schedule", "momentum", "weight_decay"),
-        "mixed_precision",
-    ),
-    "Length and seed": ("steps", "max_seconds", "seed"),
-    "Evaluation during training": ("validation_fraction", "eval_subset_size", "num_snapshots"),
-}
+PANELS = {group: tuple(name for name, one in FIELDS.items() if one.group == group) for group in GROUPS}
 # These cannot name a class that was held out of training.
 OF_TRAINED_CLASSES = ("head_accuracy", "knn_probe_accuracy", "linear_probe_accuracy")
 SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi", *OF_TRAINED_CLASSES)

@@ -2,24 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import streamlit as st
 
-from dmlviz.catalog.datasets import SAMPLERS
-from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalog
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.config.fields import plain, text_of, words_of
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE, Run, RunNotFoundError
 from dmlviz_app.run_views import seen_view
 from dmlviz_app.run_views.current_view import RunView, run_images, view_titles, with_projection
 from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import SETTING_NAMES
 from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES
 from dmlviz_app.run_views.view_query import MAP
 from dmlviz_app.run_views.view_state import UIState
@@ -32,7 +27,6 @@ PAGE = "compare"
 KEY = f"page.{PAGE}"
 LINK = "compare"
 _RUN = run_type("The address names a run that cannot exist; showing another.")
-_CATALOGS: dict[str, Catalog[Any]] = {"loss": LOSSES, "miner": MINERS, "net": NETS, "sampler": SAMPLERS}
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
 
@@ -208,21 +202,12 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
     for name in TrainConfig.model_fields:
         first, second = getattr(a, name), getattr(b, name)
         if name not in _HIDDEN_SETTINGS and first != second:
-            rows.append(
-                (
-                    SETTING_NAMES.get(name, name.replace("_", " ")),
-                    _format_setting(name, first),
-                    _format_setting(name, second),
-                )
-            )
+            rows.append((words_of(name), text_of(a, name), text_of(b, name)))
     for role in ("loss", "miner"):
         if getattr(a, role) == getattr(b, role):
             first, second = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
             keys = [key for key in first if first[key] != second.get(key)]
-            rows += [
-                (f"{role}'s {key}", _format_setting(key, first[key]), _format_setting(key, second.get(key)))
-                for key in keys
-            ]
+            rows += [(f"{role}'s {key}", plain(first[key]), plain(second.get(key))) for key in keys]
     return rows
 
 
@@ -230,15 +215,3 @@ def running_side(pair: Pair) -> RunView | None:
     """View of the run that trains now, the second before the first; always the live view."""
     live = [run_view for run_view in (pair.b, pair.a) if run_view is not None and run_view.live]
     return replace(live[0], projection=None) if live else None
-
-
-def _format_setting(name: str, value: Any) -> str:
-    if value is None:
-        return "none"
-    if name in _CATALOGS:
-        return str(_CATALOGS[name][value].title)
-    if name == "normalize":
-        return "sphere" if value else "free"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)

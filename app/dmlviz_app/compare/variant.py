@@ -1,22 +1,18 @@
 """Menus of the Compare page that train runs: one changed setting, or a preset pair."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import streamlit as st
 
-from dmlviz.catalog.backbones import blocks_of
-from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
-from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.config import TrainConfig
+from dmlviz.config.fields import FIELDS, limits
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.compare.state import CompareState
-from dmlviz_app.run_views.training_form import DIMENSIONS, NO_MINER, OPTIMIZERS, SCHEDULES, SPACES
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
@@ -24,24 +20,6 @@ from dmlviz_app.widgets.labels import unique_labels
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
 
-EDITABLE_FIELDS = {
-    "loss": "Loss",
-    "miner": "Miner",
-    "net": "Net",
-    "unfrozen_blocks": "Unfrozen blocks",
-    "embedding_dim": "Dimensions",
-    "normalize": "Space",
-    "sampler": "Batches",
-    "classes_per_batch": "P classes",
-    "images_per_class": "K images per class",
-    "batch_size": "Batch size",
-    "optimizer": "Optimizer",
-    "learning_rate": "Learning rate",
-    "schedule": "Schedule",
-    "weight_decay": "Weight decay",
-    "steps": "Steps",
-    "seed": "Seed",
-}
 # Blind batches that decide what is compared, against balanced ones of as many images and an online miner.
 CLASSIC_PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pairs": (
@@ -131,11 +109,7 @@ def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
 
 def fields(config: TrainConfig) -> list[str]:
     """Return the settings that can be changed alone."""
-    accepts, sampler = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds, SAMPLERS[config.sampler]
-    left_out = set() if accepts and not sampler.tuple_kind else {"miner"}
-    left_out |= {"batch_size"} if sampler.by_class else {"classes_per_batch", "images_per_class"}
-    left_out |= set() if blocks_of(DATASETS[config.dataset]) else {"unfrozen_blocks"}
-    names = [name for name in EDITABLE_FIELDS if name not in left_out]
+    names = [name for name, field in FIELDS.items() if field.varied and field.has_meaning(config)]
     for role, params in (("loss", config.loss_params), ("miner", config.miner_params)):
         numbers = [
             key for key, value in params.items() if isinstance(value, int | float) and not isinstance(value, bool)
@@ -146,7 +120,7 @@ def fields(config: TrainConfig) -> list[str]:
 
 def _title(name: str) -> str:
     role, dot, parameter = name.partition(".")
-    return f"{role.capitalize()}: {parameter.replace('_', ' ')}" if dot else EDITABLE_FIELDS[name]
+    return f"{role.capitalize()}: {parameter.replace('_', ' ')}" if dot else FIELDS[name].title
 
 
 def _current_value(config: TrainConfig, name: str) -> Any:
@@ -156,10 +130,11 @@ def _current_value(config: TrainConfig, name: str) -> Any:
 
 def first_value(config: TrainConfig, name: str) -> Any:
     """Return a value that differs from that of `config` and goes with its other settings: the first to be offered."""
-    current, choices = _current_value(config, name), _choices(config, name)
-    if choices is not None:
-        at = choices[0].index(current)
-        candidates = [*choices[0][at + 1 :], *choices[0][:at]]
+    current, options = _current_value(config, name), _options(config, name)
+    if options is not None:
+        values = list(options)
+        at = values.index(current)
+        candidates = [*values[at + 1 :], *values[:at]]
     else:
         step = _step(name, type(current))
         factors = [] if name == "seed" or not current else [2 * current, type(current)(current / 2)]
@@ -171,51 +146,30 @@ def first_value(config: TrainConfig, name: str) -> Any:
     return current
 
 
+def _options(config: TrainConfig, name: str) -> Mapping[Any, str] | None:
+    options = FIELDS[name].options if name in FIELDS else None
+    return None if options is None else options(config)
+
+
 def _step(name: str, kind: type) -> Any:
-    return {"learning_rate": 1e-4, "weight_decay": 1e-4, "steps": 100}.get(name, 1 if kind is int else 0.05)
+    return kind(FIELDS[name].step) if name in FIELDS else 1 if kind is int else 0.05
 
 
 def _value(config: TrainConfig, name: str) -> Any:
     current, key, first = _current_value(config, name), _value_key(config, name), first_value(config, name)
-    choices = _choices(config, name)
-    if choices is not None:
-        options, titles = choices
-        labels = unique_labels(options, titles)
-        return st.selectbox("Value", options, index=options.index(first), format_func=labels.__getitem__, key=key)
+    if (options := _options(config, name)) is not None:
+        labels = unique_labels(list(options), options.__getitem__)
+        values = list(options)
+        return st.selectbox("Value", values, index=values.index(first), format_func=labels.__getitem__, key=key)
     kind = type(current)
-    step = _step(name, kind)
-    minimum = (
-        None
-        if "." in name
-        else (0 if name in ("seed", "weight_decay", "unfrozen_blocks") else 1e-6 if kind is float else 1)
-    )
     return st.number_input(
         "Value",
         value=first,
-        step=kind(step),
-        min_value=None if minimum is None else kind(minimum),
+        step=_step(name, kind),
+        min_value=limits(config, name)[0] if name in FIELDS else None,
         format="%g" if kind is float else None,
         key=key,
     )
-
-
-def _choices(config: TrainConfig, name: str) -> tuple[list[Any], Any] | None:
-    def options_and_titles(options: Sequence[Any], titles: Any) -> tuple[list[Any], Any]:
-        return list(options), lambda value: titles[value] if isinstance(titles, dict) else titles[value].title
-
-    if name == "miner":
-        accepts = LOSSES[config.loss].for_params(config.loss_params).tuple_kinds
-        miners = [None, *(miner for miner in MINERS if MINERS[miner].tuple_kind in accepts)]
-        return miners, lambda value: NO_MINER if value is None else MINERS[value].title
-    if name == "embedding_dim":
-        return sorted({*DIMENSIONS, config.embedding_dim}), str
-    if name == "net":
-        return options_and_titles(nets_for(DATASETS[config.dataset]), NETS)
-    catalogs: dict[str, Any] = {"loss": LOSSES, "sampler": SAMPLERS}
-    if name in catalogs:
-        return options_and_titles(catalogs[name], catalogs[name])
-    titles: dict[str, dict[Any, str]] = {"normalize": SPACES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}
-    return options_and_titles(list(titles[name]), titles[name]) if name in titles else None
 
 
 def _value_key(config: TrainConfig, name: str) -> str:

@@ -9,11 +9,11 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
+from dmlviz.config.fields import words_of
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.run_views.training_settings import SETTING_NAMES
 from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
@@ -89,7 +89,7 @@ def _names(changes: Sequence[str]) -> str:
     names = []
     for change in changes:
         role, dot, name = change.partition(".")  # of a parameter "loss.triplet.margin": the loss's margin
-        words = f"{role} {name.rpartition('.')[2]}" if dot else SETTING_NAMES.get(change, change)
+        words = f"{role} {name.rpartition('.')[2]}" if dot else words_of(change)
         names.append(words.replace("_", " "))
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -13,12 +13,6 @@ from dmlviz.errors import UserError
 from dmlviz_app.widgets.messages import Messages
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
-SETTING_NAMES = {  # where not the field's
-    "embedding_dim": "dimensions",
-    "normalize": "space",
-    "sampler": "batches",
-    "second_labels": "labels of loss b",
-}
 FORM = ("train", "stop", "start", "set", "loss", "miner")  # places of the form, and all within them
 FURTHER = tuple(name for name in SETTINGS if name not in ("dataset", "loss", "miner", "second_labels"))  # in More
 _LOSS: str = TrainConfig.model_fields["loss"].default

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
+from dmlviz.config.fields import FIELDS, badges
 from dmlviz.errors import DamagedFileError
 from dmlviz.runs.damage import damage_summary
 from dmlviz.runs.damage_cache import run_damage
@@ -164,26 +162,7 @@ def _test_images(run: Run) -> int | None:
 def setting_badges(run: Run) -> list[str]:
     """Return short labels that distinguish runs; a training of another program has no known settings."""
     config = run.config
-    space = "sphere" if config.normalize else "free"
     if not DATASETS[config.dataset].trainable:
         kind = ["recorded", counted(run.steps, "step")] if run.recorded else ["imported"]
-        return [DATASETS[config.dataset].title, f"{config.embedding_dim}-d {space}", *kind]
-    badges = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
-    badges += [MINERS[config.miner].title] if config.miner is not None else []
-    return [
-        *badges,
-        NETS[config.net].title,
-        f"{config.embedding_dim}-d {space}",
-        counted(config.steps, "step"),
-        *(["labels corrected"] if config.corrections else []),
-        *([f"{config.label_noise:.0%} of labels wrong"] if config.label_noise else []),
-        *([] if config.use_labels else ["labels unused"]),
-        *([f"{config.views} views"] if config.views > 1 else []),
-        *(["augmented"] if config.augmentation else []),
-        *([f"{config.projection_dim}-d head"] if config.projection_dim else []),
-        *([f"unfrozen blocks: {config.unfrozen_blocks}"] if config.unfrozen_blocks else []),
-        *([f"second labels: {config.second_labels}"] if config.second_labels else []),
-        *(["batch norm frozen"] if config.frozen_batch_norm else []),
-        *(["mixed precision"] if config.mixed_precision else []),
-        *([f"seed {config.seed}"] if config.seed else []),
-    ]
+        return [*(FIELDS[name].short(config) for name in ("dataset", "embedding_dim")), *kind]
+    return badges(config)
