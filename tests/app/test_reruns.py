@@ -1,9 +1,12 @@
 """A rerun that a newer one disturbs is repeated, and two threads of one session do not disturb each other's state."""
 
+import re
 import threading
+from pathlib import Path
 
 import pytest
 from dmlviz_app.server.session_lock import share_session_lock
+from dmlviz_app.widgets import components
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.testing.v1 import AppTest
@@ -57,3 +60,13 @@ def test_a_disturbed_rerun_is_repeated_but_not_for_ever(disturbed, times, said):
     shown = AppTest.from_function(page, kwargs={"disturbed": disturbed, "times": times}).run()
     assert [any(text in caption.value for text in said) for caption in shown.caption] == [True]
     assert shown.session_state.runs == min(times, 3) + 1
+
+
+# Those that still send data by a rerun. All others ask routes, and have the page drawn anew without data (`rerun`).
+SENT = {"drawing", "go", "remedy", "snapshot", "subset", "view", "cancel", "resume", "stop", "stop_other"}
+
+
+def test_no_other_component_sends_data_by_a_rerun():
+    app = Path(components.__file__).parents[1]
+    heard = {name for path in app.rglob("*.py") for name in re.findall(r"on_(\w+)_change\b[^\w\n]*=", path.read_text())}
+    assert heard == SENT | {"rerun"}

@@ -26,5 +26,5 @@ def classroom_bar(services: Services) -> None:
                 revealed=room.task_key in room.revealed,
                 pages=[address for address in pages() if address != home()],
             ),
-            on_refresh_change=lambda: None,
+            reruns=True,
         )

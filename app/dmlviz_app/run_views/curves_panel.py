@@ -213,7 +213,7 @@ def _await_baselines(context: PageContext, run_view: RunView, num_drawn: int) ->
     tracked = step_of(run_view, context.ui.seen.step) is not None
     query = f"drawn={num_drawn}" + ("&tracked=1" if tracked else "")
     data = BaselineWaitProps(url=f"{ROUTES}/runs/{run_view.run.id}/baseline-curves.json?{query}")
-    mount("baseline_wait", key="curves.baselines", data=data, on_measured_change=lambda: None)
+    mount("baseline_wait", key="curves.baselines", data=data, reruns=True)
 
 
 def images_behind_point(name: str, points: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:

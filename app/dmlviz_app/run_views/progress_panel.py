@@ -79,7 +79,7 @@ def progress_panel(
         on_resume_change=resume,
         on_cancel_change=cancel,
         on_stop_other_change=stop_other,
-        on_refresh_change=lambda: None,
+        reruns=True,
     )
 
 

@@ -55,6 +55,6 @@ def workbench(
         key=key,
         data=props,
         on_snapshot_change=on_snapshot,
-        on_ended_change=lambda: None,
+        reruns=True,  # where a run that was running has ended
         **callbacks,  # type: ignore[arg-type]  # by their names, none is another argument
     )

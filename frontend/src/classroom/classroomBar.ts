@@ -3,7 +3,7 @@ import type { ClassroomBarProps, ClassroomEvent } from "../protocol.ts";
 import { onAddressChange } from "../lib/router.ts";
 import { h, setData } from "../lib/dom.ts";
 import { counted, messageOf } from "../lib/format.ts";
-import { component, type ComponentArguments } from "../lib/mount.ts";
+import { component, rerun, type ComponentArguments } from "../lib/mount.ts";
 import { act, followClassroom, type Action } from "./feed.ts";
 import { Presence } from "./presence.ts";
 import style from "./bar.css";
@@ -53,7 +53,7 @@ class Bar {
   private refresh(state: string): void {
     if (this.lastRefresh === state) return;
     this.lastRefresh = state;
-    setTimeout(() => this.host?.setTriggerValue("refresh", true), 0);
+    setTimeout(() => this.host && rerun(this.host), 0);
   }
 
   private press(action: Action): void {

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.browser
 def test_a_finished_run_stands_on_its_last_frame_and_updates_from_python_neither_remount_nor_move_it(open_map):
     page = open_map("?n=3000&autoplay=1", motion=False)  # who wants stillness sees nothing play
     page.shows(state="finished", step=600, points=3000, frame=50, playing="false", renderer="webgl2")
-    assert page.said("ended") == []
+    assert page.said("rerun") == []
     assert page.locator(".caption").inner_text() == "3,000 test images"
     page.mouse.move(500, 300)
     page.mouse.wheel(0, -200)
@@ -46,7 +46,7 @@ def test_a_live_run_is_followed_to_its_end_without_moving_the_camera_and_says_so
     page.wait_for_function("said.length > 0")
     page.evaluate("update(); update({ running: false })")
     page.rests()
-    assert page.evaluate("said") == [["ended", "finished"]]
+    assert page.evaluate("said") == [["rerun", True]]
     assert page.tells("mounts") == "1"
     assert page.evaluate("map().scene.camera.view") == view
     page.locator("[data-tool=home]").click()

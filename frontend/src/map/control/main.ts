@@ -1,6 +1,6 @@
 // The map as a Streamlit component (Components v2). The default export runs at every change of data or theme with the
 // same parentElement: the map is made once and updated in place. Its props are in protocol.ts; what is looked at is in
-// the store. Triggers: `ended` (how a run that was running ended), `remedy`, `subset`, `view`.
+// the store. Triggers: `rerun` (a run that was running has ended), `remedy`, `subset`, `view`.
 import { whenGone } from "../../lib/mount.ts";
 import type { MapInput } from "../data/expandProps.ts";
 import { MapView, type MapArguments } from "./mapView.ts";

@@ -96,7 +96,7 @@ export class MapView {
       {
         change: refresh,
         frame: (from, to) => marker.move(from, to, scene.t),
-        ended: (how) => this.setTriggerValue("ended", how),
+        ended: () => this.setTriggerValue("rerun", true),
         trouble: (error) => this.setStatus(messageOf(error)),
       },
       () => state.theme.still,

@@ -1,40 +1,31 @@
-// Says that baselines of the curves are being measured, and notifies Python of each new one.
+// Says that baselines of the curves are being measured, and has the page drawn anew with each new one.
 import { heeding } from "../../lib/boundary.ts";
 import type { BaselineProgress, BaselineWaitProps } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { component, rerun, type ComponentArguments } from "../../lib/mount.ts";
 import { fetchServer } from "../../lib/server.ts";
 import style from "./baselineWait.css";
 
 const RETRY_MS = 3000; // after an answer that did not come
 
-export default function ({ parentElement, data, setTriggerValue }: ComponentArguments<BaselineWaitProps>) {
-  return mount(
-    parentElement,
-    style,
-    (parent) => new BaselineWait(parent),
-    (wait) => {
-      wait.tell = (measured) => setTriggerValue("measured", measured);
-      wait.update(data);
-    },
-  );
-}
+type Host = Pick<ComponentArguments<BaselineWaitProps>, "setTriggerValue">;
 
 class BaselineWait {
   private readonly heed = heeding();
-  tell: (measured: number) => void = () => {};
   private root = h(
     "p",
     "baseline-wait",
     "Raw pixels and the untrained net are being measured, which takes some seconds.",
   );
   private url = "";
+  private host!: Host;
 
   constructor(parent: ParentNode) {
     parent.append(this.root);
   }
 
-  update({ url }: BaselineWaitProps): void {
+  update({ url }: BaselineWaitProps, host: Host): void {
+    this.host = host;
     if (url === this.url) return;
     this.url = url;
     this.heed(this.ask(url));
@@ -49,7 +40,7 @@ class BaselineWait {
         if (!response.ok) throw new Error(response.statusText);
         const { measured, pending } = (await response.json()) as BaselineProgress;
         if (this.url !== url) return;
-        if (measured !== count || !pending) return this.tell(measured);
+        if (measured !== count || !pending) return rerun(this.host);
       } catch {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
@@ -61,3 +52,5 @@ class BaselineWait {
     this.root.remove();
   }
 }
+
+export default component(style, BaselineWait);

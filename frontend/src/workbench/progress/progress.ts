@@ -4,7 +4,7 @@ import { onAnimationFrame, RunSubscription } from "../../charts/runSubscription.
 import { h, setData } from "../../lib/dom.ts";
 import type { StreamEvent } from "../../lib/eventStream.ts";
 import { ROUTES, serverUrl } from "../../lib/server.ts";
-import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { mount, rerun, type ComponentArguments } from "../../lib/mount.ts";
 import {
   initialStatus,
   isOver,
@@ -81,7 +81,7 @@ class Progress {
     },
     (event) => {
       if (!reduceStatus(this.other, event)) return;
-      if (isOver(this.other) && this.status.phase === "queued") this.host.setTriggerValue("refresh", true);
+      if (isOver(this.other) && this.status.phase === "queued") rerun(this.host);
       this.draw();
     },
   );
@@ -137,11 +137,10 @@ class Progress {
     // Python could not name the pictures before the data set was on disk; now it can.
     if (event.event === "started" && this.data.waits_for_pictures && this.lastRefresh !== this.subscription.name) {
       this.lastRefresh = this.subscription.name;
-      setTimeout(() => this.host.setTriggerValue("refresh", true), 0);
+      setTimeout(() => rerun(this.host), 0);
     }
     // Another map stands in for this one until it is there.
-    if (event.event === "end" && this.data.replaces_map)
-      setTimeout(() => this.host.setTriggerValue("refresh", true), 0);
+    if (event.event === "end" && this.data.replaces_map) setTimeout(() => rerun(this.host), 0);
     if (isNews) this.draw();
   }
 

@@ -284,6 +284,4 @@ function fileLabel(name: string, onFile: (file: File) => void, children: (Node |
 
 /** True if no other part of the page takes a dropped file. */
 const isFree = (event: DragEvent): boolean =>
-  !event
-    .composedPath()
-    .some((node) => node instanceof Element && node.matches(".upload"));
+  !event.composedPath().some((node) => node instanceof Element && node.matches(".upload"));
