@@ -1,7 +1,8 @@
 """Tables of the reference, made of what the program declares: commands, settings, scores, projections."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from dmlviz.catalog.metrics import METRICS
@@ -10,6 +11,7 @@ from dmlviz.cli.main import command_named
 from dmlviz.cli.options import option_help
 from dmlviz.cli.train import CATALOGS
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.config.fields import FIELDS, SettingField
 from dmlviz.parts import commands
 
 MARK = re.compile(r"<!-- generated: (\w+) -->")
@@ -39,13 +41,19 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield from _table(("option", "what it does"), rows) if rows else ()
 
 
-def _fields(config: Any) -> Callable[[], Iterator[str]]:
+def _fields(config: Any, fields: Mapping[str, SettingField] = MappingProxyType({})) -> Callable[[], Iterator[str]]:
     def table() -> Iterator[str]:
+        heads = ("field", *["title"] * bool(fields), "type", "what it is (default)")
         rows = (
-            (f"`{name}`", f"`{_type(field.annotation)}`", option_help(field, CATALOGS.get(name)))
+            (
+                f"`{name}`",
+                *([fields[name].title] if fields else []),
+                f"`{_type(field.annotation)}`",
+                option_help(field, CATALOGS.get(name)),
+            )
             for name, field in config.model_fields.items()
         )
-        yield from _table(("field", "type", "what it is (default)"), rows)
+        yield from _table(heads, rows)
 
     return table
 
@@ -80,7 +88,7 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "commands": _commands,
-    "training": _fields(TrainConfig),
+    "training": _fields(TrainConfig, FIELDS),
     "projection": _fields(ProjectionConfig),
     "projections": _projections,
     "scores": _scores,
