@@ -190,6 +190,16 @@ PROJECTIONS = Catalog(
                     step=1,
                     help="how strongly neighbors pull at the start",
                 ),
+                Parameter(
+                    name="attraction",
+                    kind=float,
+                    default=1.0,
+                    minimum=0.2,
+                    maximum=30,
+                    step=0.1,
+                    help="how strongly neighbors pull afterwards: 1 is t-SNE, 4 looks like UMAP, 30 like a spectral "
+                    "layout (Böhm, Berens, Kobak, JMLR 2022)",
+                ),
                 METRIC,
             ),
         ),

@@ -36,11 +36,13 @@ class ProjectionConfig(Config):
     )
 
     @model_serializer(mode="wrap")
-    def _omit_default_engine(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit the default engine: IDs are older than the field."""
+    def _omit_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit what was added later, where it is as before: IDs are older."""
         content: dict[str, Any] = write(self)
         if self.engine == "dmlviz":
             del content["engine"]
+        if content["params"].get("attraction") == 1:
+            del content["params"]["attraction"]
         return content
 
     @property

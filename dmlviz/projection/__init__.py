@@ -11,6 +11,7 @@ from dmlviz.catalog.projections import PROJECTIONS
 if TYPE_CHECKING:
     from dmlviz.projection.alignment import align
     from dmlviz.projection.layout import Projection, project
+    from dmlviz.projection.live import LiveProjection
     from dmlviz.projection.out_of_sample import place_on
     from dmlviz.projection.quality import ProjectionQuality, map_ranks, projection_quality
     from dmlviz.projection.sequence import num_iterations, project_sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROJECTIONS",
+    "LiveProjection",
     "Projection",
     "ProjectionQuality",
     "align",
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "LiveProjection": "live",
     "ProjectionQuality": "quality",
     "Projection": "layout",
     "align": "alignment",

@@ -29,15 +29,16 @@ def align(frames: Sequence[np.ndarray], *, scale: bool = False) -> list[np.ndarr
     for frame in frames:
         if aligned and np.shape(frame) != aligned[-1].shape:
             raise UserError(f"Maps are aligned point by point; got shapes {aligned[-1].shape} and {np.shape(frame)}.")
-        aligned.append(_procrustes(frame, aligned[-1], scale) if aligned else np.asarray(frame, np.float32))
+        aligned.append(align_by(frame, frame, aligned[-1], scale) if aligned else np.asarray(frame, np.float32))
     return aligned
 
 
-def _procrustes(frame: np.ndarray, target: np.ndarray, scale: bool) -> np.ndarray:
-    a, b = (np.asarray(points, np.float64) for points in (frame, target))
-    target_mean = b.mean(axis=0)
-    a, b = a - a.mean(axis=0), b - target_mean
+def align_by(frame: np.ndarray, known: np.ndarray, target: np.ndarray, scale: bool = False) -> np.ndarray:
+    """Move a map (n × dims, float32) as its points `known` have to be moved to come nearest to `target` (m × dims)."""
+    a, b = (np.asarray(points, np.float64) for points in (known, target))
+    mean, target_mean = a.mean(axis=0), b.mean(axis=0)
+    a, b = a - mean, b - target_mean
     u, singular_values, vt = np.linalg.svd(a.T @ b)
     size = np.square(a).sum()
     factor = singular_values.sum() / size if scale and size > 0 else 1.0
-    return np.asarray(factor * a @ (u @ vt) + target_mean, np.float32)
+    return np.asarray(factor * (frame - mean) @ (u @ vt) + target_mean, np.float32)

@@ -14,7 +14,7 @@ from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.implementation import implementation
 from dmlviz.projection.out_of_sample import alike, place_on
 from dmlviz.projection.progress import CancelledError, OnFrame, OnPhase, ProgressReporter
-from dmlviz.projection.quality import ProjectionQuality, projection_quality
+from dmlviz.projection.quality import MAX_POINTS, ProjectionQuality, projection_quality
 from dmlviz.projection.registry import Layout, Request
 from dmlviz.projection.validation import check, check_embeddings, check_labels, lowered
 
@@ -34,6 +34,8 @@ class Projection:
         momentum: With `coordinates` and `iterations`, what a stopped layout needs to go on as if it never was.
         neighbors: Nearest others of every embedding, where the method has found them.
         placing: The library's own out-of-sample method, if any.
+        note: What a person should know of this map, in a sentence.
+        measured: Number of points from which on `quality` measures a sample.
     """
 
     config: ProjectionConfig
@@ -46,6 +48,8 @@ class Projection:
     momentum: np.ndarray | None = field(default=None, repr=False, compare=False)
     neighbors: NeighborTable | None = field(default=None, repr=False, compare=False)
     placing: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False, compare=False)
+    note: str = ""
+    measured: int = MAX_POINTS
 
     @classmethod
     def from_layout(
@@ -78,7 +82,9 @@ class Projection:
     def quality(self) -> ProjectionQuality:
         """The quality of the map, by the metric it was computed with."""
         metric = self.config.params.get("metric", "euclidean")
-        return projection_quality(self.embeddings, self.coordinates, metric=metric, neighbors=self.neighbors)
+        return projection_quality(
+            self.embeddings, self.coordinates, metric=metric, largest=self.measured, neighbors=self.neighbors
+        )
 
 
 def project(

@@ -1,8 +1,12 @@
 """t-SNE (van der Maaten, Hinton 2008) in time linear in n, with intermediate frames."""
 
+from collections.abc import Callable
+
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
 from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.neighbors import nearest_others
@@ -23,6 +27,7 @@ def fit(
     perplexity: float,
     iterations: int,
     exaggeration: float,
+    attraction: float,
     metric: str,
     dims: int,
     seed: int,
@@ -39,6 +44,7 @@ def fit(
         perplexity: Effective number of neighbors.
         iterations: Number of iterations.
         exaggeration: Factor of the early affinities.
+        attraction: Factor of all later ones: 1 is t-SNE.
         metric: Metric of the embeddings.
         dims: 2 or 3.
         seed: Seed of the initial noise.
@@ -51,22 +57,20 @@ def fit(
     Raises:
         CancelledError: If it is stopped before the first iteration.
     """
-    n = len(embeddings)
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    near = nearest_others(points, min(n - 1, int(3 * perplexity)), frames.raise_if_stopped)
-    affinities = joint_probabilities(conditional_probabilities(np.square(near.distances), perplexity), near.indices)
+    near, affinities = neighbors_and_affinities(points, perplexity, frames.raise_if_stopped)
     frames.raise_if_stopped()
-    early = min(250, iterations // 4) if (start is None or begun) and exaggeration > 1 else 0
+    early = early_iterations(iterations) if (start is None or begun) and exaggeration > 1 else 0
     done = begun
     with Helpers() as helpers:
-        moving = descent(init, momentum, prune(affinities, _KEPT_AFFINITY), affinities, device, helpers)
+        moving = descent(init, momentum, attracting(affinities, attraction), affinities, device, helpers)
         while done < iterations and not frames.should_stop():
             if done == early:
                 moving.restart()
             spacing = FINE if done >= iterations * (1 - _FINE_FRACTION) else COARSE
-            moving.step(spacing, exaggeration if done < early else 1.0)
+            moving.step(spacing, exaggeration if done < early else attraction)
             done += 1
             if frames.is_due() and done < iterations:
                 frames.report(done, iterations, moving.divergence(COARSE), moving.positions)
@@ -94,6 +98,24 @@ class TSNE(Method):
                 momentum=request.momentum,
                 device=request.device,
             )
+
+
+def early_iterations(iterations: int) -> int:
+    """Return in how many of all iterations the neighbors pull more strongly."""
+    return min(250, iterations // 4)
+
+
+def neighbors_and_affinities(
+    points: np.ndarray, perplexity: float, go_on: Callable[[], None] = lambda: None
+) -> tuple[NeighborTable, csr_matrix]:
+    """Return the nearest others of each point (n × d, of Euclidean distance) and p(i, j)."""
+    near = nearest_others(points, min(len(points) - 1, int(3 * perplexity)), go_on)
+    return near, joint_probabilities(conditional_probabilities(np.square(near.distances), perplexity), near.indices)
+
+
+def attracting(affinities: csr_matrix, attraction: float) -> csr_matrix:
+    """Return the p(i, j) that attract: what few hold together drifts apart where all pull with another strength."""
+    return prune(affinities, _KEPT_AFFINITY) if attraction == 1 else affinities
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:

@@ -21,6 +21,7 @@ from dmlviz.projection.threads import Helpers
 COARSE, FINE = 0.5, 0.3  # spacings of the grid
 _MOMENTUM = 0.8
 _MAX_STEP = 5.0
+_LEAST = 1e-9  # of the sum of a grid too coarse for a map that has drifted apart
 _CHUNKS = 32  # of the points, for threads to share
 
 
@@ -120,7 +121,7 @@ class _CompiledDescent:
 
     def divergence(self, spacing: float) -> float:
         cross_entropy: float = 2 * self._kernels.cross_entropy(self._y, *self._half)
-        return cross_entropy - self._entropy + float(np.log(self._repel(spacing)))
+        return cross_entropy - self._entropy + float(np.log(max(self._repel(spacing), _LEAST)))
 
     def _repel(self, spacing: float) -> float:
         n = len(self._y)

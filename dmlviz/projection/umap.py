@@ -3,11 +3,14 @@
 Neighbor graph, curve, loss and schedule are umap-learn's.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from dmlviz.ops.compiled import compiled
 from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, graph, intersect_labels, membership_strengths
 from dmlviz.projection.neighbors import nearest_others
@@ -54,15 +57,12 @@ def fit(
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
     frames.report(begun, iterations, None, init)
-    near = nearest_others(points, neighbors - 1, frames.raise_if_stopped)
-    edges = graph(membership_strengths(as_distances(np.square(near.distances), metric)), near.indices)
-    if labels is not None:
-        edges = intersect_labels(edges, labels)
+    near, edges = neighbors_and_edges(points, neighbors, metric, labels, frames.raise_if_stopped)
     frames.raise_if_stopped()
 
     done = begun
     with Helpers() as helpers:
-        forces = _forces(edges, iterations, seed, *fit_ab(min_dist), helpers)
+        forces = forces_of(edges, iterations, seed, min_dist, helpers)
         y = np.ascontiguousarray(init.T)
         while done < iterations and not frames.should_stop():
             y = forces.step(y, done, rate=1 - done / iterations)
@@ -103,9 +103,23 @@ def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     return np.asarray(_INIT_SPREAD * (stretched + 1e-4 * noise), np.float32)
 
 
-def _forces(
-    edges: csr_matrix, iterations: int, seed: int, a: float, b: float, helpers: Helpers
+def neighbors_and_edges(
+    points: np.ndarray,
+    neighbors: int,
+    metric: str,
+    labels: np.ndarray | None = None,
+    go_on: Callable[[], None] = lambda: None,
+) -> tuple[NeighborTable, csr_matrix]:
+    """Return the nearest others of each point (n × d, of Euclidean distance) and the fuzzy graph, cut by labels."""
+    near = nearest_others(points, neighbors - 1, go_on)
+    edges = graph(membership_strengths(as_distances(np.square(near.distances), metric)), near.indices)
+    return near, edges if labels is None else intersect_labels(edges, labels)
+
+
+def forces_of(
+    edges: csr_matrix, iterations: int, seed: int, min_dist: float, helpers: Helpers
 ) -> CompiledForces | TorchForces:
+    """Return the forces of a fuzzy graph, compiled where that is possible."""
     kernels = compiled(load_kernels)
-    schedule = Schedule(edges, iterations, seed)
+    schedule, (a, b) = Schedule(edges, iterations, seed), fit_ab(min_dist)
     return TorchForces(schedule, a, b) if kernels is None else CompiledForces(schedule, a, b, kernels, helpers)

@@ -1,0 +1,287 @@
+"""A map that follows embeddings while they change, as those of a net that learns."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from dmlviz.config import ProjectionConfig
+from dmlviz.errors import UserError
+from dmlviz.ops.neighbor_index import NeighborTable
+from dmlviz.projection import tsne, umap
+from dmlviz.projection.alignment import align_by
+from dmlviz.projection.euclidean_form import prepare
+from dmlviz.projection.layout import Projection, project
+from dmlviz.projection.out_of_sample import place_on
+from dmlviz.projection.progress import OnFrame
+from dmlviz.projection.registry import Layout
+from dmlviz.projection.threads import Helpers, one_thread
+from dmlviz.projection.tsne_descent import COARSE, descent
+from dmlviz.projection.validation import check, check_embeddings, check_labels, lowered
+
+FOLLOWED = ("plane", "fan", "pca", "tsne", "umap")
+_ITERATIONS = {"tsne": (150, 25), "umap": (100, 20)}  # of the first update, and of the later ones
+_EARLY = 60  # iterations of the first update in which t-SNE's neighbors pull more strongly
+_RATE = 0.25  # of UMAP, from which on it falls in an update after the first: at 1 a frame is half noise
+_JUMP = 0.2  # share of the neighbors that stayed, below which the net has jumped: the layout goes on from rest
+_COLLAPSED = 1e-3  # of the embeddings' length
+_SMALL = 0.01  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
+_NOISE = 1e-4  # of the map: new points that are placed alike separate
+_MEASURED = 700  # points: the quality of a frame is measured on a sample, see `projection_quality`
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where a map stands: its settings, the points' ids (n), its layout, and the frame (n × dims) that was shown."""
+
+    config: ProjectionConfig
+    ids: np.ndarray
+    layout: Layout
+    frame: np.ndarray
+
+
+class LiveProjection:
+    """A map that goes on from where it stands whenever the embeddings change.
+
+    With each update neighbors and affinities are found anew, positions and momentum are kept, and the frame is rotated
+    onto the one before it. Equal calls give equal maps on a CPU. A call that raises leaves the map as it was.
+
+    Every parameter of the method is an attribute, too, and may be set between updates: `live.perplexity = 50`.
+
+    Args:
+        config: Method ("pca", "tsne" or "umap", also "plane" and "fan") and parameters; PCA by default. Its number of
+            iterations is that of `settle`.
+        device: Torch device, for t-SNE.
+
+    Raises:
+        UserError: For another method or engine.
+
+    Example:
+        >>> rows = np.random.default_rng(0).standard_normal((60, 8))
+        >>> live = LiveProjection(ProjectionConfig(method="tsne", params={"perplexity": 10}))
+        >>> first, second = live.update(rows), live.update(1.1 * rows)
+        >>> second.coordinates.shape
+        (60, 2)
+    """
+
+    config: ProjectionConfig
+    _state: _State | None
+
+    def __init__(self, config: ProjectionConfig | None = None, *, device: str = "cpu") -> None:
+        self.__dict__.update(_device=device, _state=None, config=ProjectionConfig())
+        self.config = config or self.config
+
+    def __getattr__(self, name: str) -> Any:
+        params = self.config.params if "config" in self.__dict__ else {}
+        if name not in params:
+            raise AttributeError(f"A live map has no attribute {name!r}; its parameters are {', '.join(params)}")
+        return params[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__:
+            getattr(self, name)  # says which parameters there are
+            name, value = "config", self.config.replace(params=self.config.params | {name: value})
+        if name == "config" and (value.method not in FOLLOWED or value.engine != "dmlviz"):
+            raise UserError(
+                f"A live map is one of {', '.join(FOLLOWED)}, drawn by dmlviz itself; got {value.method} by "
+                f"{value.engine}: use `project` for it."
+            )
+        self.__dict__[name] = value
+
+    def update(
+        self,
+        embeddings: Any,
+        *,
+        ids: Any = None,
+        labels: Any = None,
+        iterations: int | None = None,
+        seconds: float | None = None,
+    ) -> Projection:
+        """Go on with new embeddings, and return the map.
+
+        Args:
+            embeddings: Embeddings (n × d), finite; NumPy or torch.
+            ids: Which point each row is (n integers), where points are added or taken away; 0 to n − 1 by default. New
+                points begin where the map would place them.
+            labels: Classes (n), for the class fan and a supervised UMAP.
+            iterations: Iterations of t-SNE or UMAP; by default 150 or 100 the first time, then 25 or 20.
+            seconds: Go on for so long instead; equal calls then give no equal maps.
+
+        Returns:
+            The map. Its `note` says when the space has collapsed; points of equal embeddings stay where they are. Its
+            quality is measured on a sample.
+
+        Raises:
+            UserError: For input that this method cannot project; see `project`.
+        """
+        rows, ids, config, note = self._checked(embeddings, ids, labels)
+        if config.declared.linear:
+            layout = Layout(project(rows, config, labels=labels).coordinates)
+            return self._shown(config, rows, ids, layout, note)
+        begun = self._begin(config, rows, ids)
+        if (rows == rows[0]).all():
+            still = begun or Layout(np.zeros((len(rows), config.dims), np.float32), iterations=0)
+            return self._shown(config, rows, ids, still, note)
+        turns = _turns(iterations or _ITERATIONS[config.method][begun is not None], seconds)
+        if config.method == "tsne":
+            layout = _follow_tsne(rows, config, begun, turns, self._device)
+        else:
+            known = check_labels(labels, len(rows)) if config.params["supervised"] else None
+            layout = _follow_umap(rows, config, begun, turns, known)
+        return self._shown(config, rows, ids, layout, note)
+
+    def settle(
+        self,
+        embeddings: Any,
+        *,
+        ids: Any = None,
+        labels: Any = None,
+        on_frame: OnFrame | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> Projection:
+        """Return the whole map of these embeddings, begun where the live one stands: as good as one from scratch.
+
+        Args:
+            embeddings: Embeddings (n × d) of the points of the live map, and of any number of others.
+            ids: As for `update`.
+            labels: Classes (n), for the class fan and a supervised UMAP.
+            on_frame: As for `project`.
+            stop: As for `project`.
+
+        Raises:
+            UserError: For input that this method cannot project; see `project`.
+        """
+        rows, ids, config, note = self._checked(embeddings, ids, labels)
+        begun = None if config.declared.linear else self._begin(config, rows, ids)
+        start = None if begun is None else begun.coordinates
+        draw = partial(project, rows, labels=labels, stop=stop, device=self._device)
+        if start is None or config.method == "umap":
+            whole = draw(config, on_frame, start=start)
+        else:  # as a map from scratch, which is small at first while neighbors pull more strongly
+            total = config.params["iterations"]
+            early = tsne.early_iterations(total)
+            params = {"iterations": early, "attraction": config.params["exaggeration"]}
+            first = config.replace(params=config.params | params)
+            say = None if on_frame is None else lambda done, _, error, y: on_frame(done, total, error, y)
+            whole = draw(first, say, start=_SMALL * start)
+            if not whole.stopped:
+                whole = draw(config, on_frame, start=whole.coordinates, begun=early)
+        layout = Layout(
+            whole.coordinates, whole.error, whole.iterations, whole.explained, whole.momentum, whole.neighbors
+        )
+        shown = self._shown(config, rows, ids, layout, note)
+        return replace(shown, stopped=whole.stopped, measured=whole.measured)
+
+    def _checked(self, embeddings: Any, ids: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, ProjectionConfig, str]:
+        rows = check_embeddings(embeddings)
+        check(self.config, *rows.shape, labels=labels is not None)
+        config, note = lowered(self.config, *rows.shape)
+        numbers = np.arange(len(rows)) if ids is None else np.asarray(ids)
+        if numbers.shape != (len(rows),) or numbers.dtype.kind not in "iu" or len(np.unique(numbers)) < len(rows):
+            raise UserError(f"Each of {len(rows):,} points has an id of its own, a whole number; got {ids!r}.")
+        spread = float(np.abs(rows - rows.mean(axis=0, dtype=np.float64)).max())
+        if spread <= _COLLAPSED * float(np.abs(rows).max()):
+            note = f"The {len(rows):,} embeddings are nearly equal: the space has collapsed, and the map shows noise."
+        return rows, numbers, config, note
+
+    def _begin(self, config: ProjectionConfig, rows: np.ndarray, ids: np.ndarray) -> Layout | None:
+        """Return the layout of these points to go on from; its neighbors only if the points are the same."""
+        state = self._state
+        if state is None or (state.config.method, state.config.dims) != (config.method, config.dims):
+            return None
+        layout = state.layout
+        if layout.iterations == 0:  # the space was collapsed from the beginning
+            return None
+        if np.array_equal(ids, state.ids):
+            return layout
+        _, here, there = np.intersect1d(ids, state.ids, return_indices=True)
+        if len(here) == 0:
+            return None
+        start = np.empty((len(ids), config.dims), np.float32)
+        start[here] = layout.coordinates[there]
+        new = np.setdiff1d(np.arange(len(ids)), here)
+        if len(new):
+            noise = np.random.default_rng(config.seed).standard_normal((len(new), config.dims))
+            start[new] = place_on(config, rows[here], start[here], rows[new]) + _NOISE * np.ptp(start[here]) * noise
+        momentum = None
+        if layout.momentum is not None:
+            momentum = np.stack([np.zeros_like(start), np.ones_like(start)])
+            momentum[:, here] = layout.momentum[:, there]
+        return Layout(start, iterations=layout.iterations, momentum=momentum)
+
+    def _shown(
+        self, config: ProjectionConfig, rows: np.ndarray, ids: np.ndarray, layout: Layout, note: str
+    ) -> Projection:
+        frame, before = layout.coordinates, self._state
+        if before is not None and before.config.dims == config.dims and not config.declared.identity:
+            _, here, there = np.intersect1d(ids, before.ids, return_indices=True)
+            if len(here) > 1:
+                frame = align_by(frame, frame[here], before.frame[there])
+        self._state = _State(config, ids, layout, frame)
+        return Projection(
+            config,
+            rows,
+            frame,
+            error=layout.error,
+            iterations=layout.iterations,
+            neighbors=layout.neighbors,
+            note=note,
+            measured=_MEASURED,
+        )
+
+
+def _follow_tsne(
+    rows: np.ndarray, config: ProjectionConfig, begun: Layout | None, turns: Iterator[float], device: str
+) -> Layout:
+    points = prepare(rows, config.params["metric"])
+    near, affinities = tsne.neighbors_and_affinities(points, config.params["perplexity"])
+    start = tsne.initial_layout(points, config.dims, config.seed) if begun is None else begun.coordinates
+    momentum = None if begun is None or _kept(begun.neighbors, near) < _JUMP else begun.momentum
+    done, attraction = 0 if begun is None else begun.iterations, config.params["attraction"]
+    with one_thread(), Helpers() as helpers:
+        moving = descent(start, momentum, tsne.attracting(affinities, attraction), affinities, device, helpers)
+        for _ in turns:
+            if done == _EARLY:
+                moving.restart()
+            moving.step(COARSE, config.params["exaggeration"] if done < _EARLY else attraction)
+            done += 1
+        return Layout(moving.positions, moving.divergence(COARSE), done, None, moving.momentum, near.first(10))
+
+
+def _follow_umap(
+    rows: np.ndarray, config: ProjectionConfig, begun: Layout | None, turns: Iterator[float], labels: np.ndarray | None
+) -> Layout:
+    params = config.params
+    points = prepare(rows, params["metric"])
+    near, edges = umap.neighbors_and_edges(points, params["neighbors"], params["metric"], labels)
+    start = umap.initial_layout(points, config.dims, config.seed) if begun is None else begun.coordinates
+    done, rate = (0, 1.0) if begun is None else (begun.iterations, _RATE)
+    y = np.ascontiguousarray(start.T)
+    with one_thread(), Helpers() as helpers:
+        forces = umap.forces_of(edges, params["iterations"], config.seed, params["min_dist"], helpers)
+        for share in turns:
+            y = forces.step(y, done, rate=rate * (1 - share))
+            done += 1
+    return Layout(y.T.copy(), None, done, neighbors=near.first(10))
+
+
+def _kept(before: NeighborTable | None, now: NeighborTable) -> float:
+    """Return the share of the nearest neighbors that stayed; 1 if those before are not known."""
+    if before is None:
+        return 1.0
+    k = min(before.indices.shape[1], now.indices.shape[1])
+    return float((now.indices[:, :k, None] == before.indices[:, None, :k]).any(axis=2).mean())
+
+
+def _turns(iterations: int, seconds: float | None) -> Iterator[float]:
+    """Yield what share of the work is done, `iterations` times or for so many seconds, at least once."""
+    begin = time.perf_counter()
+    for turn in count():
+        share = turn / iterations if seconds is None else (time.perf_counter() - begin) / seconds
+        if turn > 0 and share >= 1:
+            return
+        yield min(share, 1.0)

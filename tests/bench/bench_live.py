@@ -1,0 +1,82 @@
+"""Live maps of a net that learns: `python tests/bench/bench_live.py [--dataset mnist] [--loss nt_xent] [--settle]`.
+
+Every snapshot of a training updates a t-SNE and a UMAP of the tracked images, on one thread. Printed are processor
+milliseconds of a frame and of its quality, the median movement in spreads of the map, and the neighbors kept beside
+those of a whole map; with `--settle` also the layout of all test images beside one from scratch.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from statistics import mean, median
+
+import numpy as np
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+EVERY = 10  # snapshots, between the whole maps
+
+
+def main() -> None:
+    """Train, follow, print."""
+    from dmlviz import TrainConfig, train
+    from dmlviz.config import ProjectionConfig
+    from dmlviz.projection import LiveProjection, align, project
+    from dmlviz.training.events import Finished, Snapshot, Started
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dataset", default="mnist")
+    parser.add_argument("--loss", default="nt_xent")
+    parser.add_argument("--miner")
+    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--settle", action="store_true")
+    chosen = parser.parse_args()
+    events = list(train(TrainConfig(dataset=chosen.dataset, loss=chosen.loss, miner=chosen.miner, steps=chosen.steps)))
+    snapshots = [event for event in events if isinstance(event, Snapshot)]
+    tracked = next(event.tracked_indices for event in events if isinstance(event, Started))
+    embeddings = next(event.embeddings for event in events if isinstance(event, Finished))
+    warnings.simplefilter("ignore")
+    for method in ("tsne", "umap"):
+        config = ProjectionConfig(method=method)
+        live, before, rows = LiveProjection(config), None, []
+        live.update(np.random.default_rng(0).standard_normal((1500, 8)))  # compiles
+        live = LiveProjection(config)
+        for number, snapshot in enumerate(snapshots):
+            begun = time.process_time()
+            frame = live.update(snapshot.embeddings, ids=tracked)
+            drawn = time.process_time()
+            kept = 10 * frame.quality.overall["neighbors_kept"]
+            measured, y = time.process_time(), frame.coordinates
+            moved = np.nan if before is None else np.median(np.linalg.norm(y - before, axis=1)) / y.std()
+            before, whole = y, np.nan
+            if number % EVERY == EVERY - 1:
+                whole = 10 * project(snapshot.embeddings, config).quality.overall["neighbors_kept"]
+            rows.append((snapshot.step, 1e3 * (drawn - begun), 1e3 * (measured - drawn), moved, kept, whole))
+            if not np.isnan(whole):
+                print(
+                    f"{method} step {snapshot.step}: kept {kept:.2f}, whole {whole:.2f}, moved {moved:.3f}", flush=True
+                )
+        later = [row for row in rows if row[0] >= 50] or rows
+        first, frame_ms, quality_ms = rows[0][1], median(row[1] for row in rows[1:]), median(row[2] for row in rows[1:])
+        print(
+            f"{method}, {len(before):,} images, {len(rows)} frames: first {first:.0f} ms, then {frame_ms:.0f} ms and "
+            f"quality {quality_ms:.0f} ms; from step 50 on moved {median(row[3] for row in later):.3f}, "
+            f"kept {mean(row[4] for row in later):.2f}"
+        )
+        if chosen.settle:
+            begun = time.process_time()
+            settled = live.settle(embeddings)
+            seconds = time.process_time() - begun
+            scratch = project(embeddings, config)
+            a, b = ((y - y.mean(0)) / y.std() for y in (before, settled.coordinates[tracked]))
+            far = np.linalg.norm(align([a, b])[1] - a, axis=1) / np.linalg.norm(np.ptp(a, axis=0))
+            kept, whole = (10 * map_.quality.overall["neighbors_kept"] for map_ in (settled, scratch))
+            print(
+                f"settled {len(embeddings):,} images in {seconds:.1f} s: moved {np.median(far):.3f} of the map; KL "
+                f"{settled.error} and {scratch.error}, kept {kept:.2f} and {whole:.2f} from scratch"
+            )
+
+
+if __name__ == "__main__":
+    main()
