@@ -1,7 +1,8 @@
 """What one person, or a class, can do to a shared server: `python tests/faults/shared.py`, on loopback.
 
 One person asks for the same file thirty-two times at once, another presses Train on a run larger than their room,
-thirty browsers open one link in the same moment, and a hundred visitors come to a server that may open 256 files.
+thirty browsers open one link in the same moment, and a hundred visitors come to a server that may open 256 files. One
+person takes more than their room on a server that is full, and two servers of one folder are asked for the same run.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import resource
 import shutil
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -23,12 +25,15 @@ from table import Table, options
 from visitors import serving, visit
 
 from dmlviz.runs.ownership import Ownership
+from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import write_json
 
 RUN = "1982b684f3268e0c"  # ready-made
 LARGE = "dataset=digits&net=mlp&embedding_dim=4096&steps=1000&num_snapshots=1000"
+SMALL = "dataset=digits&net=mlp&embedding_dim=8&steps=300&num_snapshots=4&seed="
 MAX_FILES = 256
+OVER_S = 60  # seconds in which a short training has ended
 
 
 def new_table() -> Table:
@@ -45,13 +50,8 @@ def run(table: Table, people: int = 30, visitors: int = 100, flood: int = 32) ->
     """Do all of it once."""
     with tempfile.TemporaryDirectory() as folder:
         runs = Path(folder) / "runs"
-        source = Runs(runs).get(RUN)
-        config = source.config.replace(seed=77)
-        shared = runs / config.id
-        shutil.copytree(source.path, shared)
-        write_json(shared / "run.json", source.info | {"id": config.id, "config": config.model_dump(mode="json")})
+        shared = _held(runs, 77, "browser:0123456789ab")
         owners = Ownership(runs)
-        owners.add(shared.name, holder="browser:0123456789ab", name="T", title="t")
         owners.share(shared.name, "browser:0123456789ab", "link")
         key = owners.entry(shared.name, "browser:0123456789ab").key
         with serving(runs, "--shared") as (url, _):
@@ -61,6 +61,8 @@ def run(table: Table, people: int = 30, visitors: int = 100, flood: int = 32) ->
                 ("a run larger than a person's room", asyncio.run(_large(url, runs))),
             ):
                 table.add(case, broken)
+        table.add("a full server, and a person beyond their room", asyncio.run(_evicted(Path(folder) / "full")))
+        table.add("two servers of one folder are asked for one run", asyncio.run(_two_servers(Path(folder) / "two")))
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_FILES, before[1]))
         try:
@@ -68,6 +70,17 @@ def run(table: Table, people: int = 30, visitors: int = 100, flood: int = 32) ->
                 table.add(f"{visitors} visitors, {MAX_FILES} open files", asyncio.run(_visitors(url, visitors)))
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def _held(runs: Path, seed: int, holder: str) -> Path:
+    """Make a finished run of a person, and return its folder."""
+    source = Runs(runs).get(RUN)
+    config = source.config.replace(seed=seed)
+    folder = runs / config.id
+    shutil.copytree(source.path, folder)
+    write_json(folder / "run.json", source.info | {"id": config.id, "config": config.model_dump(mode="json")})
+    Ownership(runs).add(config.id, holder=holder, name="T", title="t")
+    return folder
 
 
 def _get(url: str, cookie: str) -> int:
@@ -118,6 +131,45 @@ async def _large(url: str, runs: Path) -> str:
         await visitor.run()
         await visitor.run("Train")
     return "" if len(Runs(runs).list()) == before else "it was begun"
+
+
+async def _evicted(runs: Path) -> str:
+    kept = [_held(runs, seed, "browser:0123456789ab") for seed in (1, 2)]
+    beyond = [_held(runs, seed, "browser:ba9876543210") for seed in range(3, 17)]
+    for folder in beyond:
+        with open(folder / "filler", "wb") as file:
+            file.truncate(150_000_000)  # takes no room on the disk
+    with serving(runs, "--shared", "--disk-limit", "2") as (url, _):
+        async with visit(url, f"{SMALL}1", _cookie(url)) as visitor:
+            await visitor.run()
+            await visitor.run("Train")
+    gone = [folder.name for folder in (*kept, *beyond) if not folder.is_dir()]
+    restorable = [path.name for path in Runs(runs).trash.runs()]
+    is_right = bool(gone) and {*gone} <= {folder.name for folder in beyond} and {*gone} == {*restorable}
+    return "" if is_right else f"gone {gone}, restorable {restorable}"
+
+
+async def _two_servers(runs: Path) -> str:
+    runs.mkdir()
+    before = {run.id for run in Runs(runs).list()}
+    with serving(runs) as (first, _), serving(runs) as (second, _):
+
+        async def press(url: str) -> None:
+            async with visit(url, f"{SMALL}2") as visitor:
+                await visitor.run()
+                await visitor.run("Train")
+
+        await asyncio.gather(press(first), press(second))
+        until = time.monotonic() + OVER_S
+        while (runs_now := _new(runs, before)) and runs_now[0].end is None and time.monotonic() < until:
+            await asyncio.sleep(0.2)
+    states = [run.state for run in runs_now]
+    begun = [sum(event["event"] == "started" for event in run.events()) for run in runs_now]
+    return "" if (states, begun) == (["finished"], [1]) else f"{states}, begun {begun} times"
+
+
+def _new(runs: Path, before: set[str]) -> list[Run]:
+    return [run for run in Runs(runs).list() if run.id not in before]
 
 
 async def _visitors(url: str, count: int) -> str:
