@@ -15,6 +15,7 @@ from dmlviz_app.feature import FEATURES
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.run_views.view_options import projection_infos
 from dmlviz_app.server.access import Rule, access
+from dmlviz_app.server.answers import UnderWayError
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.readiness import obstacles
@@ -41,7 +42,12 @@ def routes(base_path: str = "") -> list[Mount]:
 
 
 def user_error(_request: Request, error: Exception) -> Response:
-    """Say in one sentence what is not there (404), damaged (410), has to wait (503), or that a disk is full (507)."""
+    """Say in one sentence what is not there (404), damaged (410), has to wait (503), or that a disk is full (507).
+
+    What is being prepared is named (202), to be asked for again when that work is over.
+    """
+    if isinstance(error, UnderWayError):
+        return JSONResponse({"work": error.work}, 202, NO_STORE)
     statuses = {DamagedFileError: 410, BusyError: 503, DiskFullError: 507}
     status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 404)
     return JSONResponse({"error": str(error)}, status, NO_STORE)

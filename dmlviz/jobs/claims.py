@@ -26,9 +26,14 @@ class Claim:
         self._lock.release()
 
 
+def work_id(folder: Path) -> str:
+    """Return the ID of the work of a folder."""
+    return hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+
+
 def claim(runs: Path, folder: Path) -> Claim | None:
     """Claim the job of a folder, in or beside a folder of runs; None while another process has it."""
-    path = ensure_dir(runs / FOLDER) / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+    path = ensure_dir(runs / FOLDER) / work_id(folder)
     while True:
         lock = FileLock(path)
         if not lock.acquire(0.0):

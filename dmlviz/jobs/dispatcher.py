@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dmlviz.errors import UserError
-from dmlviz.jobs.job import Job, JobListener
+from dmlviz.jobs.job import Job, JobListener, JobReport
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.jobs.turns import Turns
@@ -17,6 +17,7 @@ from dmlviz.runs.store import Runs
 
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 LOOK_S = 1.0  # seconds between two looks whether another process still has a job
+MAX_ENDED = 500  # jobs of which it is known how they ended
 MAX_ATTEMPTS = 3  # times that a job is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Dispatcher:
         events: Messages and ends of all workers.
         turns: The jobs.
         pool: The workers of this machine.
+        ended: How the last jobs ended, and who asked for them, by the ID of the work.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Dispatcher:
         self.turns = Turns()
         self.pool = new_pool(self.events)
         self.on_job = on_job
+        self.ended: dict[str, tuple[JobReport, tuple[str, ...]]] = {}
         self.is_closed = False
         self._runs = runs
         self._inference = inference
@@ -191,8 +194,13 @@ class Dispatcher:
             self.turns.waiting.insert(0, job)
 
     def _report(self, job: Job, state: str = "", reason: str = "") -> None:
+        report = job.report(state, reason)
+        if not state:
+            self.ended[job.order.id] = report, tuple(job.owners)
+            if len(self.ended) > MAX_ENDED:
+                del self.ended[next(iter(self.ended))]
         try:
-            self.on_job(job.report(state, reason))
+            self.on_job(report)
         except Exception:  # an error of a listener must not stop the jobs
             log.exception("a job could not be reported")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.jobs.claims import work_id
 from dmlviz.jobs.job_record import (
     ORDER_FILE,
     AnswerOrder,
@@ -87,6 +88,11 @@ class Order(Generic[R]):
     timeout_factor: int = 1
     limit_s: float | None = None
     lane: Lane = JOBS
+
+    @property
+    def id(self) -> str:
+        """The ID of the work: of `dmlviz/work/ID`, and of its claim."""
+        return work_id(self.folder)
 
     @property
     def is_answer(self) -> bool:

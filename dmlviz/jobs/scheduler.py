@@ -7,7 +7,7 @@ from typing import cast
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.dispatcher import Dispatcher
-from dmlviz.jobs.job import Job, JobListener, Status, status_of
+from dmlviz.jobs.job import Job, JobListener, JobReport, Status, status_of
 from dmlviz.jobs.order import Order, R
 from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
@@ -149,6 +149,16 @@ class JobScheduler:
             every = [*self.turns.active.values(), *self.turns.in_order()]
         jobs = [job for job in every if answers or not job.order.is_answer]
         return [(job, self.status(job.record)) for job in jobs if owner is None or owner in job.owners]
+
+    def find(self, work: str) -> Job | None:
+        """Return the job of this ID that runs or waits."""
+        with self._change:
+            return next((job for job in self.turns if job.order.id == work), None)
+
+    def ended(self, work: str) -> tuple[JobReport, tuple[str, ...]] | None:
+        """Return how the job of this ID ended, and who asked for it; None where that is not known, or not any more."""
+        with self._change:
+            return self.dispatcher.ended.get(work)
 
     def owners_of(self, record: EventLogDir) -> tuple[str, ...]:
         """Return who asked for a job that runs or waits; the first of them is the one whose turn it takes."""

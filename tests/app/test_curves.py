@@ -38,9 +38,9 @@ class Page(pages.Page):
 
     @property
     def awaits(self):
-        """What the page asks the server for while baselines are being measured; None when it does not."""
+        """The work that the page waits for while baselines are being measured; None when it does not."""
         waits = [one for one in self.test.get("bidi_component") if one.key == "curves.baselines"]
-        return json.loads(waits[0].proto.json)["url"].partition("?")[2] if waits else None
+        return json.loads(waits[0].proto.json)["work"] if waits else None
 
     @property
     def words(self):
@@ -50,7 +50,7 @@ class Page(pages.Page):
 @pytest.fixture(autouse=True)
 def no_baselines(monkeypatch):
     """Without the processes that measure them."""
-    monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves([], pending=False))
+    monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves([], []))
 
 
 @pytest.fixture
@@ -125,22 +125,22 @@ def test_before_the_first_snapshot_there_is_a_message(here, write, monkeypatch):
 def test_baselines_are_drawn_beside_the_run(here, run, monkeypatch):
     images, labels = run.embeddings_at(None)
     pixels = Baseline("raw pixels", {"recall_at_k": recall_at_k(images[:, ::-1] * 3, labels)})
-    monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves([pixels], pending=True))
+    monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves([pixels], ["0123"]))
     page = Page(run=run.id, curves="recall_at_k")
     names = [trace.get("name") for trace in page.figure["data"]]
     assert names == [run.title, None, f"raw pixels: R@1 {pixels.curves['recall_at_k'].recall[0]:.4f}"]
-    assert page.awaits == "drawn=1"
+    assert page.awaits == ["0123"]
 
 
 def test_a_figure_is_drawn_anew_by_itself_when_a_baseline_is_measured(here, run, monkeypatch):
     measured = recall_at_k(*run.embeddings_at(None))
     pixels, untrained = (Baseline(name, {"recall_at_k": measured}) for name in ("raw pixels", "untrained net"))
-    answers = iter([([], True), ([pixels], True), ([pixels, untrained], False)])
+    answers = iter([([], ["a", "b"]), ([pixels], ["b"]), ([pixels, untrained], [])])
     monkeypatch.setattr(drawer, "baseline_curves", lambda *_: BaselineCurves(*next(answers)))
     page = Page(run=run.id, curves="recall_at_k")
-    assert page.awaits == "drawn=0"
+    assert page.awaits == ["a", "b"]
     page.run()
-    assert page.awaits == "drawn=1"
+    assert page.awaits == ["b"]
     page.run()
     assert len(page.figure["data"]) == 4
     assert page.awaits is None
@@ -151,14 +151,14 @@ def test_baselines_are_measured_in_the_background_and_kept(here, run, digits):
         return baseline_curves(run, digits, False, here)
 
     state()
-    until(lambda: not state().pending)
+    until(lambda: not state().work)
     measured = {baseline.name: baseline.curves for baseline in state().baselines}
     flat = digits.images.reshape(len(digits), -1).astype(np.float32) / 255
     assert measured["raw pixels"]["recall_at_k"].recall.tolist() == recall_at_k(flat, digits.labels).recall.tolist()
     assert measured["untrained net"]["roc"].area > 0.5
     for path in digits.folder(here.cache).glob("*.npz"):
         path.touch()
-    assert not state().pending
+    assert not state().work
 
 
 def test_random_queries_are_shown_with_their_neighbors_and_others_after_a_shuffle(here, run):

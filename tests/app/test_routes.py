@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dmlviz_app.people.cookies import COOKIE
-from dmlviz_app.run_views import routes as runs
 from dmlviz_app.runs import routes as run_list
 from PIL import Image
 
@@ -17,7 +16,6 @@ from dmlviz.export import FORMATS, RunExport
 from dmlviz.export import write as write_kept
 from dmlviz.runs import neighbor_table
 from dmlviz.runs.embed import embed
-from tests.waiting import until
 
 
 def test_health_answers(client):
@@ -106,10 +104,10 @@ def test_the_nearest_neighbor_of_an_image_is_another_image(client, run):
 def test_neighbors_by_an_index_are_asked_for_again_until_they_are_there(client, run, monkeypatch):
     exact = client.get(f"/dmlviz/runs/{run.id}/nearest.bin").content
     monkeypatch.setattr(neighbor_table, "MAX_EXACT", 100)
-    monkeypatch.setattr(runs, "HELD_S", runs.LOOK_S)
-    codes = []
-    until(lambda: codes.append(client.get(f"/dmlviz/runs/{run.id}/nearest.bin").status_code) or codes[-1] != 202)
-    assert (codes[0], codes[-1]) == (202, 200)
+    answer = client.get(f"/dmlviz/runs/{run.id}/nearest.bin")
+    assert answer.status_code == 202
+    work = client.get(f"/dmlviz/work/{answer.json()['work']}", params={"wait": "1"}).json()
+    assert (work["kind"], work["phase"], work["live"]) == ("neighbors", "finished", False)
     content, n = client.get(f"/dmlviz/runs/{run.id}/nearest.bin").content, len(run.labels)
     recall, measured = np.frombuffer(content[8 * n :], "<f4")
     assert recall > 0.95
@@ -249,17 +247,6 @@ def test_a_neighbor_history_of_an_untracked_image_is_refused(client, run):
     answer = client.get(f"/dmlviz/runs/{run.id}/neighbor-history/{item}.json")
     assert answer.status_code == 404
     assert "tracked" in answer.json()["error"]
-
-
-def test_the_answer_about_baselines_waits_until_there_is_one_more_to_draw(client, run, digits, monkeypatch):
-    answers = iter([(0, True), (0, True), (1, True), (1, True), (2, False)])
-    monkeypatch.setattr(runs, "LOOK_S", 0.01)
-    monkeypatch.setattr(
-        runs, "baseline_progress", lambda *_: dict(zip(("measured", "pending"), next(answers), strict=True))
-    )
-    path = f"/dmlviz/runs/{run.id}/baseline-curves.json"
-    assert client.get(path, params={"drawn": "0"}).json() == {"measured": 1, "pending": True}
-    assert client.get(path, params={"drawn": "1"}).json() == {"measured": 2, "pending": False}
 
 
 def test_two_images_are_compared_by_pixels_and_by_the_net(client, run, digits):

@@ -37,17 +37,10 @@ class ProgressProps(Source):
     waits_for: WaitsFor | None
 
 
-class BaselineProgress(TypedDict):
-    """dmlviz/runs/RUN/baseline-curves.json: how many baselines are measured, and whether others still are."""
-
-    measured: int
-    pending: bool
-
-
 class BaselineWaitProps(TypedDict):
-    """The address of the answer when more baselines are measured than are drawn."""
+    """The IDs of the work that measures the baselines which are not drawn."""
 
-    url: str
+    work: list[str]
 
 
 class ScriptPreloadProps(TypedDict):

@@ -16,7 +16,6 @@ from dmlviz.jobs.job_record import AnswerRecord
 from dmlviz.jobs.order import Order
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import read_json
-from dmlviz_app.protocol.progress import BaselineProgress
 from dmlviz_app.run_views.cached_file import keep_file
 from dmlviz_app.run_views.sprites import ImageTiles
 from dmlviz_app.server.services import Services
@@ -24,10 +23,10 @@ from dmlviz_app.server.services import Services
 
 @dataclass(frozen=True)
 class BaselineCurves:
-    """The baselines that are measured, and whether others still are."""
+    """The baselines that are measured, and the IDs of the work that measures others."""
 
     baselines: list[Baseline]
-    pending: bool
+    work: list[str]
 
 
 def baseline_curves(run: Run, tiles: ImageTiles, tracked: bool, services: Services) -> BaselineCurves:
@@ -39,33 +38,22 @@ def baseline_curves(run: Run, tiles: ImageTiles, tracked: bool, services: Servic
         tracked: The images of the snapshots only.
         services: Those of the person who asks.
     """
-    ready, pending = _state(run, tiles, tracked, services)
-    return BaselineCurves([baselines.read(name, path) for name, path in ready.items()], pending)
-
-
-def baseline_progress(run: Run, tiles: ImageTiles, tracked: bool, services: Services) -> BaselineProgress:
-    """Return how many baselines are measured, and whether others still are; see `baseline_curves`."""
-    ready, pending = _state(run, tiles, tracked, services)
-    return {"measured": len(ready), "pending": pending}
-
-
-def _state(run: Run, tiles: ImageTiles, tracked: bool, services: Services) -> tuple[dict[str, Path], bool]:
-    """Return the files of the measured baselines by name, and whether others are under way."""
-    paths = {name: _path(name, run, tiles.folder(services.cache), tracked) for name in BASELINES}
-    ready, pending = {}, False
-    for name, path in paths.items():
+    ready, work = [], []
+    for name in BASELINES:
+        path = _path(name, run, tiles.folder(services.cache), tracked)
         if path.exists():
-            ready[name] = path
-        else:
-            arguments = {
-                "run": str(run.path.resolve()),
-                "baseline": name,
-                "tracked": tracked,
-                "path": str(path.resolve()),
-            }
-            order = services.answers.order("curves", run.id, **arguments)
-            pending |= not services.answers.begin(order, services.person.id)  # the figure does without one that failed
-    return ready, pending
+            ready.append(baselines.read(name, path))
+            continue
+        arguments = {
+            "run": str(run.path.resolve()),
+            "baseline": name,
+            "tracked": tracked,
+            "path": str(path.resolve()),
+        }
+        order = services.answers.order("curves", run.id, **arguments)
+        if not services.answers.begin(order, services.person.id):  # the figure does without one that failed
+            work.append(order.id)
+    return BaselineCurves(ready, work)
 
 
 def _path(name: str, run: Run, folder: Path, tracked: bool) -> Path:

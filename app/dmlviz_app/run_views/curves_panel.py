@@ -15,7 +15,6 @@ from dmlviz.figures.baselines import MEASURES
 from dmlviz.figures.data import Images, Measured, images
 from dmlviz.figures.images_behind import CLICKABLE, ImagesBehind, images_behind
 from dmlviz.metrics.distance_histograms import PairKind
-from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.protocol.progress import BaselineWaitProps, ScriptPreloadProps
 from dmlviz_app.run_views import view_state as explore
 from dmlviz_app.run_views.baseline_curves import BaselineCurves, baseline_curves
@@ -134,7 +133,7 @@ def _figure(was_live: bool) -> None:
         dark = st.context.theme.type == "dark"
         log_x = ui.curves in LOGARITHMIC and st.session_state.get(LOG_X, False)
         figure = draw(ui.curves, measured, dark, others, **({"log_x": True} if log_x else {}))
-        _show(context, run_view, measured, figure, len(beside.baselines) if beside.pending else None)
+        _show(context, run_view, measured, figure, beside.work)
 
 
 def _queries(run_view: RunView, step: int | None) -> None:
@@ -149,14 +148,12 @@ def _beside(context: PageContext) -> BaselineCurves:
     """Return the baselines of the figure; none while a training needs the processor, or without pictures."""
     run_view, services = context.run_view, context.services
     if run_view is None or run_view.live or run_view.pictures is None or context.ui.curves not in MEASURES:
-        return BaselineCurves([], pending=False)
+        return BaselineCurves([], [])
     tracked = step_of(run_view, context.ui.seen.step) is not None
     return baseline_curves(run_view.run, run_view.pictures, tracked, services)
 
 
-def _show(
-    context: PageContext, run_view: RunView, measured: Measured, figure: "go.Figure", pending: int | None
-) -> None:
+def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "go.Figure", work: list[str]) -> None:
     """Render the figure, with its title and summary beside it.
 
     Args:
@@ -164,7 +161,7 @@ def _show(
         run_view: The run.
         measured: Its data in the figure.
         figure: The figure.
-        pending: How many baselines are drawn while others are still measured; None where none is awaited.
+        work: IDs of the work that measures further baselines.
     """
     ui, name = context.ui, str(context.ui.curves)
     title, description = figure.layout.meta["title"], figure.layout.meta["about"]
@@ -190,8 +187,10 @@ def _show(
     with right:
         st.markdown(f"**{title}**")
         st.caption(with_terms(f"{description}.\n\n{FIGURES[name].summary}"))
-        if pending is not None:
-            _await_baselines(context, run_view, pending)
+        if work:
+            # The page waits for the work, and has the figure drawn anew: a rerun by the clock can swallow a click.
+            data = BaselineWaitProps(work=work)
+            mount("baseline_wait", key="curves.baselines", data=data, reruns=True)
         if name in LOGARITHMIC:
             st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
@@ -203,17 +202,6 @@ def _show(
                 if name == "confusion_matrix"
                 else "Click a point to select the images behind it."
             )
-
-
-def _await_baselines(context: PageContext, run_view: RunView, num_drawn: int) -> None:
-    """Say that baselines are being measured, and have the figure drawn anew when there are more than are drawn.
-
-    The page asks the server, which answers when one is measured: a rerun by the clock can swallow a click.
-    """
-    tracked = step_of(run_view, context.ui.seen.step) is not None
-    query = f"drawn={num_drawn}" + ("&tracked=1" if tracked else "")
-    data = BaselineWaitProps(url=f"{ROUTES}/runs/{run_view.run.id}/baseline-curves.json?{query}")
-    mount("baseline_wait", key="curves.baselines", data=data, reruns=True)
 
 
 def images_behind_point(name: str, points: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:

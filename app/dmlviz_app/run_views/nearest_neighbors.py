@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.runs.neighbor_table import FILE, by_index, stored_map_recall, stored_table
+from dmlviz.runs.neighbor_table import FILE, by_index, stored_table
 from dmlviz.runs.run import Run
 from dmlviz_app.protocol.compare import Agreement
+from dmlviz_app.server.answers import UnderWayError
 from dmlviz_app.server.services import services
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ OWNER = "neighbors"  # whose turn it is: one run at a time
 AGREEMENT_CELLS = {"both": (True, True), "first": (True, False), "second": (False, True), "neither": (False, False)}
 
 
-def nearest_neighbor_bytes(run: Run) -> bytes | None:
+def nearest_neighbor_bytes(run: Run) -> bytes:
     """Return the nearest other test image of each: n little-endian int32 indices, then n float32 distances.
 
     If an index found them, two float32 follow: the share of the 10 nearest that are right, and the number of images
-    on which that was measured. None while they are being computed; the first call begins.
+    on which that was measured.
 
     Raises:
+        UnderWayError: While they are being computed; the first call begins.
         UserError: Before the run's end, or if they cannot be computed.
     """
     if run.embeddings is None:
@@ -39,31 +41,24 @@ def nearest_neighbor_bytes(run: Run) -> bytes | None:
     if not by_index(run):
         return _nearest(str(run.path), run.info["created"])
     table = table_by_index(run)
-    if table is None:
-        return None
     accuracy = np.array([table.recall, table.measured], "<f4")
     parts = table.indices[:, 0].astype("<i4"), table.distances[:, 0].astype("<f4"), accuracy
     return b"".join(part.tobytes() for part in parts)
 
 
-def table_by_index(run: Run) -> "NeighborTable | None":
-    """Return the neighbors found by an index; None while they are computed (one run at a time; the first call begins).
+def table_by_index(run: Run) -> "NeighborTable":
+    """Return the neighbors found by an index.
 
     Raises:
+        UnderWayError: While they are computed, of one run at a time; the first call begins.
         UserError: If they cannot be computed.
     """
     table = _read_table(run.path, _stamp(run, FILE, EMBEDDINGS))
     if table is None:
         answers, stamp = services().answers, _stamp(run, EMBEDDINGS)[0]
         order = answers.order("neighbors", run.id, run=str(run.path.resolve()), stamp=stamp)
-        if reason := answers.begin(order, OWNER):
-            raise UserError(reason)
+        answers.begin_and_wait(order, OWNER)
     return table
-
-
-def map_recall_by_index(run: Run) -> np.ndarray | None:
-    """Return the share of each image's 10 nearest that are near on the run's own map, too (n); None as above."""
-    return None if table_by_index(run) is None else stored_map_recall(run)
 
 
 def _stamp(run: Run, *names: str) -> tuple[int, ...]:
@@ -115,9 +110,12 @@ def is_correct(run: Run) -> np.ndarray:
 
     Raise UserError before the end, and while the neighbors of very many images are being computed.
     """
-    content, labels = nearest_neighbor_bytes(run), run.labels
-    if content is None:
-        raise UserError(f"The nearest neighbors of {run.title} are being computed: open this page again in a minute.")
+    try:
+        content, labels = nearest_neighbor_bytes(run), run.labels
+    except UnderWayError:
+        raise UserError(
+            f"The nearest neighbors of {run.title} are being computed: open this page again in a minute."
+        ) from None
     assert labels is not None  # there are embeddings
     items = np.frombuffer(content, "<i4", count=len(labels))
     labels = np.asarray(labels)

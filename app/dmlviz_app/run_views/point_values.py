@@ -3,28 +3,29 @@
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.runs.neighbor_table import by_index
+from dmlviz.runs.neighbor_table import by_index, stored_map_recall
 from dmlviz.runs.point_values import POINT_MEASURES, has_point_values, point_values
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.text import one_line
-from dmlviz_app.run_views.nearest_neighbors import map_recall_by_index, table_by_index
+from dmlviz_app.run_views.nearest_neighbors import table_by_index
 
 
-def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) -> bytes | None:
+def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) -> bytes:
     """Return a measure of `dmlviz.runs.point_values` for each test image.
 
     Returns:
-        n little-endian float32, NaN for an image without a value; None while an index finds the neighbors of very many
-        images. If an index found them, two float32 follow, as in `nearest_neighbor_bytes`.
+        n little-endian float32, NaN for an image without a value. If an index found the neighbors of very many images,
+        two float32 follow, as in `nearest_neighbor_bytes`.
 
     Raises:
+        UnderWayError: While an index finds them.
         UserError: Before the end of the run, or of the projection.
     """
     if measure not in POINT_MEASURES or not has_point_values(run, projection):
         raise UserError(f"{run.title} has no {one_line(measure, 20)} to color by yet.")
     if measure == "faithfulness" and projection is None and by_index(run):
-        table, values = table_by_index(run), map_recall_by_index(run)
-        if table is None or values is None:
-            return None
+        table, values = table_by_index(run), stored_map_recall(run)
+        if values is None:
+            raise UserError(f"{run.title} has no map of its own to measure.")
         return np.append(values, [table.recall, table.measured]).astype("<f4").tobytes()
     return point_values(run, projection, measure).astype("<f4").tobytes()

@@ -3,8 +3,6 @@
 import asyncio
 import re
 from base64 import b64decode
-from collections.abc import Callable
-from functools import partial
 from typing import cast
 
 import numpy as np
@@ -23,7 +21,6 @@ from dmlviz_app.protocol.inspector import Logits
 from dmlviz_app.protocol.maps import TrackedItems
 from dmlviz_app.run_views import sprites, thumbnails
 from dmlviz_app.run_views.baseline_curves import (
-    baseline_progress,
     keep_pixel_baseline,
     pixel_baseline_order,
     pixel_baseline_path,
@@ -41,8 +38,6 @@ from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
 
-HELD_S, LOOK_S = 20.0, 0.5  # seconds: a proxy may give up on an answer that takes longer; between two looks
-
 
 def routes() -> list[Route]:
     """Return the routes of the map, the inspector and the scores; those of a data set name its content by a hash."""
@@ -51,7 +46,6 @@ def routes() -> list[Route]:
         Route("/runs/{run}/nearest.bin", nearest),
         Route("/runs/{run}/per_query.bin", per_query),
         Route("/runs/{run}/baseline.json", baseline),
-        Route("/runs/{run}/baseline-curves.json", baselines_measured),
         Route("/runs/{run}/neighbors/{item:int}.json", neighbors),
         Route("/runs/{run}/example.json", example),
         Route("/runs/{run}/neighbor-history/{item:int}.json", history),
@@ -91,7 +85,7 @@ async def nearest(request: Request) -> Response:
     run = _run(request)
     if run.embeddings is None:  # begun again since the page asked
         return Response(status_code=204, headers=NO_STORE)
-    return await _when_computed(partial(nearest_neighbor_bytes, run))
+    return _binary(await asyncio.to_thread(nearest_neighbor_bytes, run))
 
 
 @access(Rule.RUN_READER)
@@ -111,20 +105,6 @@ async def baseline(request: Request) -> Response:
         async with services.answers.open(request, services.person.id, pixel_baseline_order(run, services)) as record:
             scores = await asyncio.to_thread(keep_pixel_baseline, record, path)
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
-
-
-@access(Rule.RUN_READER)
-async def baselines_measured(request: Request) -> Response:
-    """Return the number of measured baselines, once there are more than `count` or after a timeout."""
-    run, services = _run(request), personal(request)
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services.data)
-    count, tracked = request.query_params.get("drawn", "0"), request.query_params.get("tracked") == "1"
-    for _ in range(int(HELD_S / LOOK_S)):
-        progress = await asyncio.to_thread(baseline_progress, run, tiles, tracked, services)
-        if not progress["pending"] or str(progress["measured"]) != count:
-            break
-        await asyncio.sleep(LOOK_S)
-    return JSONResponse(progress, headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)
@@ -186,7 +166,8 @@ async def values(request: Request) -> Response:
     """Return a number for every test image to color the map by: n float32."""
     run, view = _run(request), request.path_params["view"]
     projection = None if view == LIVE else run.projection(view)
-    return await _when_computed(partial(point_value_bytes, run, projection, request.path_params["measure"]))
+    measure = request.path_params["measure"]
+    return _binary(await asyncio.to_thread(point_value_bytes, run, projection, measure))
 
 
 @access(Rule.RUN_READER)
@@ -251,16 +232,6 @@ def _step(request: Request) -> int | None:
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise UserError(f"A step is a whole number; got {text[:40]!r}.")
     return None if text is None else int(text)
-
-
-async def _when_computed(find: Callable[[], bytes | None]) -> Response:
-    """Answer with what `find` returns; with status 202, to be asked again, where that is None for a while."""
-    for _ in range(int(HELD_S / LOOK_S)):
-        content = await asyncio.to_thread(find)
-        if content is not None:
-            return _binary(content)
-        await asyncio.sleep(LOOK_S)
-    return Response(status_code=202, headers=NO_STORE)
 
 
 def _binary(content: bytes) -> Response:

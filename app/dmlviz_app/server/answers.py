@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -36,6 +36,14 @@ NEW_S = 60.0  # seconds in which a new server locks its folder
 STALL_S = 60.0  # seconds in which a reader takes the next part of a file, or is gone
 LOOK_S = 0.5  # seconds between two looks whether a reader is still there
 MAX_OF_PERSON, MAX_OF_ALL = 6, 60  # large answers that are on their way at once: a browser opens six connections
+
+
+class UnderWayError(UserError):
+    """What was asked for is being prepared; `work` is the ID of that work."""
+
+    def __init__(self, work: str) -> None:
+        super().__init__("This is being computed: ask again in a minute.")
+        self.work = work
 
 
 class Turns:
@@ -101,6 +109,12 @@ class Answers:
         with suppress(BusyError):  # asked again with the next look
             self.scheduler.submit(order, owner, partial(self._remove_unread, order.folder, "finished"))
         return ""
+
+    def begin_and_wait(self, order: Order[AnswerRecord], owner: str) -> NoReturn:
+        """Begin what is kept elsewhere, as `begin`; raise UnderWayError, or UserError with the reason why it failed."""
+        if reason := self.begin(order, owner):
+            raise UserError(reason)
+        raise UnderWayError(order.id)
 
     @asynccontextmanager
     async def open(

@@ -130,10 +130,15 @@ const nearest = (...accuracy) =>
     ]),
   );
 
-test("what is still computed is asked for again", async () => {
-  const asked = answer(new Response(null, { status: 202 }), new Response(null, { status: 202 }), nearest(0.75, 1000));
+test("what is still computed is asked for again when that work is over", async () => {
+  const asked = answer(
+    Response.json({ work: "0a" }, { status: 202 }),
+    Response.json({ live: true }),
+    Response.json({ live: false }),
+    nearest(0.75, 1000),
+  );
   const found = await loadNearest({ nearest_url: "/slow" }, 2);
-  assert.deepEqual(asked, ["/slow", "/slow", "/slow"]);
+  assert.deepEqual(asked, ["/slow", "dmlviz/work/0a?wait=1", "dmlviz/work/0a?wait=1", "/slow"]);
   assert.deepEqual([...found.items], [1, 0]);
   assert.deepEqual([...found.distances], [0.5, 0.25]);
   assert.deepEqual(found.accuracy, { recall: 0.75, measured: 1000 });

@@ -15,6 +15,7 @@ from dmlviz_app.runs.panels import queue_lines
 from dmlviz_app.runs.routes import check_images, import_archive
 from dmlviz_app.server.housekeeping import clean_up, enforce_quota, evicted_runs
 from dmlviz_app.server.services import TRAINING_PAGES
+from dmlviz_app.server.work_routes import work_status
 from starlette.requests import HTTPConnection
 
 from dmlviz.config import ProjectionConfig, TrainConfig
@@ -143,6 +144,19 @@ def test_who_waits_is_told_for_which_of_their_jobs_and_of_others_no_title(ada, b
     turns.start(job, worker)
     told = [waits_for(one, someone.here) for someone in (ada, bob) for one in someone.here.jobs.blocking()]
     assert [(of["title"], of["run"]) for of in told] == [("Ada's secret", run), ("another person's job", "")]
+
+
+def test_work_is_seen_by_who_asked_for_it_and_who_sees_its_run(ada, bob, people, shared, no_worker):
+    run = ada.here.jobs.train(CONFIG)
+    (job,) = shared.scheduler.turns
+    assert work_status(ada.here, job.order.id)["position"] == 1
+    assert work_status(people["admin"].here, job.order.id)["kind"] == "train"
+    with pytest.raises(UserError, match="There is no work"):
+        work_status(bob.here, job.order.id)
+    ada.here.jobs.stop(ada.here.runs.get(run))
+    assert work_status(ada.here, job.order.id)["phase"] == "stopped"
+    with pytest.raises(UserError, match="There is no work"):
+        work_status(bob.here, job.order.id)
 
 
 def test_the_limits_are_said_in_a_sentence_each(people, shared, no_worker, adas_data):

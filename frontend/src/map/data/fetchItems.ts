@@ -2,6 +2,7 @@
 
 import type { ColumnInfo, MethodInfo } from "../../protocol.ts";
 import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import { workOver } from "../../lib/work.ts";
 import type { Accuracy, Nearest } from "./model.ts";
 
 /** Addresses of the items' data, or the data themselves. */
@@ -28,10 +29,13 @@ function bytes(url: string): Promise<ArrayBuffer> {
   return wait;
 }
 
-// A result that the server still computes is requested again; the server waits a while before it answers so.
+// A result that the server still computes is requested again when that work is over.
 async function poll(url: string): Promise<ArrayBuffer> {
   const response = await fetchServer(url);
-  if (response.status === BEING_COMPUTED) return poll(url);
+  if (response.status === BEING_COMPUTED) {
+    await workOver(((await response.json()) as { work: string }).work);
+    return poll(url);
+  }
   if (!response.ok) throw await refusal(response, url);
   return response.arrayBuffer();
 }

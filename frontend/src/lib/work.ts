@@ -1,0 +1,16 @@
+// Waits for what the server does in the background.
+import type { WorkStatus } from "../protocol.ts";
+import { fetchServer, ROUTES } from "./server.ts";
+
+const RETRY_MS = 3000; // after an answer that did not come, and for work that has not begun yet
+
+/** Wait until a piece of work is over, or the server does not know it; return how it ended. */
+export async function workOver(id: string): Promise<WorkStatus | null> {
+  while (true) {
+    const response = await fetchServer(`${ROUTES}/work/${id}?wait=1`).catch(() => null);
+    const status = response?.ok ? ((await response.json()) as WorkStatus) : null;
+    if (status && !status.live) return status;
+    if (!status) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    if (response && !status) return null;
+  }
+}
