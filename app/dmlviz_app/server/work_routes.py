@@ -14,7 +14,7 @@ from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.job_record import JobRecord
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import one_line
-from dmlviz_app.people.policy import Action
+from dmlviz_app.people import policy
 from dmlviz_app.protocol.work import WorkStatus
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import AnswerFile
@@ -92,7 +92,7 @@ def work_status(services: Services, work: str) -> WorkStatus:
         share = 1.0 if report.state == "finished" else None
     else:
         raise _not_found(work)
-    is_own = services.person.id in owners or services.person.may(Action.STOP, "others")
+    is_own = services.person.id in owners or services.person.may(policy.STOP, "others")
     if not is_own and not (run and services.runs.sees(run)):
         raise _not_found(work)
     return WorkStatus(
