@@ -86,3 +86,19 @@ SOURCES = {
         parts=("emnist-letters-train", "emnist-letters-test"),
     ),
 }
+
+# MD5 of the four IDX files, unpacked, as published; of MNIST also those whose pixels of value 1 read 0.
+CONTENT: Mapping[str, Mapping[tuple[str, str], tuple[str, ...]]] = {
+    "mnist": {
+        ("train", "images"): ("6bbc9ace898e44ae57da46a324031adb", "2120c626b3f721358a650005d9261aaf"),
+        ("train", "labels"): ("a25bea736e30d166cdddb491f175f624",),
+        ("test", "images"): ("2646ac647ad5339dbf082846283269ea",),
+        ("test", "labels"): ("27ae3e4e09519cfbb04c329615203637",),
+    },
+    "fashion_mnist": {
+        ("train", "images"): ("f4a8712d7a061bf5bd6d2ca38dc4d50a",),
+        ("train", "labels"): ("9018921c3c673c538a1fc5bad174d6f9",),
+        ("test", "images"): ("8181f5470baa50b63fa0f6fddb340f0a",),
+        ("test", "labels"): ("15d484375f8d13e6eb1aabb0c3f46965",),
+    },
+}

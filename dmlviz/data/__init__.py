@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.dataset_sources import SOURCES
+from dmlviz.catalog.dataset_sources import CONTENT, SOURCES
 from dmlviz.catalog.dataset_spec import Recipe
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import download, idx, made
@@ -61,7 +61,7 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
         except DataUnavailableError as error:
             available = " and ".join(name for name in available_datasets(root) if DATASETS[name].recipe is None)
             first, folder = next(iter(source.files)), data_root(root) / source.folder
-            keras = ", or mnist.npz of Keras" if name == "mnist" else ""
+            keras = ", or the npz file of Keras" if name in CONTENT else ""
             raise DataUnavailableError(
                 f"{DATASETS[name].title} is not on disk. {error} Or put its files into {folder}: "
                 f"{', '.join(source.files)}, plain or .gz, also named as {first.replace('-idx', '.idx')}{keras}; "

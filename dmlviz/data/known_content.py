@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmlviz.catalog.dataset_sources import SOURCES
+from dmlviz.catalog.dataset_sources import CONTENT, SOURCES
 from dmlviz.data.idx import UINT8
 from dmlviz.errors import DamagedFileError
 from dmlviz.storage.arrays import read_arrays
@@ -23,29 +23,13 @@ KERAS: dict[str, Key] = {
     "x_test": ("test", "images"),
     "y_test": ("test", "labels"),
 }
-_CONTENT: dict[
-    str, dict[Key, tuple[str, ...]]
-] = {  # MD5 of the four IDX files, unpacked: as published; of MNIST also those whose pixels of value 1 read 0
-    "mnist": {
-        ("train", "images"): ("6bbc9ace898e44ae57da46a324031adb", "2120c626b3f721358a650005d9261aaf"),
-        ("train", "labels"): ("a25bea736e30d166cdddb491f175f624",),
-        ("test", "images"): ("2646ac647ad5339dbf082846283269ea",),
-        ("test", "labels"): ("27ae3e4e09519cfbb04c329615203637",),
-    },
-    "fashion_mnist": {
-        ("train", "images"): ("f4a8712d7a061bf5bd6d2ca38dc4d50a",),
-        ("train", "labels"): ("9018921c3c673c538a1fc5bad174d6f9",),
-        ("test", "images"): ("8181f5470baa50b63fa0f6fddb340f0a",),
-        ("test", "labels"): ("15d484375f8d13e6eb1aabb0c3f46965",),
-    },
-}
 _NAME = re.compile(r"[\w. -]*mnist[\w. -]*\.npz", re.IGNORECASE)
 
 
 def name_of(arrays: Mapping[Key, np.ndarray]) -> str:
     """Return the data set of the catalog that has these pixels (uint8) and labels; empty for any other."""
     digests = {key: hashlib.md5(idx_bytes(array), usedforsecurity=False).hexdigest() for key, array in arrays.items()}
-    for name, known in _CONTENT.items():
+    for name, known in CONTENT.items():
         if set(digests) == set(known) and all(digest in known[key] for key, digest in digests.items()):
             return name
     return ""
@@ -85,7 +69,7 @@ def keras_file(root: Path, name: str) -> Path | None:
 
 
 def _candidates(root: Path, name: str) -> Iterator[Path]:
-    if name in _CONTENT:
+    if name in CONTENT:
         folder = root / SOURCES[name].folder
         for place in (folder, folder.parent, root):
             if place.is_dir():

@@ -11,23 +11,15 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.neighbor_index import NeighborTable
-from dmlviz.projection import tsne, umap
+from dmlviz.projection import tsne
 from dmlviz.projection.alignment import align_by
-from dmlviz.projection.euclidean_form import prepare
+from dmlviz.projection.implementation import implementation
 from dmlviz.projection.layout import Projection, project
 from dmlviz.projection.out_of_sample import place_on
 from dmlviz.projection.progress import OnFrame
 from dmlviz.projection.registry import Layout
-from dmlviz.projection.threads import Helpers, one_thread
-from dmlviz.projection.tsne_descent import COARSE, descent
 from dmlviz.projection.validation import check, check_embeddings, check_labels, lowered
 
-FOLLOWED = ("plane", "fan", "pca", "tsne", "umap")
-_ITERATIONS = {"tsne": (150, 25), "umap": (100, 20)}  # of the first update, and of the later ones
-_EARLY = 60  # iterations of the first update in which t-SNE's neighbors pull more strongly
-_RATE = 0.25  # of UMAP, from which on it falls in an update after the first: at 1 a frame is half noise
-_JUMP = 0.2  # share of the neighbors that stayed, below which the net has jumped: the layout goes on from rest
 _COLLAPSED = 1e-3  # of the embeddings' length
 _SMALL = 0.01  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
 _NOISE = 1e-4  # of the map: new points that are placed alike separate
@@ -85,10 +77,10 @@ class LiveProjection:
         if name not in self.__dict__:
             getattr(self, name)  # says which parameters there are
             name, value = "config", self.config.replace(params=self.config.params | {name: value})
-        if name == "config" and (value.method not in FOLLOWED or value.engine != "dmlviz"):
+        if name == "config" and not (value.declared.linear or implementation(value).updates[0]):
             raise UserError(
-                f"A live map is one of {', '.join(FOLLOWED)}, drawn by dmlviz itself; got {value.method} by "
-                f"{value.engine}: use `project` for it."
+                f"A live map is linear, or a t-SNE or UMAP by dmlviz itself; got {value.method} by {value.engine}: use "
+                "`project` for it."
             )
         self.__dict__[name] = value
 
@@ -126,12 +118,10 @@ class LiveProjection:
         if (rows == rows[0]).all():
             still = begun or Layout(np.zeros((len(rows), config.dims), np.float32), iterations=0)
             return self._shown(config, rows, ids, still, note)
-        turns = _turns(iterations or _ITERATIONS[config.method][begun is not None], seconds)
-        if config.method == "tsne":
-            layout = _follow_tsne(rows, config, begun, turns, self._device)
-        else:
-            known = check_labels(labels, len(rows)) if config.params["supervised"] else None
-            layout = _follow_umap(rows, config, begun, turns, known)
+        method = implementation(config)
+        turns = _turns(iterations or method.updates[begun is not None], seconds)
+        known = check_labels(labels, len(rows)) if config.params.get("supervised") else None
+        layout = method.follow(rows, config, begun, turns, known, self._device)
         return self._shown(config, rows, ids, layout, note)
 
     def settle(
@@ -159,7 +149,7 @@ class LiveProjection:
         begun = None if config.declared.linear else self._begin(config, rows, ids)
         start = None if begun is None else begun.coordinates
         draw = partial(project, rows, labels=labels, stop=stop, device=self._device)
-        if start is None or config.method == "umap":
+        if start is None or "exaggeration" not in config.params:
             whole = draw(config, on_frame, start=start)
         else:  # as a map from scratch, which is small at first while neighbors pull more strongly
             total = config.params["iterations"]
@@ -232,49 +222,6 @@ class LiveProjection:
             note=note,
             measured=_MEASURED,
         )
-
-
-def _follow_tsne(
-    rows: np.ndarray, config: ProjectionConfig, begun: Layout | None, turns: Iterator[float], device: str
-) -> Layout:
-    points = prepare(rows, config.params["metric"])
-    near, affinities = tsne.neighbors_and_affinities(points, config.params["perplexity"])
-    start = tsne.initial_layout(points, config.dims, config.seed) if begun is None else begun.coordinates
-    momentum = None if begun is None or _kept(begun.neighbors, near) < _JUMP else begun.momentum
-    done, attraction = 0 if begun is None else begun.iterations, config.params["attraction"]
-    with one_thread(), Helpers() as helpers:
-        moving = descent(start, momentum, tsne.attracting(affinities, attraction), affinities, device, helpers)
-        for _ in turns:
-            if done == _EARLY:
-                moving.restart()
-            moving.step(COARSE, config.params["exaggeration"] if done < _EARLY else attraction)
-            done += 1
-        return Layout(moving.positions, moving.divergence(COARSE), done, None, moving.momentum, near.first(10))
-
-
-def _follow_umap(
-    rows: np.ndarray, config: ProjectionConfig, begun: Layout | None, turns: Iterator[float], labels: np.ndarray | None
-) -> Layout:
-    params = config.params
-    points = prepare(rows, params["metric"])
-    near, edges = umap.neighbors_and_edges(points, params["neighbors"], params["metric"], labels)
-    start = umap.initial_layout(points, config.dims, config.seed) if begun is None else begun.coordinates
-    done, rate = (0, 1.0) if begun is None else (begun.iterations, _RATE)
-    y = np.ascontiguousarray(start.T)
-    with one_thread(), Helpers() as helpers:
-        forces = umap.forces_of(edges, params["iterations"], config.seed, params["min_dist"], helpers)
-        for share in turns:
-            y = forces.step(y, done, rate=rate * (1 - share))
-            done += 1
-    return Layout(y.T.copy(), None, done, neighbors=near.first(10))
-
-
-def _kept(before: NeighborTable | None, now: NeighborTable) -> float:
-    """Return the share of the nearest neighbors that stayed; 1 if those before are not known."""
-    if before is None:
-        return 1.0
-    k = min(before.indices.shape[1], now.indices.shape[1])
-    return float((now.indices[:, :k, None] == before.indices[:, None, :k]).any(axis=2).mean())
 
 
 def _turns(iterations: int, seconds: float | None) -> Iterator[float]:

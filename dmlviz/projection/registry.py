@@ -1,7 +1,7 @@
 """Binds the implementation of each projection to its spec. No torch: an implementation is imported when it is used."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,11 +64,37 @@ class Request:
 
 
 class Method(ABC):
-    """The implementation of one projection."""
+    """The implementation of one projection.
+
+    `updates` are the iterations of the first update of a live map and of the later ones, of a method that can `follow`.
+    """
+
+    updates: tuple[int, int] = (0, 0)
 
     @abstractmethod
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
         """Return the map of embeddings (n × d, float32); raise CancelledError if stopped before there is one."""
+
+    def follow(
+        self,
+        rows: np.ndarray,
+        config: ProjectionConfig,
+        begun: Layout | None,
+        turns: Iterator[float],
+        labels: np.ndarray | None,
+        device: str,
+    ) -> Layout:
+        """Return the map of embeddings (n × d) that have changed, for a method that can go on from where it stands.
+
+        Args:
+            rows: Embeddings.
+            config: Settings.
+            begun: The layout so far, whose neighbors are those of the embeddings before; None at first.
+            turns: What share of the work is done, before each iteration.
+            labels: Class numbers (n), for a map that uses them.
+            device: Torch device.
+        """
+        raise NotImplementedError
 
     def fit_epochs(self, epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[Layout] | None:
         """Return one map per epoch, for a method that fits them together; None for one that goes epoch by epoch.

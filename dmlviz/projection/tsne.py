@@ -1,10 +1,11 @@
 """t-SNE (van der Maaten, Hinton 2008) in time linear in n, with intermediate frames."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from dmlviz.config import ProjectionConfig
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
@@ -18,6 +19,8 @@ from dmlviz.projection.tsne_descent import COARSE, FINE, descent
 # Measured on 10,000 embeddings of MNIST: the same divergence as with all pairs and a fine grid throughout, in a third
 # of the time.
 _KEPT_AFFINITY = 0.9
+_EARLY = 60  # iterations of a live map in which neighbors pull more strongly
+_JUMP = 0.2  # share of the neighbors that stayed, below which the net has jumped
 _FINE_FRACTION = 1 / 6
 
 
@@ -83,6 +86,8 @@ def fit(
 class TSNE(Method):
     """t-SNE as this module computes it."""
 
+    updates = (150, 25)
+
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
         """Return the layout, computed on one thread."""
         config = request.config
@@ -98,6 +103,30 @@ class TSNE(Method):
                 momentum=request.momentum,
                 device=request.device,
             )
+
+    def follow(
+        self,
+        rows: np.ndarray,
+        config: ProjectionConfig,
+        begun: Layout | None,
+        turns: Iterator[float],
+        labels: np.ndarray | None,
+        device: str,
+    ) -> Layout:
+        """Go on, from rest where the net has jumped."""
+        points = prepare(rows, config.params["metric"])
+        near, affinities = neighbors_and_affinities(points, config.params["perplexity"])
+        start = initial_layout(points, config.dims, config.seed) if begun is None else begun.coordinates
+        momentum = None if begun is None or _kept(begun.neighbors, near) < _JUMP else begun.momentum
+        done, attraction = 0 if begun is None else begun.iterations, config.params["attraction"]
+        with one_thread(), Helpers() as helpers:
+            moving = descent(start, momentum, attracting(affinities, attraction), affinities, device, helpers)
+            for _ in turns:
+                if done == _EARLY:
+                    moving.restart()
+                moving.step(COARSE, config.params["exaggeration"] if done < _EARLY else attraction)
+                done += 1
+            return Layout(moving.positions, moving.divergence(COARSE), done, None, moving.momentum, near.first(10))
 
 
 def early_iterations(iterations: int) -> int:
@@ -124,3 +153,11 @@ def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     size = float(flat[:, 0].std())
     noise = np.random.default_rng(seed).standard_normal(flat.shape)
     return (1e-4 * (flat / (size if size > 0 else 1.0) + 0.01 * noise)).astype(np.float32)
+
+
+def _kept(before: NeighborTable | None, now: NeighborTable) -> float:
+    """Return the share of the nearest neighbors that stayed; 1 if those before are not known."""
+    if before is None:
+        return 1.0
+    k = min(before.indices.shape[1], now.indices.shape[1])
+    return float((now.indices[:, :k, None] == before.indices[:, None, :k]).any(axis=2).mean())

@@ -3,11 +3,12 @@
 Neighbor graph, curve, loss and schedule are umap-learn's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from dmlviz.config import ProjectionConfig
 from dmlviz.ops.compiled import compiled
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.neighbor_index import NeighborTable
@@ -19,6 +20,7 @@ from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
 from dmlviz.projection.threads import Helpers, one_thread
 from dmlviz.projection.umap_forces import CompiledForces, Schedule, TorchForces, load_kernels
 
+_LATER_RATE = 0.25  # of a live map: at 1 a frame is half noise
 _INIT_SPREAD = 10.0  # of the initial positions, as in umap-learn
 
 
@@ -77,6 +79,8 @@ def fit(
 class UMAP(Method):
     """UMAP as this module computes it."""
 
+    updates = (100, 20)
+
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
         """Return the layout, computed on one thread."""
         config = request.config
@@ -92,6 +96,29 @@ class UMAP(Method):
                 begun=request.begun,
                 labels=request.labels,
             )
+
+    def follow(
+        self,
+        rows: np.ndarray,
+        config: ProjectionConfig,
+        begun: Layout | None,
+        turns: Iterator[float],
+        labels: np.ndarray | None,
+        device: str,
+    ) -> Layout:
+        """Go on, more slowly than at first."""
+        params = config.params
+        points = prepare(rows, params["metric"])
+        near, edges = neighbors_and_edges(points, params["neighbors"], params["metric"], labels)
+        start = initial_layout(points, config.dims, config.seed) if begun is None else begun.coordinates
+        done, rate = (0, 1.0) if begun is None else (begun.iterations, _LATER_RATE)
+        y = np.ascontiguousarray(start.T)
+        with one_thread(), Helpers() as helpers:
+            forces = forces_of(edges, params["iterations"], config.seed, params["min_dist"], helpers)
+            for share in turns:
+                y = forces.step(y, done, rate=rate * (1 - share))
+                done += 1
+        return Layout(y.T.copy(), None, done, neighbors=near.first(10))
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:

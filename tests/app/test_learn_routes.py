@@ -1,7 +1,6 @@
 """The routes of Learn: the worker answers from the library's losses; the scores of a few points are the library's."""
 
 import json
-import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ import pytest
 from dmlviz_app import protocol
 from dmlviz_app.learn import routes as losses
 from dmlviz_app.server.services import Services
+from dmlviz_app.server.threads import MAX_QUESTIONS, enlarge_thread_pool
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
@@ -96,7 +96,8 @@ def test_questions_that_wait_for_the_worker_hold_up_no_other_route(
         return {"answered": question["samples"]}
 
     monkeypatch.setattr(here.scheduler.inference_worker, "call", call)
-    count = (os.cpu_count() or 1) + 5  # one more than Python's own threads for such waits
+    count = MAX_QUESTIONS + 1
+    client.portal.call(enlarge_thread_pool)  # as the server does at its start
     with ThreadPoolExecutor(count + 1) as people:
         bodies = [{"samples": 10 + n} for n in range(count)]
         waiting = [people.submit(client.post, "/dmlviz/losses/triplet/curve.json", json=body) for body in bodies]

@@ -103,7 +103,7 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     expect(link).to_have_count(0)
     assert fetch_status(grace, address) == 404
     grace.goto(f"{school.url}/?run={run}")
-    expect(grace.get_by_test_id("stSidebar")).to_contain_text("Run not found")
+    expect(grace.get_by_text("Run not found")).to_be_visible()
 
     # What a teacher puts on the shelf everybody sees, a guest too: Ada with the guests' link is one from then on.
     lesson = train(grace, school, "dataset=digits&net=mlp&steps=40&seed=4")

@@ -154,7 +154,7 @@ def known(monkeypatch):
         for name, arrays in of.items()
         if name != "another"
     }
-    monkeypatch.setattr(known_content, "_CONTENT", digests)
+    monkeypatch.setattr(known_content, "CONTENT", digests)
     return of
 
 

@@ -62,6 +62,7 @@ def addresses(run, dataset, content_hash, frame):
         "picture": "curve",
         "code": "ABC234",
         "rest": "nothing",
+        "work": "0" * 16,
     }
     return [(route, re.sub(r"{(\w+)(:\w+)?}", lambda part: values[part[1]], MOUNT.path + route.path)) for route in OURS]
 
@@ -116,6 +117,8 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "{picture}.json",
         "glossary.json",
         "learn-pictures.svg",
+        "{work}",  # which ask themselves who wanted the work
+        "result",
         "sheet.html",  # which asks itself whether the person is a student
         "{rest:path}",
     }
