@@ -1,1 +1,0 @@
-export { card_index as default } from "../dmlviz.workbench/page-197bd50d2482fe82.js";
