@@ -20,7 +20,7 @@ export default tseslint.config(
   { ignores: ["node_modules", "src/protocol.ts"] },
   js.configs.recommended,
   {
-    files: ["src/**/*.ts"],
+    files: ["src/**/*.{ts,tsx}"],
     extends: [...tseslint.configs.recommendedTypeChecked, ...tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -44,7 +44,7 @@ export default tseslint.config(
   },
   {
     // Below a sub-path only lib/server.ts knows where the server is.
-    files: ["src/**/*.ts"],
+    files: ["src/**/*.{ts,tsx}"],
     ignores: ["src/lib/server.ts"],
     rules: {
       "no-restricted-globals": ["error", { name: "fetch", message: "Use fetchServer of lib/server.ts." }],

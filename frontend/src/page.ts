@@ -5,7 +5,7 @@ export { default as card_index } from "./widgets/card_index/cardIndex.ts";
 export { default as workbench } from "./workbench.ts";
 export { default as progress } from "./workbench/progress/progress.ts";
 export { default as query_pad } from "./workbench/query_pad/queryPad.ts";
-export { default as baseline_wait } from "./workbench/baseline_wait/baselineWait.ts";
+export { default as baseline_wait } from "./workbench/baseline_wait/baselineWait.tsx";
 export { default as script_preload } from "./explore/script_preload/scriptPreload.ts";
 export { default as export } from "./explore/export/export.ts";
 export { default as import_preview } from "./explore/import_preview/importPreview.ts";

@@ -62,7 +62,7 @@ def test_the_text_about_a_term_does_not_link_to_it():
 def test_the_page_names_only_terms_that_exist():
     named = {
         name
-        for path in (ROOT / "frontend" / "src").rglob("*.ts")
+        for path in (ROOT / "frontend" / "src").rglob("*.ts*")
         for name in re.findall(r'explain\([^;]*?, "([a-z0-9_-]+)"\)', path.read_text(encoding="utf-8"))
     }
     assert named

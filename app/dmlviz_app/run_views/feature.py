@@ -23,7 +23,7 @@ FEATURE = Feature(
         "workbench.ts",
         "workbench/progress/progress.ts",
         "workbench/query_pad/queryPad.ts",
-        "workbench/baseline_wait/baselineWait.ts",
+        "workbench/baseline_wait/baselineWait.tsx",
         "explore/script_preload/scriptPreload.ts",
     ],
 )

@@ -41,6 +41,12 @@ export type Child = Node | string | null | undefined;
 /** Names that a page shortens, by what it shows in their place, which says the whole name under the mouse. */
 export const wholeNames = new Map<string, string>();
 
+/** The whole one of the first shortened name among texts. */
+export const wholeNameIn = (texts: unknown[]): string | undefined =>
+  wholeNames.size
+    ? texts.map((text) => typeof text === "string" && wholeNames.get(text)).find(Boolean) || undefined
+    : undefined;
+
 /**
  * Make an element: a class or attributes (a function becomes a listener; false, null and undefined are left out), then
  * children (null and undefined are left out).
@@ -61,10 +67,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
         node.setAttribute(name, value === true ? "" : String(value));
     }
   }
-  if (wholeNames.size) {
-    const whole = [node.title, ...children].flatMap((text) => (typeof text === "string" && wholeNames.get(text)) || []);
-    if (whole.length) node.title = whole[0];
-  }
+  const whole = wholeNameIn([node.title, ...children]);
+  if (whole) node.title = whole;
   node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;
 }

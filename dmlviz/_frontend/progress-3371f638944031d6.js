@@ -1,0 +1,1 @@
+export { progress as default } from "../dmlviz.workbench/page-40958c7aa4171505.js";

@@ -1,1 +1,0 @@
-export { query_pad as default } from "../dmlviz.workbench/page-ecb7d9ae1e1b3d12.js";

@@ -1,0 +1,17 @@
+// Says that baselines of the curves are being measured, and has the page drawn anew with each new one.
+import { useEffect } from "preact/hooks";
+import { heeding } from "../../lib/boundary.ts";
+import { rerun } from "../../lib/mount.ts";
+import { panel } from "../../lib/panel.tsx";
+import type { BaselineWaitProps } from "../../protocol.ts";
+import { workOver } from "../../lib/work.ts";
+import style from "./baselineWait.css";
+
+export default panel<BaselineWaitProps>(style, ({ work, host }) => {
+    useEffect(() => {
+        let awaited = true;
+        heeding()(Promise.race(work.map(workOver)).then(() => awaited && rerun(host)));
+        return () => (awaited = false);
+    }, [work.join()]);
+    return <p class="baseline-wait">Raw pixels and the untrained net are being measured, which takes some seconds.</p>;
+});
