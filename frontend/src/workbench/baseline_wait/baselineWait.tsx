@@ -8,10 +8,10 @@ import { workOver } from "../../lib/work.ts";
 import style from "./baselineWait.css";
 
 export default panel<BaselineWaitProps>(style, ({ work, host }) => {
-    useEffect(() => {
-        let awaited = true;
-        heeding()(Promise.race(work.map(workOver)).then(() => awaited && rerun(host)));
-        return () => (awaited = false);
-    }, [work.join()]);
-    return <p class="baseline-wait">Raw pixels and the untrained net are being measured, which takes some seconds.</p>;
+  useEffect(() => {
+    let awaited = true;
+    heeding()(Promise.race(work.map(workOver)).then(() => awaited && rerun(host)));
+    return () => (awaited = false);
+  }, [work.join()]);
+  return <p class="baseline-wait">Raw pixels and the untrained net are being measured, which takes some seconds.</p>;
 });
