@@ -15,5 +15,5 @@ FEATURE = Feature(
     kinds=CLEAN.kinds,
     commands=CLEAN.commands,
     actions=[CORRECT],
-    components=["clean/review_sheet/reviewSheet.ts"],
+    components=["clean/review_sheet/reviewSheet.tsx"],
 )

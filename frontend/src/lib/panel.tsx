@@ -4,6 +4,7 @@ import {
   render,
   Component as PreactComponent,
   type ComponentChildren,
+  type ComponentProps,
   type FunctionComponent,
   type VNode,
 } from "preact";
@@ -72,3 +73,26 @@ export const panel =
       },
       ({ place }) => draw(place, <Panel {...host.data} host={host} />),
     );
+
+/** Attributes `data-…` of an element. */
+export const dataOf = (data: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(data).map(([name, value]) => [`data-${name}`, value]));
+
+const focused = (node: HTMLElement | null) => node?.focus();
+
+/** A field that has the focus: Enter ends it with its text, Escape with null. */
+export const EditField = ({
+  end,
+  ...props
+}: ComponentProps<"input"> & { end(this: void, text: string | null): void }) => (
+  <input
+    type="text"
+    ref={focused}
+    {...props}
+    onKeyDown={(event) => {
+      event.stopPropagation(); // single letters are shortcuts
+      if (event.key === "Enter") end(event.currentTarget.value);
+      if (event.key === "Escape") end(null);
+    }}
+  />
+);
