@@ -257,4 +257,4 @@ def test_a_name_that_does_not_exist_is_said_with_similar_ones_above_the_index(he
     test = learn(**query)
     assert sentence in words(test).replace("\\", "")
     assert "loss=lifted" in links(test)
-    assert LearnState.from_query({"loss": "lifted"}).note == ""
+    assert LearnState.from_query({"loss": "lifted"}).messages.all() == {}

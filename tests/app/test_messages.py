@@ -103,3 +103,20 @@ def test_every_action_of_a_button_has_a_boundary():
         if "on_select='rerun'" not in ast.unparse(call)
     ]
     assert not bare
+
+
+@pytest.mark.slow
+def test_what_learn_and_clean_could_not_do_stays_until_something_else_is_asked(here, run):
+    learn = pages.open_page("learn", loss="tripel")
+    for _ in range(2):  # it does not go by itself
+        assert sum("There is no loss called" in caption.value for caption in learn.caption) == 1
+        learn.run()
+    learn.text_input(key="learn.search").set_value("margin").run()
+    assert not any("There is no loss called" in caption.value for caption in learn.caption)
+    clean = pages.open_page("clean", run="f" * 16)
+    for _ in range(2):
+        assert sum("There is no run" in caption.value for caption in clean.caption) == 1
+        clean.run()
+    clean.session_state["page.clean"].select("digits", run.id)
+    clean.run()
+    assert not any("There is no run" in caption.value for caption in clean.caption)

@@ -31,7 +31,6 @@ from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
-from dmlviz_app.widgets.messages import warn
 
 REFRESH_S = 2.0
 
@@ -43,8 +42,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
         "disagree with their neighbors. Look at them: decisions are kept beside the data, which stay as they are.]"
     )
     run = _choice(ui, services)
-    if ui.note:
-        warn(ui.note)
+    ui.messages.show("run")
     if run is None:
         return
     corrections = load_corrections(services.data, run.config.dataset)
@@ -77,9 +75,10 @@ def _choice(ui: CleanState, services: Services) -> Run | None:
     by_dataset = usable_runs(services)
     if ui.run is not None and ui.run not in {run.id for runs in by_dataset.values() for run in runs}:
         try:
-            ui.note = why_not(services.runs.get(ui.run), services) or ""
+            reason = why_not(services.runs.get(ui.run), services)
         except UserError as error:
-            ui.note = str(error)
+            reason = str(error)
+        ui.messages.say("run", reason or "This run has just changed; choose it again.")
         ui.run = None
     if not by_dataset:
         st.caption(

@@ -23,21 +23,20 @@ COMPARED = ("precision_at_1", "map_at_r", "knn_accuracy", "nearest_mean_accuracy
 
 @dataclass
 class CleanState(UrlState):
-    """Data set and run (None for the best that can be used), and the sentence about what could not be done."""
+    """Data set and run; None for the best that can be used."""
 
     dataset: str | None = None
     run: str | None = None
-    note: str = ""
     last_query: dict[str, str] | None = None
 
     ADDRESS = Address(
-        Param("run", run_type()),
+        Param("run", run_type("The address names a run that cannot exist.")),
         Param("dataset", TEXT, get=lambda state: None if state.run else state.dataset),
     )
 
     def select(self, dataset: str, run: str | None = None) -> None:
         """Select a data set, and a run of it (None for the best)."""
-        self.dataset, self.run, self.note = dataset, run, ""
+        self.dataset, self.run = dataset, run
 
 
 def search(run: Run, services: Services, wish: Literal["start", "stop"]) -> None:

@@ -21,7 +21,6 @@ from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.address import Address, Param, UrlState, choice, run_type
-from dmlviz_app.widgets.messages import Messages
 
 PAGE = "compare"
 KEY = f"page.{PAGE}"
@@ -41,7 +40,6 @@ class CompareState(UrlState):
         view_b: The second map.
         curves: The figure in *Curves*; None while closed.
         seen: What the browser said last of the pin and the selection.
-        messages: What could not be shown, by place: "runs", "view_a", "view_b", "curves".
     """
 
     a: str | None = None
@@ -51,10 +49,6 @@ class CompareState(UrlState):
     curves: str | None = None
     seen: SeenView = field(default_factory=SeenView)
     last_query: dict[str, str] | None = None
-    messages: Messages = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.messages = Messages(self.cause)
 
     def cause(self, place: str) -> object:
         """Return what the sentences at a place are about."""

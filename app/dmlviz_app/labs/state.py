@@ -1,7 +1,7 @@
 """State of the page Labs: at the cards, or in a lab, with a guess, a study and a point of a figure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs.lab import FigureRow, Lab
@@ -11,7 +11,6 @@ from dmlviz.studies.study import Study
 from dmlviz.studies.trial import Size
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.address import Address, Param, Type, UrlState, choice, one_of
-from dmlviz_app.widgets.messages import Messages
 
 KEY = "page.labs"
 SIZES: tuple[Size, ...] = ("quick", "full")
@@ -44,7 +43,6 @@ class LabsState(UrlState):
         guess: Number of the guess from 1; 0 before it, `NO_GUESS` when the answer was asked for without one.
         figure: Name of the figure shown; empty for the main one.
         point: Series and x (as text) of the point whose pictures are shown; None for none.
-        messages: What of the address cannot be followed: "lab", "data", "figure".
     """
 
     lab: str = ""
@@ -55,11 +53,10 @@ class LabsState(UrlState):
     figure: str = ""
     point: tuple[str, str] | None = None
     last_query: dict[str, str] | None = None
-    messages: Messages = field(init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        causes = {"data": lambda: self.dataset, "figure": lambda: self.figure}
-        self.messages = Messages(lambda place: causes.get(place, lambda: self.lab)())
+    def cause(self, place: str) -> object:
+        """Return what the sentence at a place is about."""
+        return {"data": self.dataset, "figure": self.figure}.get(place, self.lab)
 
     ADDRESS = Address(
         Param("lab", choice("lab", lambda state: {lab.name: lab.title for lab in LABS.values()}), ""),

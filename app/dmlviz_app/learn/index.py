@@ -14,17 +14,13 @@ from dmlviz_app.learn.state import LearnState
 from dmlviz_app.protocol.cards import Card, CardSection
 from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.widgets.markdown import escape_markdown
-from dmlviz_app.widgets.messages import warn
 
 
 def index(ui: LearnState) -> None:
     """Render it, or the results of its search."""
 
     def on_search(text: str) -> None:
-        ui.search, ui.note = text.strip()[:80], ""
-
-    if ui.note:
-        warn(ui.note)
+        ui.search = text.strip()[:80]
 
     bound_widget(
         st.text_input,

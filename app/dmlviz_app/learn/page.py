@@ -18,6 +18,7 @@ if ui is not before:  # a link from Learn to Learn reaches the server, but leave
 url_state.write_url(ui)  # before there is a link to click, which would find the address of a moment ago
 
 with st.container(key="learn"):
+    ui.messages.show(*ui.messages.all())
     if not ui.kind:
         learn_index.index(ui)
     else:

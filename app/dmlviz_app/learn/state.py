@@ -37,15 +37,11 @@ def _place_param(kind: str, titles: Mapping[str, str]) -> Param:
 
 @dataclass
 class LearnState(UrlState):
-    """`kind` and `name` of what is read, "" at the index; `search` is what is looked for there.
-
-    `note` says that the address names something that does not exist.
-    """
+    """`kind` and `name` of what is read, "" at the index; `search` is what is looked for there."""
 
     kind: str = ""
     name: str = ""
     search: str = ""
-    note: str = ""
     last_query: dict[str, str] | None = None
 
     ADDRESS = Address(Param("search", SEARCH, ""), more=[_place_params])
@@ -54,7 +50,3 @@ class LearnState(UrlState):
         """Read this place, if none is read yet."""
         if not self.kind:
             self.kind, self.name, self.search = kind, name, ""
-
-    def refuse(self, param: Param, text: str, sentence: str) -> None:
-        """Say above the index what cannot be followed."""
-        self.note = sentence

@@ -10,7 +10,7 @@ from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.config.rules import give_way
 from dmlviz.errors import UserError
-from dmlviz_app.widgets.messages import Messages
+from dmlviz_app.widgets.messages import Speaking
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
 FORM = ("train", "stop", "start", "set", "loss", "miner")  # places of the form, and all within them
@@ -21,7 +21,7 @@ _ANY_DATASET: str = TrainConfig.model_fields["dataset"].default
 
 
 @dataclass
-class TrainingDraft:
+class TrainingDraft(Speaking):
     """The settings of the next training.
 
     `settings` holds only what differs from the defaults, so that a loss can bring its own recommendation; `params`
@@ -33,10 +33,6 @@ class TrainingDraft:
     settings: dict[str, Any] = field(default_factory=dict)
     params: dict[str, dict[str, Any]] = field(default_factory=dict)
     base: str = ""
-    messages: Messages = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.messages = Messages(self.cause)
 
     def cause(self, place: str) -> object:
         """Return what the sentences at a place are about: a parameter, or all settings of the next training."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from dmlviz.catalog.parameters import brief, describe_unknown
 from dmlviz.errors import UserError
 from dmlviz.storage.files import is_run_id
-from dmlviz_app.widgets.messages import Messages
+from dmlviz_app.widgets.messages import Speaking
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,15 @@ def _read(params: Iterable[Param], query: Mapping[str, str], state: Any) -> None
             state.refuse(param, query[param.key], refusal)
 
 
-class UrlState:
+class UrlState(Speaking):
     """The state of a page, all of which is in the page's address. Each page has its own.
 
     Attributes:
         ADDRESS: The parameters of the address.
-        messages: What is said at the places of the page.
         last_query: The query that it last read from the address or wrote there; None before that.
     """
 
     ADDRESS: ClassVar[Address]
-    messages: Messages
     last_query: dict[str, str] | None
 
     def to_query(self) -> dict[str, str]:
@@ -143,6 +141,10 @@ class UrlState:
         state = cls()
         cls.ADDRESS.decode(query, state)
         return state
+
+    def cause(self, place: str) -> object:
+        """Return what the sentences at a place are about: all that the address says."""
+        return self.to_query()
 
     def refuse(self, param: Param, text: str, sentence: str) -> None:
         """Say why a parameter of an address cannot be followed."""

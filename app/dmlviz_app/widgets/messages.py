@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import streamlit as st
 
@@ -67,6 +68,19 @@ class Messages:
     def show_rest(self) -> None:
         """Render what found no place on the page since `begin`."""
         self.show(*(place for place, message in self._said.items() if not message.is_shown))
+
+
+class Speaking:
+    """The state of a form or page that says what it could not do."""
+
+    @cached_property
+    def messages(self) -> Messages:
+        """What is said at its places."""
+        return Messages(self.cause)
+
+    def cause(self, place: str) -> object:
+        """Return what the sentences at a place are about."""
+        raise NotImplementedError
 
 
 def _is_within(place: str, outer: str) -> bool:
