@@ -48,7 +48,8 @@ def _stored_runs(runs: Runs) -> list[Run | DamagedRun]:
     return [run for run in every if not runs.is_bundled(run)]
 
 
-def _creation_time(run: Run | DamagedRun) -> datetime:
+def creation_time(run: Run | DamagedRun) -> datetime:
+    """Return when a run was made, or a damaged one last changed."""
     return run.created if isinstance(run, Run) else run.touched
 
 
@@ -77,7 +78,7 @@ def enforce(
     Returns:
         The runs that are in the trash now, or gone.
     """
-    stored = sorted(_stored_runs(runs), key=_creation_time)
+    stored = sorted(_stored_runs(runs), key=creation_time)
     ranks, sizes = {run.id: rank(run.id) for run in stored}, {run.id: run_size(run.path) for run in stored}
     under_way = {run.id for run in stored if isinstance(run, Run) and run.state == "running"}
     evicted = []

@@ -45,14 +45,15 @@ class RunCardProps(SharedRun):
 
 
 class DeletedRun(TypedDict):
-    """A run that can be restored."""
+    """A run that was deleted; one that is lost cannot be restored."""
 
     run: str
     title: str
+    lost: NotRequired[bool]
 
 
 class DiskUse(TypedDict):
-    """Bytes used, bytes allowed, the runs that made room and can be restored."""
+    """Bytes used, bytes allowed, the runs that made room."""
 
     used: int
     limit: int

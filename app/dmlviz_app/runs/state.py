@@ -14,7 +14,7 @@ from dmlviz.storage.text import counted
 from dmlviz_app.people import policy
 from dmlviz_app.people.personal_runs import SHARING, PersonalRuns
 from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.run_list import DeletedRun, DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
+from dmlviz_app.protocol.run_list import DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
 from dmlviz_app.run_views import thumbnails
 from dmlviz_app.server.housekeeping import evicted_runs
 from dmlviz_app.server.services import Services
@@ -63,7 +63,7 @@ def run_list_props(ui: RunListState, services: Services) -> RunListProps:
     disk = DiskUse(
         used=services.runs.used() if limit is None else services.used(),
         limit=services.disk_limit if limit is None else limit,
-        gone=[DeletedRun(run=run, title=title) for run, title in evicted_runs(services).items()],
+        gone=evicted_runs(services),
     )
     return {
         "cards": cards(services),

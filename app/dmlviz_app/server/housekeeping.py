@@ -8,11 +8,13 @@ from functools import cache, partial
 from dmlviz.catalog import custom_datasets
 from dmlviz.data import backbone_weights
 from dmlviz.errors import UserError
-from dmlviz.runs.quota import Rank, enforce
+from dmlviz.runs.quota import RECENT_S, Rank, creation_time, enforce
 from dmlviz.runs.trash import TRASH_RETENTION_S
 from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz_app.people.people import GUEST_RETENTION_S
+from dmlviz_app.protocol.run_list import DeletedRun
 from dmlviz_app.server.services import TRAINING_PAGES, Services
+from dmlviz_app.widgets.labels import unique_labels
 
 INTERVAL_S = 60.0  # seconds between two looks for what has expired
 _cleaned_s = -INTERVAL_S
@@ -29,9 +31,13 @@ def enforce_quota(services: Services) -> None:
     for run in enforce(
         services.store, services.disk_limit, is_kept, partial(_rank, services, cache(services.is_beyond))
     ):
-        entries = services.run_owners.entries(run.id)
-        services.evicted.extend((run.id, entry.title, entry.holder) for entry in entries)
-        services.evicted.extend([] if entries else [(run.id, run.title, "")])
+        entries, now, made = (
+            services.run_owners.entries(run.id),
+            time.time(),
+            f" of {creation_time(run):%Y-%m-%d %H:%M}",
+        )
+        services.evicted.extend((run.id, entry.title + made, entry.holder, now) for entry in entries)
+        services.evicted.extend([] if entries else [(run.id, run.title + made, "", now)])
         services.run_owners.remove_all(run.id)
     if time.monotonic() - _cleaned_s >= INTERVAL_S:
         _cleaned_s = time.monotonic()
@@ -48,11 +54,17 @@ def _rank(services: Services, is_beyond: Callable[[str], bool], run: str) -> Ran
     return Rank.TEMPORARY if all(entry.temporary for entry in entries) else Rank.KEPT
 
 
-def evicted_runs(services: Services) -> dict[str, str]:
-    """Return the titles of this person's runs that made room for others and can be restored, by ID; the last 20."""
-    deleted = {path.name for path in services.store.trash.runs()}
-    mine = [(run, title) for run, title, holder in services.evicted if holder == services.person.owner]
-    return dict([(run, title) for run, title in mine if run in deleted][-20:])
+def evicted_runs(services: Services) -> list[DeletedRun]:
+    """Return this person's last 20 runs that made room: those in the trash, and for an hour those it had no room for."""
+    deleted, recent = {path.name for path in services.store.trash.runs()}, time.time() - RECENT_S
+    titles = {
+        run: title
+        for run, title, holder, when in services.evicted[-200:]
+        if holder == services.person.owner
+        and (run in deleted or (when > recent and not (services.store.folder / run).exists()))
+    }
+    labels = unique_labels([*titles][-20:], titles.__getitem__)
+    return [DeletedRun(run=run, title=label, lost=run not in deleted) for run, label in labels.items()]
 
 
 def clean_up(services: Services) -> None:

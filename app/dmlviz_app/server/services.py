@@ -89,7 +89,7 @@ class Services:
         person: The person who asks; the only person there is, unless `for_person` says otherwise.
         audience: The runs that open sessions show.
         names: Names of the people of this server, by ID.
-        evicted: IDs, titles and holders of the runs that were deleted to make room for others.
+        evicted: IDs, titles and holders of the runs that were deleted to make room for others, and when.
     """
 
     settings: Settings
@@ -106,7 +106,7 @@ class Services:
     person: Person = SOLE
     audience: ActiveSessions = field(default_factory=ActiveSessions)
     names: dict[str, str] = field(default_factory=dict)
-    evicted: list[tuple[str, str, str]] = field(default_factory=list)
+    evicted: list[tuple[str, str, str, float]] = field(default_factory=list)
 
     def for_person(self, person: Person) -> "Services":
         """Return the services as one person may use them."""

@@ -239,12 +239,20 @@ def test_what_made_room_can_be_restored_by_who_held_it_and_by_no_one_else(ada, b
     ada.here.runs.rename(adas_run, "Ada's secret")
     size = run_size(shared.store.folder / adas_run)
     enforce_quota(replace(shared, settings=shared.settings.replace(disk_limit=0.95 * size / 1e9)))
-    assert evicted_runs(ada.here) == {adas_run: "Ada's secret"}
-    assert evicted_runs(bob.here) == {}
+    [gone] = evicted_runs(ada.here)
+    assert gone["title"].startswith("Ada's secret of 20")
+    assert not gone["lost"]
+    assert evicted_runs(bob.here) == []
     with pytest.raises(RunNotFoundError):
         bob.here.runs.restore(adas_run)
     ada.here.runs.restore(adas_run)
     assert ada.here.runs.get(adas_run).title == "Ada's secret"
+    assert evicted_runs(ada.here) == []
+    enforce_quota(replace(shared, settings=shared.settings.replace(disk_limit=0.5 * size / 1e9)))
+    [gone] = evicted_runs(ada.here)  # the trash takes a tenth of the limit more
+    assert gone["lost"]
+    with pytest.raises(UserError, match="no longer be restored"):
+        ada.here.runs.restore(adas_run)
 
 
 def test_a_guest_beyond_their_room_takes_no_member_s_run(ada, people, adas_run, shared, written):

@@ -133,7 +133,11 @@ class RunList {
       h("button", { click: () => this.acts.change({ run, deleted: false }) }, action),
       " ",
     ];
-    const removed = gone.flatMap((run) => offer("Removed to make room:", run, "Restore"));
+    const removed = gone.flatMap((run) =>
+      run.lost
+        ? [`Removed to make room, for good, since the trash has no room for it: ${run.title}. `]
+        : offer("Removed to make room:", run, "Restore"),
+    );
     this.notice.replaceChildren(...(deleted ? offer("Deleted", deleted, "Undo") : note ? [note] : removed));
   }
 
