@@ -55,7 +55,7 @@ def _rank(services: Services, is_beyond: Callable[[str], bool], run: str) -> Ran
 
 
 def evicted_runs(services: Services) -> list[DeletedRun]:
-    """Return this person's last 20 runs that made room: those in the trash, and for an hour those it had no room for."""
+    """Return this person's last 20 runs that made room; for an hour also those that are gone for good."""
     deleted, recent = {path.name for path in services.store.trash.runs()}, time.time() - RECENT_S
     titles = {
         run: title
