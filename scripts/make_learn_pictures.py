@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import torch
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.learn.answers import ANSWERS
-from dmlviz_app.run_views.view_state import UIState
 
 from dmlviz import miners
 from dmlviz.catalog.datasets import SAMPLERS

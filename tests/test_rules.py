@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from dmlviz_app.run_views.training_settings import TrainingDraft
+from dmlviz_app.forms.training_settings import TrainingDraft
 
 from dmlviz.catalog.dataset_spec import ClassSplit, DatasetSpec, Features
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS

@@ -19,8 +19,8 @@ from dmlviz.errors import UserError
 from dmlviz.process_setup import collect_garbage_less_often, freeze_garbage_collector, raise_open_files
 from dmlviz.runs.damage_cache import run_damage
 from dmlviz_app import routes
+from dmlviz_app.answers import sprites
 from dmlviz_app.feature import pages
-from dmlviz_app.run_views import sprites
 from dmlviz_app.server import services
 from dmlviz_app.server.event_stream import event_hub
 from dmlviz_app.server.logs import configure_logs

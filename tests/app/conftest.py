@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from dmlviz_app import protocol, routes
+from dmlviz_app.answers.sprites import ImageTiles, image_tiles
 from dmlviz_app.people.identity import AccessSettings
-from dmlviz_app.run_views.sprites import ImageTiles, image_tiles
 from dmlviz_app.server import services
 from dmlviz_app.server.middleware import middleware
 from dmlviz_app.server.services import Services

@@ -9,12 +9,12 @@ import pytest
 from dmlviz_app.classroom.state import ClassroomState
 from dmlviz_app.clean.state import CleanState
 from dmlviz_app.compare.state import CompareState
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.training_settings import SETTINGS
+from dmlviz_app.forms.view_query import ADDRESS, LESSON
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.labs.state import LabsState
 from dmlviz_app.learn.state import LearnState, _places
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import SETTINGS
-from dmlviz_app.run_views.view_query import ADDRESS, LESSON
-from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.runs.state import RunListState
 from dmlviz_app.widgets.url_state import is_browser_key
 

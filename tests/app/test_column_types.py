@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from dmlviz_app.run_views.columns import column_bytes, column_infos, columns_of
-from dmlviz_app.run_views.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
+from dmlviz_app.answers.columns import column_bytes, column_infos, columns_of
+from dmlviz_app.answers.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
 from pyarrow import compute, parquet
 from streamlit.testing.v1 import AppTest
 

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 import pytest
-from dmlviz_app.run_views.columns import column_bytes, column_infos, columns_of, has_columns, run_columns
-from dmlviz_app.run_views.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.answers.columns import column_bytes, column_infos, columns_of, has_columns, run_columns
+from dmlviz_app.answers.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
+from dmlviz_app.forms.view_state import UIState
 from pyarrow import parquet
 
 from dmlviz import data

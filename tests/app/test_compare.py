@@ -5,12 +5,12 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
+from dmlviz_app.answers.nearest_neighbors import agreement_table
 from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.props import compare_props, map_data
 from dmlviz_app.compare.state import CompareState, Pair, differences, resolve_pair, run_view
 from dmlviz_app.compare.variant import PRESETS, fields, first_value, preset, with_setting
-from dmlviz_app.run_views.nearest_neighbors import agreement_table
-from dmlviz_app.run_views.view_options import COMPARED_CURVES, projection_views
+from dmlviz_app.forms.view_options import COMPARED_CURVES, projection_views
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import ProjectionConfig, TrainConfig

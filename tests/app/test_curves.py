@@ -5,15 +5,15 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-from dmlviz_app.run_views import curves
-from dmlviz_app.run_views import curves_panel as drawer
-from dmlviz_app.run_views.baseline_curves import BaselineCurves, baseline_curves
-from dmlviz_app.run_views.current_view import PageContext, RunView
-from dmlviz_app.run_views.random_queries import NEIGHBORS, rank
-from dmlviz_app.run_views.seen_view import SeenView
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.view_options import CURVES, QUERIES, SCORES
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.answers.baseline_curves import BaselineCurves, baseline_curves
+from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.view_options import CURVES, QUERIES, SCORES
+from dmlviz_app.forms.view_state import UIState
+from dmlviz_app.workbench import curves
+from dmlviz_app.workbench import curves_panel as drawer
+from dmlviz_app.workbench.current_view import PageContext, RunView
+from dmlviz_app.workbench.random_queries import NEIGHBORS, rank
 
 from dmlviz import figures
 from dmlviz.catalog.figures import FIGURES

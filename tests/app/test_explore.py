@@ -6,13 +6,13 @@ from contextlib import nullcontext
 import numpy as np
 import pyarrow as pa
 import pytest
+from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.explore import backbone_state
 from dmlviz_app.explore.toolbar import recorded_run
-from dmlviz_app.run_views import current_view, projection_picker
-from dmlviz_app.run_views.current_view import default_run
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.sprites import image_tiles
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.view_state import UIState
+from dmlviz_app.workbench import current_view, projection_picker
+from dmlviz_app.workbench.current_view import default_run
 from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
@@ -361,7 +361,7 @@ def test_after_an_interrupted_rerun_widgets_default_to_the_state(here):
 def test_a_value_set_in_an_interrupted_rerun_is_set_again_and_no_other_is():
     def script():
         import streamlit as st
-        from dmlviz_app.run_views.parameters import bound_widget, track_interrupted_rerun
+        from dmlviz_app.forms.parameters import bound_widget, track_interrupted_rerun
 
         with track_interrupted_rerun():
             net = st.session_state["value"]
@@ -386,7 +386,7 @@ def test_the_first_page_never_shows_a_run_that_fails_on_purpose(here):
 def test_a_select_box_without_a_value_is_empty():
     def script():
         import streamlit as st
-        from dmlviz_app.run_views.parameters import bound_widget
+        from dmlviz_app.forms.parameters import bound_widget
 
         bound_widget(st.selectbox, "Run", "run", None, lambda entered: None, options=["first", "second"])
 

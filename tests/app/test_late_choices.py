@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import Selection
 from dmlviz_app.labs import state as labs
-from dmlviz_app.run_views.seen_view import SeenView
-from dmlviz_app.run_views.selection import Selection
 from pyarrow import parquet
 
 from dmlviz.data.corrections import load_corrections

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import dmlviz_app
 import pytest
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import (
     KINDS,
@@ -22,7 +23,6 @@ from dmlviz_app.learn.catalog_index import (
 from dmlviz_app.learn.exam import QUESTIONS
 from dmlviz_app.learn.index import results
 from dmlviz_app.learn.state import LearnState
-from dmlviz_app.run_views.view_state import UIState
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS

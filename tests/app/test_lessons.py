@@ -6,10 +6,10 @@ import json
 
 import pytest
 from dmlviz_app.explore.task_progress import task_view
+from dmlviz_app.forms.view_query import settings_from_query
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.learn.catalog_index import TOPICS, kind_of
 from dmlviz_app.learn.sheet import sheet_page
-from dmlviz_app.run_views.view_query import settings_from_query
-from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.widgets import navigation
 from streamlit.testing.v1 import AppTest
 
@@ -74,8 +74,8 @@ def test_a_task_sets_all_its_settings(lesson, task):
 
 def test_follow_up_settings_can_be_rendered():
     def page():
-        from dmlviz_app.run_views.training_form import selected_fields
-        from dmlviz_app.run_views.view_state import UIState
+        from dmlviz_app.explore.training_form import selected_fields
+        from dmlviz_app.forms.view_state import UIState
 
         from dmlviz.lessons import LESSONS
 

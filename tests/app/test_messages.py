@@ -5,8 +5,8 @@ from pathlib import Path
 
 import dmlviz_app
 import pytest
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people.personal_jobs import PersonalJobs
-from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.widgets.messages import Messages
 
 from dmlviz.errors import UserError

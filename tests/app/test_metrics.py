@@ -4,7 +4,7 @@ import dataclasses
 from types import SimpleNamespace
 
 import pytest
-from dmlviz_app.run_views import event_routes as events
+from dmlviz_app.answers import event_routes as events
 from dmlviz_app.server import services
 from dmlviz_app.server.metrics import FETCH_TIME_S, FirstFrames, count_job
 from prometheus_client.parser import text_string_to_metric_families

@@ -5,8 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 def form() -> None:
     import streamlit as st
-    from dmlviz_app.run_views.parameters import form_fields, form_values
-    from dmlviz_app.run_views.view_state import UIState
+    from dmlviz_app.forms.parameters import form_fields, form_values
+    from dmlviz_app.forms.view_state import UIState
 
     from dmlviz.catalog.reference_projections import REFERENCES
 

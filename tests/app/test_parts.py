@@ -4,9 +4,9 @@ from functools import wraps
 
 import pytest
 import streamlit as st
-from dmlviz_app.run_views import current_view
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.widgets import components
+from dmlviz_app.workbench import current_view
 from streamlit.testing.v1 import AppTest
 
 from tests.app import pages

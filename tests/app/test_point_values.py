@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from dmlviz_app.run_views.point_values import point_value_bytes
-from dmlviz_app.run_views.view_options import COLOR_MODES
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.answers.point_values import point_value_bytes
+from dmlviz_app.forms.view_options import COLOR_MODES
+from dmlviz_app.forms.view_state import UIState
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError

@@ -89,7 +89,7 @@ from streamlit.testing.v1 import AppTest
 from functools import partial
 from importlib.resources import files
 from dmlviz_app import application
-from dmlviz_app.run_views import nearest_neighbors
+from dmlviz_app.answers import nearest_neighbors
 from dmlviz_app.server import services
 from dmlviz_app.server.settings import Settings
 services.start_services = partial(services.start_services, warm=False)

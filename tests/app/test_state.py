@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dmlviz_app.run_views.seen_view import SeenView
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import SETTINGS
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.training_settings import SETTINGS
+from dmlviz_app.forms.view_state import UIState
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS

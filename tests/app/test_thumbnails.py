@@ -4,7 +4,7 @@ import io
 import os
 
 import numpy as np
-from dmlviz_app.run_views.thumbnails import PALETTE, SIZE, last_frame, render, thumbnail
+from dmlviz_app.answers.thumbnails import PALETTE, SIZE, last_frame, render, thumbnail
 from PIL import Image
 
 from dmlviz.runs.run import Run

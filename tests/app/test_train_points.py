@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dmlviz_app.run_views.train_points import MAX_POINTS, _trained_on, train_points
+from dmlviz_app.answers.train_points import MAX_POINTS, _trained_on, train_points
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import load

@@ -5,9 +5,9 @@ from base64 import b64decode, b64encode, urlsafe_b64encode
 
 import numpy as np
 import pytest
-from dmlviz_app.run_views.seen_view import SeenView
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.widgets import url_state
 
 from dmlviz.config.subset import MAX_BYTES

@@ -10,7 +10,7 @@ import urllib.parse
 from typing import Any
 
 import pytest
-from dmlviz_app.run_views.selection import Selection
+from dmlviz_app.forms.selection import Selection
 from playwright.sync_api import Page
 
 from dmlviz.catalog.projections import PROJECTIONS

@@ -8,7 +8,7 @@ import faiss
 import numpy as np
 import pyarrow as pa
 import pytest
-from dmlviz_app.run_views.table_rows import rows_as_csv, with_classes
+from dmlviz_app.answers.table_rows import rows_as_csv, with_classes
 from typer.testing import CliRunner
 
 from dmlviz.cli.project import app as project_app

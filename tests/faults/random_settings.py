@@ -15,9 +15,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from dmlviz_app.compare.state import CompareState
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.labs.state import LabsState
 from dmlviz_app.learn.state import LearnState
-from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.runs.state import RunListState
 from random_requests import requests
 from table import Table, options

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.view_state import UIState
 from random_requests import requests
 from random_settings import fault_of_sentence, new_table, run, try_address
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from dmlviz_app.run_views.point_values import point_value_bytes
+from dmlviz_app.answers.point_values import point_value_bytes
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.config.subset import pack_items

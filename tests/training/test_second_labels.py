@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from dmlviz_app.run_views.training_settings import TrainingDraft
+from dmlviz_app.forms.training_settings import TrainingDraft
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig

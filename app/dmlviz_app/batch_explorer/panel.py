@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz_app.protocol.maps import BatchExplorerProps
-from dmlviz_app.run_views import component_props
-from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.current_view import RunView
 
 
 def batch_explorer(run_view: RunView) -> None:

@@ -24,9 +24,9 @@ from dmlviz.ops.linear_projection import LinearProjection, default_projection
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
+from dmlviz_app.answers.cached_file import cached_file, keep_file
 from dmlviz_app.protocol.batches import BatchAnswer, ClassCenters
 from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.run_views.cached_file import cached_file, keep_file
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 

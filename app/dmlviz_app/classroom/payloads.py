@@ -28,8 +28,8 @@ from dmlviz_app.protocol.classroom import (
     ClassroomTask,
     OwnKey,
 )
-from dmlviz_app.run_views.class_run import class_run, class_task
 from dmlviz_app.server.services import Services
+from dmlviz_app.workbench.class_run import class_run, class_task
 
 CSV_COLUMNS = (
     "nickname",

@@ -20,10 +20,10 @@ from dmlviz_app.clean.state import (
     validation_score,
     why_not,
 )
+from dmlviz_app.forms.parameters import bound_widget
+from dmlviz_app.forms.view_state import KEY, UIState
 from dmlviz_app.protocol.cleaning import ReviewSheetProps
 from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.run_views.view_state import KEY, UIState
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation, url_state

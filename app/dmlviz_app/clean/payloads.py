@@ -11,10 +11,10 @@ from dmlviz.jobs.job import Status
 from dmlviz.jobs.job_events import CleaningProgress
 from dmlviz.runs.run import Run
 from dmlviz.storage.csv_table import write_csv
+from dmlviz_app.answers.columns import run_columns
+from dmlviz_app.answers.item_neighbors import values_of_rows
 from dmlviz_app.protocol.cleaning import Decision, ReviewAnswer
 from dmlviz_app.protocol.common import ROUTES, SpriteSheets
-from dmlviz_app.run_views.columns import run_columns
-from dmlviz_app.run_views.item_neighbors import values_of_rows
 from dmlviz_app.server.services import Services
 
 

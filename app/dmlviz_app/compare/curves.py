@@ -9,13 +9,13 @@ from dmlviz.catalog.glossary import with_terms
 from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured, images
 from dmlviz_app.compare.state import CompareState, Pair
-from dmlviz_app.run_views.curves import measured_of
-from dmlviz_app.run_views.curves_panel import LOGARITHMIC, PLOTLY_CONFIG, SQUARE, images_behind_point
-from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES
+from dmlviz_app.forms.parameters import bound_widget
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.view_options import COMPARED_CURVES, CURVES
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.actions import action, action_messages
+from dmlviz_app.workbench.curves import measured_of
+from dmlviz_app.workbench.curves_panel import LOGARITHMIC, PLOTLY_CONFIG, SQUARE, images_behind_point
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

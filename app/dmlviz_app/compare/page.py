@@ -6,7 +6,7 @@ from dmlviz_app.compare import curves as compare_curves
 from dmlviz_app.compare import maps as compare_view
 from dmlviz_app.compare import state as compare
 from dmlviz_app.compare import variant
-from dmlviz_app.run_views import view_state as explore
+from dmlviz_app.forms import view_state as explore
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.error_boundary import error_boundary

@@ -11,9 +11,9 @@ from dmlviz_app.protocol.compare import ComparedSide, CompareProps, MapQuality
 from dmlviz_app.protocol.inspector import InspectorProps
 from dmlviz_app.protocol.maps import MapProps
 from dmlviz_app.protocol.workbench import WorkbenchProps
-from dmlviz_app.run_views import component_props
-from dmlviz_app.run_views.current_view import RunView, view_titles
-from dmlviz_app.run_views.workbench import view_props
+from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.current_view import RunView, view_titles
+from dmlviz_app.workbench.workbench import view_props
 
 # Pixels of a map; below a projection stand its figures and what not to read from it.
 HEIGHT, HEIGHT_WITH_NOTES = 430, 540

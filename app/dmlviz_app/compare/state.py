@@ -11,16 +11,16 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import plain, text_of, words_of
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE, Run, RunNotFoundError
-from dmlviz_app.run_views import seen_view
-from dmlviz_app.run_views.current_view import RunView, run_images, view_titles, with_projection
-from dmlviz_app.run_views.seen_view import SeenView
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.view_options import COMPARED_CURVES, CURVES
-from dmlviz_app.run_views.view_query import MAP
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms import seen_view
+from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.view_options import COMPARED_CURVES, CURVES
+from dmlviz_app.forms.view_query import MAP
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.address import Address, Param, UrlState, choice, run_type
+from dmlviz_app.workbench.current_view import RunView, run_images, view_titles, with_projection
 
 PAGE = "compare"
 KEY = f"page.{PAGE}"

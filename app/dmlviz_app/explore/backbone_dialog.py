@@ -10,8 +10,8 @@ from dmlviz.errors import UserError
 from dmlviz_app.explore import backbone_state as backbone
 from dmlviz_app.explore.backbone_state import SOURCES, BackboneChoice, Source
 from dmlviz_app.explore.upload_dialog import max_megabytes, upload_field
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people import policy
-from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.feature_jobs import FeaturesStatus
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button

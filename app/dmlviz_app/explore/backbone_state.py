@@ -10,8 +10,8 @@ from dmlviz.catalog.backbones import BACKBONES, BackboneSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import backbone_weights
 from dmlviz.errors import UserError
+from dmlviz_app.forms.training_settings import TrainingDraft
 from dmlviz_app.people import policy
-from dmlviz_app.run_views.training_settings import TrainingDraft
 from dmlviz_app.server.feature_jobs import FeaturesRequest, FeaturesStatus
 from dmlviz_app.server.services import Services
 

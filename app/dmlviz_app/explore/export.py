@@ -8,9 +8,9 @@ from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.protocol.export import ExportFile, ExportProps, Script
-from dmlviz_app.run_views.current_view import RunView
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.url_state import note_event
+from dmlviz_app.workbench.current_view import RunView
 
 WIDTH = 440  # pixels
 SCRIPTS = {"python": as_python, "command": as_command}

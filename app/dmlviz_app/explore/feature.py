@@ -14,7 +14,7 @@ FEATURE = Feature(
         sidebar=lazy("dmlviz_app.explore.sidebar:sidebar"),
         slow_imports=[
             f"dmlviz_app.{name}"
-            for name in ("run_views.curves_panel", "explore.settings", "explore.maps", "explore.toolbar")
+            for name in ("workbench.curves_panel", "explore.settings", "explore.maps", "explore.toolbar")
         ],
     ),
     routes=lazy("dmlviz_app.explore.upload_routes:routes"),

@@ -9,13 +9,13 @@ from dmlviz.runs.damage_cache import run_damage
 from dmlviz_app.batch_explorer import panel as batch_explorer
 from dmlviz_app.explore import maps, sidebar, table, task, toolbar
 from dmlviz_app.explore.task_progress import TaskProgress
-from dmlviz_app.run_views import curves_panel as curves
-from dmlviz_app.run_views import view_state as explore
-from dmlviz_app.run_views.current_view import PageContext, RunView
-from dmlviz_app.run_views.progress_panel import progress_panel
+from dmlviz_app.forms import view_state as explore
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.messages import warn
+from dmlviz_app.workbench import curves_panel as curves
+from dmlviz_app.workbench.current_view import PageContext, RunView
+from dmlviz_app.workbench.progress_panel import progress_panel
 
 
 def page(context: PageContext, progress: TaskProgress | None) -> None:

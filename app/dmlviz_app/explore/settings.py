@@ -12,19 +12,18 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Visibility
 from dmlviz_app.account.panel import SHARE
-from dmlviz_app.explore import backbone_dialog, starting_point, upload_dialog
+from dmlviz_app.explore import backbone_dialog, starting_point, training_form, upload_dialog
+from dmlviz_app.forms.parameters import bound_widget
+from dmlviz_app.forms.training_settings import FORM
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people.personal_runs import SHARING
-from dmlviz_app.run_views import training_form
-from dmlviz_app.run_views.current_view import RunView
-from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.run_views.progress_panel import TRAININGS
-from dmlviz_app.run_views.training_settings import FORM
-from dmlviz_app.run_views.view_state import UIState
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.public_address import public_address
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.workbench.current_view import RunView
+from dmlviz_app.workbench.progress_panel import TRAININGS
 
 REPLAYED = "train.replayed"  # ID of the run that Train showed again
 REPLAYS = "train.replays"  # how often it did

@@ -12,14 +12,14 @@ from dmlviz.storage.text import counted
 from dmlviz_app.account import panel as account
 from dmlviz_app.explore import settings, task
 from dmlviz_app.explore.task_progress import TaskProgress
-from dmlviz_app.run_views import component_props
-from dmlviz_app.run_views import view_state as explore
-from dmlviz_app.run_views.current_view import PageContext, RunView, page_context
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms import view_state as explore
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.current_view import PageContext, RunView, page_context
 
 _CONTEXT_KEY = "explored"
 _FORM = "card.form"  # the run beside which the settings are wanted all the same

@@ -12,12 +12,12 @@ from dmlviz.config import TrainConfig
 from dmlviz.config.fields import words_of
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run, RunNotFoundError
-from dmlviz_app.run_views.current_view import RunView
-from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.parameters import bound_widget
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.workbench.current_view import RunView
 
 DEFAULT = next(iter(RECIPES))
 MOST_NAMED = 4  # changes

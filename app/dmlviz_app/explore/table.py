@@ -10,16 +10,16 @@ import streamlit as st
 
 from dmlviz.data.columns import Column
 from dmlviz.runs.run import Run
-from dmlviz_app.run_views import view_state as explore
-from dmlviz_app.run_views.columns import columns_of, run_columns
-from dmlviz_app.run_views.current_view import PageContext, context_key, page_context
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.table_rows import Condition, Filter, matching_rows, sorted_rows, with_classes
+from dmlviz_app.answers.columns import columns_of, run_columns
+from dmlviz_app.answers.table_rows import Condition, Filter, matching_rows, sorted_rows, with_classes
+from dmlviz_app.forms import view_state as explore
+from dmlviz_app.forms.selection import Selection
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
+from dmlviz_app.workbench.current_view import PageContext, context_key, page_context
 
 if TYPE_CHECKING:
     import pyarrow

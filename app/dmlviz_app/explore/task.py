@@ -9,12 +9,12 @@ from dmlviz.lessons.measurements import measured_after, measurement_table
 from dmlviz.runs.run import LIVE
 from dmlviz_app.explore import settings
 from dmlviz_app.explore.task_progress import TaskProgress, evaluate_answer, task_progress, task_view
-from dmlviz_app.run_views.current_view import PageContext
-from dmlviz_app.run_views.training_settings import FORM
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.training_settings import FORM
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.actions import button
+from dmlviz_app.workbench.current_view import PageContext
 
 _GUESS_KEY = "lesson.guess"
 _VIEWED_KEY = "lesson.viewed"

@@ -6,7 +6,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.lessons import Lesson, Task
 from dmlviz.lessons.measurements import task_measurements
 from dmlviz.runs.run import Run, RunNotFoundError
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 
 

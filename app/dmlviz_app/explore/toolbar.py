@@ -7,14 +7,14 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.runs.run import Run
 from dmlviz_app.explore import export, starting_point
-from dmlviz_app.run_views import projection_picker
-from dmlviz_app.run_views.current_view import RunView
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
+from dmlviz_app.workbench import projection_picker
+from dmlviz_app.workbench.current_view import RunView
 
 RUNS_LISTED = 12
 POPOVER = 320  # pixels

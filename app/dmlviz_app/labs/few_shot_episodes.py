@@ -13,11 +13,11 @@ from dmlviz.labs.statistics import t_interval
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.storage.arrays import read_arrays
 from dmlviz_app.labs.state import LabView
-from dmlviz_app.run_views.curves_panel import PLOTLY_CONFIG
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.messages import warn
+from dmlviz_app.workbench.curves_panel import PLOTLY_CONFIG
 
 KEY = "lab.episodes"
 QUERIES = 5  # of each class: more would hide each other

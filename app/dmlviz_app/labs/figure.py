@@ -7,11 +7,11 @@ import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.labs.lab import FigureRow, FigureSpec, Lab, PicturePair
+from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.labs.run import SOURCE_TITLES, describe
 from dmlviz_app.labs.state import OWN, READY_MADE, LabsState, LabView, first_figure, view_rows
-from dmlviz_app.run_views.curves_panel import PLOTLY_CONFIG
-from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.widgets.pictures import picture
+from dmlviz_app.workbench.curves_panel import PLOTLY_CONFIG
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

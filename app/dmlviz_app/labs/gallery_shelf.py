@@ -13,9 +13,9 @@ from dmlviz.errors import UserError
 from dmlviz.labs.gallery.spec import NEWCOMERS
 from dmlviz.ops.gallery import Gallery
 from dmlviz.runs.run import Run
+from dmlviz_app.answers import query
 from dmlviz_app.labs.state import LabView
 from dmlviz_app.protocol.query import QueryPadProps
-from dmlviz_app.run_views import query
 from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.actions import button

@@ -6,9 +6,9 @@ from dmlviz.labs.lab import FigureSpec
 from dmlviz.labs.reid.spec import GALLERY_SIZES, size_rows
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.state import LabView
-from dmlviz_app.run_views.curves_panel import PLOTLY_CONFIG
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.workbench.curves_panel import PLOTLY_CONFIG
 
 KEY = "lab.gallery_size"
 FEWEST = 10  # identities: among fewer, one query is several percent

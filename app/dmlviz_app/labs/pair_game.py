@@ -16,12 +16,12 @@ from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.state import LabView
 from dmlviz_app.protocol.labs import ThresholdNet, ThresholdPair, ThresholdProps
-from dmlviz_app.run_views.curves_panel import PLOTLY_CONFIG
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.pictures import picture
+from dmlviz_app.workbench.curves_panel import PLOTLY_CONFIG
 
 KEPT = "guessed.npz"  # the pairs that a trial kept, with its distances
 SHOWN = 8  # pairs of each kind

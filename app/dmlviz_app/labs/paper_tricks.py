@@ -6,9 +6,9 @@ from dmlviz.labs.reality_check.claims import BASELINE_TRICKS, OWN_TRICKS, Claim,
 from dmlviz.labs.reality_check.contestants import BY_KEY, CONTRASTIVE, Contestant
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.state import LabView
-from dmlviz_app.run_views.curves_panel import PLOTLY_CONFIG
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.workbench.curves_panel import PLOTLY_CONFIG
 
 KEY = "lab.tricks"
 HEIGHT = 210  # pixels

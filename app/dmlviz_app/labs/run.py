@@ -7,8 +7,8 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs.lab_study import cost_in_words, format_seconds, study_progress
 from dmlviz.studies.study import Study
+from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.labs.state import OWN, READY_MADE, SIZES, LabsState, LabView, view_lab
-from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.messages import warn

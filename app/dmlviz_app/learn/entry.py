@@ -9,6 +9,7 @@ from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
 from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
+from dmlviz_app.forms import view_state as explore
 from dmlviz_app.learn.catalog_index import (
     Kind,
     caveat,
@@ -21,7 +22,6 @@ from dmlviz_app.learn.catalog_index import (
     to_json,
 )
 from dmlviz_app.protocol.losses import ForcePlaygroundProps, LossPlotProps, RankingToyProps
-from dmlviz_app.run_views import view_state as explore
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount

@@ -7,12 +7,12 @@ import streamlit as st
 from dmlviz.catalog.glossary import GLOSSARY
 from dmlviz.catalog.parameters import Spec
 from dmlviz.lessons import LESSONS, PARTS
+from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.cards import Form, card, section, show
 from dmlviz_app.learn.catalog_index import KINDS, TOPICS, by_family, has_words, page_kinds, search, symptom_share
 from dmlviz_app.learn.state import LearnState
 from dmlviz_app.protocol.cards import Card, CardSection
-from dmlviz_app.run_views.parameters import bound_widget
 from dmlviz_app.widgets.markdown import escape_markdown
 
 

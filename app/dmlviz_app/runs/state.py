@@ -11,11 +11,11 @@ from dmlviz.runs.quota import run_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun
 from dmlviz.storage.text import counted
+from dmlviz_app.answers import thumbnails
 from dmlviz_app.people import policy
 from dmlviz_app.people.personal_runs import SHARING, PersonalRuns
 from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.protocol.run_list import DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
-from dmlviz_app.run_views import thumbnails
 from dmlviz_app.server.housekeeping import evicted_runs
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation

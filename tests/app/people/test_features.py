@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from dmlviz_app.explore import backbone_state as backbone
 from dmlviz_app.explore.backbone_state import BackboneChoice
+from dmlviz_app.forms.training_settings import TrainingDraft
 from dmlviz_app.people.people import GUEST_RETENTION_S, MB
-from dmlviz_app.run_views.training_settings import TrainingDraft
 from dmlviz_app.server import services
 from dmlviz_app.server.feature_jobs import TAKEN
 from dmlviz_app.server.housekeeping import clean_up

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from dmlviz_app import routes
+from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.people.cookies import COOKIE, BrowserCookie
-from dmlviz_app.run_views.sprites import image_tiles
 from dmlviz_app.server.access import Rule, while_visible
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient

@@ -7,7 +7,7 @@ from dmlviz.runs.neighbor_table import by_index, stored_map_recall
 from dmlviz.runs.point_values import POINT_MEASURES, has_point_values, point_values
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.text import one_line
-from dmlviz_app.run_views.nearest_neighbors import table_by_index
+from dmlviz_app.answers.nearest_neighbors import table_by_index
 
 
 def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) -> bytes:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from dmlviz_app.forms import seen_view
+from dmlviz_app.forms.seen_view import SeenView
 from dmlviz_app.protocol.maps import ViewProps
 from dmlviz_app.protocol.workbench import WorkbenchProps
-from dmlviz_app.run_views import component_props, seen_view
-from dmlviz_app.run_views.current_view import RunView
-from dmlviz_app.run_views.seen_view import SeenView
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.current_view import RunView
 
 
 def view_props(page: str, run_views: Sequence[RunView], seen: SeenView, *, follows: bool) -> ViewProps:

@@ -15,14 +15,14 @@ from dmlviz.errors import UserError
 from dmlviz.projection import clamp_parameter, lowered
 from dmlviz.runs.projection_run import epoch_steps, projected_embeddings
 from dmlviz.runs.run import LIVE, Run
-from dmlviz_app.run_views import component_props
-from dmlviz_app.run_views.current_view import RunView, view_titles
-from dmlviz_app.run_views.parameters import bound_widget, form_fields, form_values
-from dmlviz_app.run_views.view_options import OURS
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.parameters import bound_widget, form_fields, form_values
+from dmlviz_app.forms.view_options import OURS
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.url_state import note_event
+from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.current_view import RunView, view_titles
 
 POPOVER = 340  # pixels
 ENGINE_KEY = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)

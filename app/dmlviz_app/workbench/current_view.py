@@ -13,13 +13,13 @@ from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
+from dmlviz_app.answers import sprites
+from dmlviz_app.answers.columns import has_columns
+from dmlviz_app.forms.view_options import projection_views
+from dmlviz_app.forms.view_state import UIState, current
 from dmlviz_app.people.personal_datasets import moment
-from dmlviz_app.run_views import sprites
-from dmlviz_app.run_views.class_run import revealed_run
-from dmlviz_app.run_views.columns import has_columns
-from dmlviz_app.run_views.view_options import projection_views
-from dmlviz_app.run_views.view_state import UIState, current
 from dmlviz_app.server.services import Services, session_services
+from dmlviz_app.workbench.class_run import revealed_run
 
 MAP_DIMENSIONS = 3  # vectors of so many are a map themselves
 

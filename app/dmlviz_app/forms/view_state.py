@@ -13,11 +13,11 @@ from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.lessons import LESSONS, Lesson, Task
 from dmlviz.runs.run import LIVE
-from dmlviz_app.run_views import seen_view, view_query
-from dmlviz_app.run_views.seen_view import SeenView
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import FURTHER, SETTINGS, TrainingDraft
-from dmlviz_app.run_views.view_options import OURS, PROJECTION_FIELDS, projection_views
+from dmlviz_app.forms import seen_view, view_query
+from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.training_settings import FURTHER, SETTINGS, TrainingDraft
+from dmlviz_app.forms.view_options import OURS, PROJECTION_FIELDS, projection_views
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.address import Param, UrlState
 

@@ -13,11 +13,11 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import PreparationStep
 from dmlviz.runs.run import LIVE, Run
+from dmlviz_app.answers.item_neighbors import query_neighbor_history
+from dmlviz_app.answers.query import QueryResult
 from dmlviz_app.protocol.common import Ink
 from dmlviz_app.protocol.inspector import CaptionedInk
 from dmlviz_app.protocol.query import PictureFrame, QueryAnswer, QueryPlaces
-from dmlviz_app.run_views.item_neighbors import query_neighbor_history
-from dmlviz_app.run_views.query import QueryResult
 
 THUMBNAIL = 56  # pixels a side at most: enough for one of 44
 LOSSLESS = 256 * 256  # pixels of a picture of which every one counts

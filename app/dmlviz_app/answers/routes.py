@@ -17,21 +17,21 @@ from dmlviz.runs.example_item import example_item
 from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id, read_json
-from dmlviz_app.protocol.inspector import Logits
-from dmlviz_app.protocol.maps import TrackedItems
-from dmlviz_app.run_views import sprites, thumbnails
-from dmlviz_app.run_views.baseline_curves import (
+from dmlviz_app.answers import downloads, event_routes, query_routes, sprites, thumbnails, training_page
+from dmlviz_app.answers.baseline_curves import (
     keep_pixel_baseline,
     pixel_baseline_order,
     pixel_baseline_path,
 )
-from dmlviz_app.run_views.columns import column_bytes, column_infos
-from dmlviz_app.run_views.image_pair import image_pair
-from dmlviz_app.run_views.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
-from dmlviz_app.run_views.nearest_neighbors import agreement_table, nearest_neighbor_bytes
-from dmlviz_app.run_views.point_values import point_value_bytes
-from dmlviz_app.run_views.table_rows import selected_rows_as_csv
-from dmlviz_app.run_views.train_points import train_points
+from dmlviz_app.answers.columns import column_bytes, column_infos
+from dmlviz_app.answers.image_pair import image_pair
+from dmlviz_app.answers.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
+from dmlviz_app.answers.nearest_neighbors import agreement_table, nearest_neighbor_bytes
+from dmlviz_app.answers.point_values import point_value_bytes
+from dmlviz_app.answers.table_rows import selected_rows_as_csv
+from dmlviz_app.answers.train_points import train_points
+from dmlviz_app.protocol.inspector import Logits
+from dmlviz_app.protocol.maps import TrackedItems
 from dmlviz_app.server.access import Rule, access, data_not_found, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
 from dmlviz_app.server.json_response import JSONResponse
@@ -40,8 +40,10 @@ from dmlviz_app.server.threads import ask_worker
 
 
 def routes() -> list[Route]:
-    """Return the routes of the map, the inspector and the scores; those of a data set name its content by a hash."""
+    """Return all routes about runs and their images; those of a data set name its content by a hash."""
+    modules = (downloads, event_routes, query_routes, training_page)
     return [
+        *(route for module in modules for route in module.routes()),
         Route("/runs/{run}/tracked_items.json", tracked_items),
         Route("/runs/{run}/nearest.bin", nearest),
         Route("/runs/{run}/per_query.bin", per_query),

@@ -11,9 +11,9 @@ from dmlviz import data
 from dmlviz.data import sprite_sheet
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.errors import UserError
+from dmlviz_app.answers.cached_file import cached_file
 from dmlviz_app.protocol.common import ROUTES, SpriteSheets
 from dmlviz_app.protocol.maps import ImageProps
-from dmlviz_app.run_views.cached_file import cached_file
 
 
 @dataclass(frozen=True, eq=False)

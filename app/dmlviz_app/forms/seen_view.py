@@ -12,8 +12,8 @@ from typing import Self
 
 import streamlit as st
 
+from dmlviz_app.forms.selection import Selection
 from dmlviz_app.protocol.maps import ViewCommand
-from dmlviz_app.run_views.selection import Selection
 
 _COMMAND = "view.command"
 

@@ -15,19 +15,19 @@ from dmlviz.figures.baselines import MEASURES
 from dmlviz.figures.data import Images, Measured, images
 from dmlviz.figures.images_behind import CLICKABLE, ImagesBehind, images_behind
 from dmlviz.metrics.distance_histograms import PairKind
+from dmlviz_app.answers.baseline_curves import BaselineCurves, baseline_curves
+from dmlviz_app.forms import view_state as explore
+from dmlviz_app.forms.parameters import bound_widget
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.view_options import CURVES, QUERIES, SCORES
 from dmlviz_app.protocol.progress import BaselineWaitProps, ScriptPreloadProps
-from dmlviz_app.run_views import view_state as explore
-from dmlviz_app.run_views.baseline_curves import BaselineCurves, baseline_curves
-from dmlviz_app.run_views.current_view import PageContext, RunView, context_key, page_context
-from dmlviz_app.run_views.curves import measured_of, scores_of, step_of
-from dmlviz_app.run_views.parameters import bound_widget
-from dmlviz_app.run_views.random_queries import random_queries
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.view_options import CURVES, QUERIES, SCORES
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.actions import action, action_messages
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.workbench.current_view import PageContext, RunView, context_key, page_context
+from dmlviz_app.workbench.curves import measured_of, scores_of, step_of
+from dmlviz_app.workbench.random_queries import random_queries
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

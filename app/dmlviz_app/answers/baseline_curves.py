@@ -16,8 +16,8 @@ from dmlviz.jobs.job_record import AnswerRecord
 from dmlviz.jobs.order import Order
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import read_json
-from dmlviz_app.run_views.cached_file import keep_file
-from dmlviz_app.run_views.sprites import ImageTiles
+from dmlviz_app.answers.cached_file import keep_file
+from dmlviz_app.answers.sprites import ImageTiles
 from dmlviz_app.server.services import Services
 
 

@@ -9,7 +9,7 @@ from dmlviz.catalog.metrics import METRICS, metric_of
 from dmlviz.export import RunExport
 from dmlviz.figures.data import Measured, images, measure
 from dmlviz.runs.run import Run
-from dmlviz_app.run_views.current_view import RunView
+from dmlviz_app.workbench.current_view import RunView
 
 _measure_lock = threading.Lock()
 

@@ -14,9 +14,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.lessons import LESSONS, Task
 from dmlviz.runs.run import LIVE
 from dmlviz.storage.files import is_run_id
-from dmlviz_app.run_views.selection import Selection
-from dmlviz_app.run_views.training_settings import SETTINGS
-from dmlviz_app.run_views.view_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, is_color, projection_views
+from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.training_settings import SETTINGS
+from dmlviz_app.forms.view_options import COLOR_MODES, CURVES, PROJECTION_FIELDS, is_color, projection_views
 from dmlviz_app.widgets.address import FLAG, Address, Param, Type, choice, run_type
 from dmlviz_app.widgets.url_state import is_browser_key
 

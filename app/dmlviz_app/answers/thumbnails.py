@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 from dmlviz.figures.palette import PALETTE, Theme
 from dmlviz.runs.run import Run
 from dmlviz.storage.run_schema.events import FrameMeta, frames_of
-from dmlviz_app.run_views.cached_file import cached_file
+from dmlviz_app.answers.cached_file import cached_file
 
 SIZE = 480, 300
 SUPERSAMPLING = 2  # drawn so many times as large, then scaled down: soft edges

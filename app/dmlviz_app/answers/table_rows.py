@@ -13,7 +13,7 @@ from dmlviz.data.columns import Column, column_numbers
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz.storage.csv_table import write_csv
-from dmlviz_app.run_views.columns import run_columns
+from dmlviz_app.answers.columns import run_columns
 
 if TYPE_CHECKING:
     import pyarrow

@@ -17,8 +17,8 @@ from dmlviz.config import TrainConfig
 from dmlviz.config.fields import FIELDS, limits
 from dmlviz.config.notes import cost_note
 from dmlviz.data.class_names import short_names
-from dmlviz_app.run_views.parameters import bound_widget, parameter_columns, parameter_widget, parameters
-from dmlviz_app.run_views.view_state import UIState
+from dmlviz_app.forms.parameters import bound_widget, parameter_columns, parameter_widget, parameters
+from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.url_state import note_event
 

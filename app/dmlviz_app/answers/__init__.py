@@ -1,0 +1,1 @@
+"""What every page with a run asks of it: events, frames, images, neighbors, scores, columns, queries."""

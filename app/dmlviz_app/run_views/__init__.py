@@ -1,1 +1,0 @@
-"""Views of a run for several features: events, frames, images, neighbors, scores, maps."""

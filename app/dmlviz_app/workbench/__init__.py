@@ -1,0 +1,1 @@
+"""The run that a page shows: its map, progress and curves."""
