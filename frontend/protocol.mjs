@@ -15,7 +15,7 @@ const { schema, components } = JSON.parse(
 const types = await compile(schema, "Props", {
   additionalProperties: false,
   unreachableDefinitions: true,
-  bannerComment: "// Written by protocol.mjs from app/dmlviz_app/protocol: change that, not this.",
+  bannerComment: "// Written by protocol.mjs from app/dmlviz_app/*/protocol.py: change that, not this.",
 });
 writeFileSync(path.join(import.meta.dirname, "src/protocol.ts"), types);
 

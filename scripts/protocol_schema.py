@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from dmlviz_app import protocol
-from dmlviz_app.feature import components
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.feature import components, messages, props
+from dmlviz_app.server.protocol import ROUTES
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
@@ -37,12 +36,12 @@ class Schema(GenerateJsonSchema):
 
 def schema() -> dict[str, Any]:
     """Return the schema: the props of each component, and below `$defs` all types."""
-    types = {name: value for module in protocol.MODULES for name, value in vars(module).items() if _is_type(value)}
+    types = {name: value for name, value in messages().items() if _is_type(value)}
     adapters = [(name, "validation", TypeAdapter(value)) for name, value in ({"RunEvent": RunEvent} | types).items()]
     _, definitions = TypeAdapter.json_schemas(adapters, schema_generator=Schema)  # type: ignore[arg-type]
     definitions["$defs"]["Routes"] = {"const": ROUTES}
-    props = {name: {"$ref": f"#/$defs/{value.__name__}"} for name, value in protocol.PROPS.items()}
-    return definitions | {"title": "Props", "type": "object", "properties": props, "required": [*props]}
+    by_component = {name: {"$ref": f"#/$defs/{value.__name__}"} for name, value in props().items()}
+    return definitions | {"title": "Props", "type": "object", "properties": by_component, "required": [*by_component]}
 
 
 def _is_type(value: Any) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from dmlviz.errors import UserError
 from dmlviz.parts import PLUGGED, Command, Kind
@@ -74,7 +75,7 @@ class Feature:
         routes: Returns what it answers over HTTP, below /dmlviz; each declares who may ask (`server.access`).
         kinds: Background work, by name.
         components: Modules below frontend/src whose default export is a component: `labs/tracker/tracker.ts` is mounted
-            as "tracker", with `TrackerProps` of a module in `protocol`. `npm run build` in frontend/ takes them.
+            as "tracker", with `TrackerProps` of the folder's `protocol.py`. `npm run build` in frontend/ takes them.
         commands: Commands, `dmlviz NAME`.
         actions: What a person may do, by their role: `services.person.may(ACTION)` answers.
         site: Adds pages to a site, and cards of its first page.
@@ -130,6 +131,23 @@ def components() -> dict[str, str]:
     """Return the modules of all components by name."""
     modules = [module for feature in FEATURES for module in feature.components]
     return {re.sub("(?=[A-Z])", "_", Path(module).stem).lower(): module for module in modules}
+
+
+def messages() -> dict[str, Any]:
+    """Return by name what server and page send each other, as types; `protocol.py` of each folder has its own.
+
+    They are props of components and answers of routes; frontend/protocol.mjs makes TypeScript of them. The types are
+    typing_extensions' TypedDict: pydantic, which checks them in the tests, takes no other in Python 3.11.
+    """
+    names = [f"dmlviz_app.{folder}.protocol" for folder in FOLDERS]
+    modules = [import_module(name) for name in names if find_spec(name) is not None]
+    return {name: value for module in modules for name, value in vars(module).items()}
+
+
+def props() -> dict[str, type]:
+    """Return the type of the props of each component, by its name: `run_list` has `RunListProps`."""
+    types = messages()
+    return {name: types[f"{name.title().replace('_', '')}Props"] for name in components()}
 
 
 def _names(feature: Feature) -> set[str]:

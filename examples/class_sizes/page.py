@@ -1,7 +1,7 @@
 """The page: a link for each run."""
 
 import streamlit as st
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import session_services
 
 st.markdown("How many test images does each class have?")

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dmlviz_app import protocol, routes
+from dmlviz_app import routes
 from dmlviz_app.answers.sprites import ImageTiles, image_tiles
+from dmlviz_app.feature import messages, props
 from dmlviz_app.people.identity import AccessSettings
 from dmlviz_app.server import services
 from dmlviz_app.server.middleware import middleware
@@ -45,21 +46,20 @@ config.set_option("server.fileWatcherType", "none")
 
 STEPS = 30
 
-for module in protocol.MODULES:
-    for kind in vars(module).values():
-        if is_typeddict(kind):
-            kind.__pydantic_config__ = {"extra": "forbid", "strict": True}
+for kind in messages().values():
+    if is_typeddict(kind):
+        kind.__pydantic_config__ = {"extra": "forbid", "strict": True}
 
 
 @cache
 def adapter(name: str) -> TypeAdapter[Any]:
     """What checks the props of a component."""
-    return TypeAdapter(protocol.PROPS[name])
+    return TypeAdapter(props()[name])
 
 
 @pytest.fixture(autouse=True)
 def _props_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a page sends to a component in a test is what app/dmlviz_app/protocol declares, no more and no less."""
+    """Whatever a page sends to a component in a test is what its protocol.py declares, no more and no less."""
     renderer = components._renderer
 
     def checked(name: str) -> Any:

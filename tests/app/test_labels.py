@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dmlviz_app.widgets.labels import unique_labels
+from dmlviz_app.server.labels import unique_labels
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS

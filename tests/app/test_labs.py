@@ -9,8 +9,8 @@ import pytest
 from dmlviz_app.labs import state as labs
 from dmlviz_app.labs.picture import has_picture, lab_picture, named_study
 from dmlviz_app.labs.planes import has_planes, lab_planes, plane_sheet
+from dmlviz_app.labs.protocol import LabPicture, LabPlanes
 from dmlviz_app.labs.state import LabsState, first_figure, view_lab
-from dmlviz_app.protocol.labs import LabPicture, LabPlanes
 from PIL import Image
 from pydantic import TypeAdapter
 

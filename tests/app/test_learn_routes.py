@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from dmlviz_app import protocol
 from dmlviz_app.learn import routes as losses
+from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import MAX_QUESTIONS, enlarge_thread_pool
 from pydantic import TypeAdapter
@@ -40,9 +40,9 @@ def asked(here: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
 @pytest.mark.parametrize(
     ("picture", "body", "kind"),
     [
-        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, protocol.losses.LossCurve),
-        ("forces", TRIANGLE, protocol.losses.LossForces),
-        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, protocol.losses.LossGround),
+        ("curve", {"params": {"margin": 0.5}, "held": {"p": 0.4}, "samples": 10}, LossCurve),
+        ("forces", TRIANGLE, LossForces),
+        ("ground", TRIANGLE | {"index": 1, "places": [[0.0, 0.0]]}, LossGround),
     ],
 )
 def test_a_picture_is_what_the_protocol_declares(

@@ -1,12 +1,14 @@
-"""Server and page exchange what app/dmlviz_app/protocol declares; the page's types are made from it."""
+"""Server and page exchange what the folders' protocol.py declare; the page's types are made from it."""
 
 import json
 from pathlib import Path
 
 import pytest
-from dmlviz_app import protocol
-from dmlviz_app.protocol.batches import BatchAnswer, DistancesAnswer
+from dmlviz_app.answers.protocol import ItemNeighbors, NeighborHistory
+from dmlviz_app.batch_explorer.protocol import BatchAnswer, DistancesAnswer
+from dmlviz_app.feature import props
 from dmlviz_app.widgets import components
+from dmlviz_app.widgets.protocol import MethodInfo
 from pydantic import TypeAdapter, ValidationError
 
 from dmlviz.runs.store import Runs, bundled_runs
@@ -23,7 +25,7 @@ def test_undeclared_props_are_rejected(change):
 
 def test_every_component_that_streamlit_knows_has_props():
     built = {path.name.rpartition("-")[0] for path in (ROOT / "dmlviz" / "_frontend").glob("*-*.js")} - {"page", "tour"}
-    assert built == set(protocol.PROPS)
+    assert built == set(props())
 
 
 def test_events_match_the_protocol(run):
@@ -45,9 +47,9 @@ def test_answers_about_batches_distances_and_methods_match_the_protocol(client, 
     wanted = {
         f"/dmlviz/runs/{trained.id}/batches/{step}.json": BatchAnswer,
         f"/dmlviz/runs/{run.id}/distances/{run.snapshot_steps[0]}.json": DistancesAnswer,
-        f"/dmlviz/runs/{run.id}/neighbors/3.json": protocol.inspector.ItemNeighbors,
-        f"/dmlviz/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": protocol.inspector.NeighborHistory,
-        "/dmlviz/methods.json": dict[str, protocol.maps.MethodInfo],
+        f"/dmlviz/runs/{run.id}/neighbors/3.json": ItemNeighbors,
+        f"/dmlviz/runs/{run.id}/neighbor-history/{run.tracked_indices[0]}.json": NeighborHistory,
+        "/dmlviz/methods.json": dict[str, MethodInfo],
     }
     for address, declared in wanted.items():
         answer = client.get(address)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from dmlviz_app.answers import query_routes as queries
 from dmlviz_app.answers.item_neighbors import query_neighbor_history
+from dmlviz_app.answers.protocol import QueryAnswer, QueryRefusal
 from dmlviz_app.answers.query import QueryResult, TrajectoryPoint
-from dmlviz_app.protocol.query import QueryAnswer, QueryRefusal
 from dmlviz_app.server.answers import Turns
 from PIL import Image
 from pydantic import TypeAdapter

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from dmlviz_app import routes
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.protocol import ROUTES
 from probe import OTHER, Probe, data_folder
 from starlette.routing import Route
 

@@ -13,7 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.columns import Column, column_numbers, describe_columns, read_columns
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run
-from dmlviz_app.protocol.columns import ColumnInfo
+from dmlviz_app.answers.protocol import ColumnInfo
 
 if TYPE_CHECKING:
     import pyarrow

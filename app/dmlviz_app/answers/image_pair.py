@@ -11,8 +11,8 @@ from dmlviz.errors import UserError
 from dmlviz.metrics.verification import best_threshold, pairs
 from dmlviz.ops.squared_distances import squared_differences
 from dmlviz.runs.run import Run
+from dmlviz_app.answers.protocol import ImagePair, PairSpace
 from dmlviz_app.answers.sprites import ImageTiles
-from dmlviz_app.protocol.inspector import ImagePair, PairSpace
 
 MOST = 5_000  # pairs of each kind on which the thresholds rest
 PIXELS, EMBEDDING = "raw pixels", "embedding"

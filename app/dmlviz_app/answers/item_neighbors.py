@@ -11,9 +11,9 @@ from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.run import Run
 from dmlviz_app.answers.columns import has_columns, run_columns
+from dmlviz_app.answers.protocol import ItemNeighbors, NeighborHistory, NeighborsOverTime
 from dmlviz_app.answers.query import QueryResult, trajectory
 from dmlviz_app.answers.sprites import ImageTiles, image_tiles
-from dmlviz_app.protocol.inspector import ItemNeighbors, NeighborHistory, NeighborsOverTime
 from dmlviz_app.server.services import Services
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_table import FILE, by_index, stored_table
 from dmlviz.runs.run import Run
-from dmlviz_app.protocol.compare import Agreement
+from dmlviz_app.answers.protocol import Agreement
 from dmlviz_app.server.answers import UnderWayError
 from dmlviz_app.server.services import services
 

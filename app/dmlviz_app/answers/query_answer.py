@@ -14,10 +14,9 @@ from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import PreparationStep
 from dmlviz.runs.run import LIVE, Run
 from dmlviz_app.answers.item_neighbors import query_neighbor_history
+from dmlviz_app.answers.protocol import CaptionedInk, PictureFrame, QueryAnswer, QueryPlaces
 from dmlviz_app.answers.query import QueryResult
-from dmlviz_app.protocol.common import Ink
-from dmlviz_app.protocol.inspector import CaptionedInk
-from dmlviz_app.protocol.query import PictureFrame, QueryAnswer, QueryPlaces
+from dmlviz_app.server.protocol import Ink
 
 THUMBNAIL = 56  # pixels a side at most: enough for one of 44
 LOSSLESS = 256 * 256  # pixels of a picture of which every one counts

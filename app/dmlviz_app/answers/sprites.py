@@ -12,8 +12,8 @@ from dmlviz.data import sprite_sheet
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.errors import UserError
 from dmlviz_app.answers.cached_file import cached_file
-from dmlviz_app.protocol.common import ROUTES, SpriteSheets
-from dmlviz_app.protocol.maps import ImageProps
+from dmlviz_app.answers.protocol import ImageProps
+from dmlviz_app.server.protocol import ROUTES, SpriteSheets
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.answers import Trajectory
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.training.validation_split import split_training_images
-from dmlviz_app.protocol.maps import TrainPoints
+from dmlviz_app.answers.protocol import TrainPoints
 from dmlviz_app.server.services import Services
 
 MAX_POINTS = 500

@@ -14,7 +14,7 @@ from dmlviz.ops.pairwise_numpy import distances
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.tuple_difficulty import ComparingLoss
 from dmlviz_app.batch_explorer.payloads import encode_array
-from dmlviz_app.protocol.batches import DistancesAnswer
+from dmlviz_app.batch_explorer.protocol import DistancesAnswer
 
 MAX_IMAGES = 800  # of the tracked ones: 319,600 pairs
 BINS = 240

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz_app.protocol.maps import BatchExplorerProps
+from dmlviz_app.batch_explorer.protocol import BatchExplorerProps
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import RunView

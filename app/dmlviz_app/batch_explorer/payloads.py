@@ -25,8 +25,8 @@ from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
 from dmlviz_app.answers.cached_file import cached_file, keep_file
-from dmlviz_app.protocol.batches import BatchAnswer, ClassCenters
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.batch_explorer.protocol import BatchAnswer, ClassCenters
+from dmlviz_app.server.protocol import ROUTES
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 

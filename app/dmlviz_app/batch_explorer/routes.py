@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from dmlviz_app.batch_explorer import payloads as batches
 from dmlviz_app.batch_explorer.distance_histograms import histograms
-from dmlviz_app.protocol.batches import BatchTerms
+from dmlviz_app.batch_explorer.protocol import BatchTerms
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
 from dmlviz_app.server.json_response import JSONResponse

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from dmlviz_app.classroom.protocol import ClassroomBarProps
 from dmlviz_app.feature import pages
-from dmlviz_app.protocol.classroom import ClassroomBarProps
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.navigation import home

@@ -6,7 +6,7 @@ from dmlviz_app.classroom.feature import OPEN_CLASS
 from dmlviz_app.classroom.routes import show_to_class
 from dmlviz_app.classroom.state import ClassroomState
 from dmlviz_app.people.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.markdown import escape_markdown

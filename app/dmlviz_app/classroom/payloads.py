@@ -18,9 +18,7 @@ from dmlviz.lessons.measurements import format_measurement, task_measurements
 from dmlviz.runs.ownership import Entry
 from dmlviz.runs.run import Run
 from dmlviz.storage.csv_table import safe_cell
-from dmlviz_app.people.classroom import Classroom, Member, Place
-from dmlviz_app.people.classrooms import Classrooms
-from dmlviz_app.protocol.classroom import (
+from dmlviz_app.classroom.protocol import (
     ClassroomEvent,
     ClassroomLead,
     ClassroomResult,
@@ -28,6 +26,8 @@ from dmlviz_app.protocol.classroom import (
     ClassroomTask,
     OwnKey,
 )
+from dmlviz_app.people.classroom import Classroom, Member, Place
+from dmlviz_app.people.classrooms import Classrooms
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench.class_run import class_run, class_task
 

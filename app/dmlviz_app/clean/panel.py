@@ -10,6 +10,7 @@ from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.clean.feature import CORRECT
+from dmlviz_app.clean.protocol import ReviewSheetProps
 from dmlviz_app.clean.state import (
     CHOSEN_BY,
     CleanState,
@@ -22,9 +23,8 @@ from dmlviz_app.clean.state import (
 )
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.view_state import KEY, UIState
-from dmlviz_app.protocol.cleaning import ReviewSheetProps
-from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.housekeeping import enforce_quota
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.actions import button

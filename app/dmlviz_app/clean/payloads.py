@@ -13,8 +13,8 @@ from dmlviz.runs.run import Run
 from dmlviz.storage.csv_table import write_csv
 from dmlviz_app.answers.columns import run_columns
 from dmlviz_app.answers.item_neighbors import values_of_rows
-from dmlviz_app.protocol.cleaning import Decision, ReviewAnswer
-from dmlviz_app.protocol.common import ROUTES, SpriteSheets
+from dmlviz_app.clean.protocol import Decision, ReviewAnswer
+from dmlviz_app.server.protocol import ROUTES, SpriteSheets
 from dmlviz_app.server.services import Services
 
 

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.clean import payloads, state
-from dmlviz_app.protocol.cleaning import ReviewActions, ReviewSearch
+from dmlviz_app.clean.protocol import ReviewActions, ReviewSearch
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_body import read_json_body

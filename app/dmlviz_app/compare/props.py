@@ -6,13 +6,17 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.run import LIVE
 from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.state import LINK, CompareState, Pair
-from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.compare import ComparedSide, CompareProps, MapQuality
-from dmlviz_app.protocol.inspector import InspectorProps
-from dmlviz_app.protocol.maps import MapProps
-from dmlviz_app.protocol.workbench import WorkbenchProps
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import RunView, view_titles
+from dmlviz_app.workbench.protocol import (
+    ComparedSide,
+    CompareProps,
+    InspectorProps,
+    MapProps,
+    MapQuality,
+    WorkbenchProps,
+)
 from dmlviz_app.workbench.workbench import view_props
 
 # Pixels of a map; below a projection stand its figures and what not to read from it.

@@ -14,9 +14,9 @@ from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.compare.state import CompareState
 from dmlviz_app.server.housekeeping import enforce_quota
+from dmlviz_app.server.labels import unique_labels
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
-from dmlviz_app.widgets.labels import unique_labels
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
 

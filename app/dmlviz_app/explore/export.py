@@ -6,8 +6,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.export import FORMATS, RunExport
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
-from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.export import ExportFile, ExportProps, Script
+from dmlviz_app.explore.protocol import ExportFile, ExportProps, Script
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.url_state import note_event
 from dmlviz_app.workbench.current_view import RunView

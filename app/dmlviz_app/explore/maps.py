@@ -16,13 +16,11 @@ from dmlviz_app.explore import settings, sidebar
 from dmlviz_app.forms import view_state
 from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_state import UIState
-from dmlviz_app.protocol.inspector import InspectorProps
-from dmlviz_app.protocol.maps import Link, MapProps
-from dmlviz_app.protocol.workbench import MapHeading, WorkbenchProps
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import RunView
 from dmlviz_app.workbench.progress_panel import progress_panel
+from dmlviz_app.workbench.protocol import InspectorProps, Link, MapHeading, MapProps, WorkbenchProps
 from dmlviz_app.workbench.workbench import view_props, workbench
 
 KEY = "workbench"

@@ -10,11 +10,11 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.data.image_ops import READABLE
 from dmlviz.data.table_limits import MAX_VECTORS
+from dmlviz_app.explore.protocol import ImportPreviewProps, UploadProps
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people import policy
 from dmlviz_app.people.people import MAX_UPLOAD_MB, MB
-from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.uploads import ImportPreviewProps, UploadProps
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.uploads import ImportStatus
 from dmlviz_app.widgets.actions import button

@@ -11,8 +11,8 @@ from dmlviz.catalog.losses.sums import LossChoice
 from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 from dmlviz_app.forms.view_state import UIState
+from dmlviz_app.server.labels import unique_labels
 from dmlviz_app.widgets.actions import action, action_messages
-from dmlviz_app.widgets.labels import unique_labels
 from dmlviz_app.widgets.url_state import note_event
 
 Store = Callable[[Any], None]

@@ -13,7 +13,7 @@ from typing import Self
 import streamlit as st
 
 from dmlviz_app.forms.selection import Selection
-from dmlviz_app.protocol.maps import ViewCommand
+from dmlviz_app.widgets.protocol import ViewCommand
 
 _COMMAND = "view.command"
 

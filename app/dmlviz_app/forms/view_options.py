@@ -5,7 +5,7 @@ from dmlviz.catalog.figures import FIGURES
 from dmlviz.catalog.projection_engines import Engine, declarations
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig
-from dmlviz_app.protocol.maps import MethodInfo
+from dmlviz_app.widgets.protocol import MethodInfo
 
 # The contents of the drawer below the map, by title, the default first: figures, queries, all scores.
 SCORES = "scores"

@@ -7,10 +7,10 @@ from dmlviz.labs.lab_study import cost_in_words, ready_made, study_rows
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.thumbnail import thumbnail
 from dmlviz_app.labs.state import default_dataset
-from dmlviz_app.protocol.cards import Card, CardIndexProps, CardSection
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.messages import Messages
+from dmlviz_app.widgets.protocol import Card, CardIndexProps, CardSection
 
 TEXT = (
     "Experiments of the field, on small images. Each asks a question: guess, then look at the answer, or run the "

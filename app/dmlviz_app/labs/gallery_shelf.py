@@ -15,7 +15,6 @@ from dmlviz.ops.gallery import Gallery
 from dmlviz.runs.run import Run
 from dmlviz_app.answers import query
 from dmlviz_app.labs.state import LabView
-from dmlviz_app.protocol.query import QueryPadProps
 from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.actions import button
@@ -24,6 +23,7 @@ from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.widgets.messages import warn
 from dmlviz_app.widgets.pictures import picture
+from dmlviz_app.workbench.protocol import QueryPadProps
 
 KEY = "lab.shelf"
 EXAMPLES = 10  # pictures of each digit that the net was trained on

@@ -14,8 +14,8 @@ from dmlviz.labs.identity_rows import by_net
 from dmlviz.labs.shown_images import find_images
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import TrialResult
+from dmlviz_app.labs.protocol import ThresholdNet, ThresholdPair, ThresholdProps
 from dmlviz_app.labs.state import LabView
-from dmlviz_app.protocol.labs import ThresholdNet, ThresholdPair, ThresholdProps
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount

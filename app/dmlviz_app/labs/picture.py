@@ -16,7 +16,7 @@ from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.patches.spec import DRAWINGS
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import TrialResult
-from dmlviz_app.protocol.labs import LabPicture, NetDrawing, PlaceScores
+from dmlviz_app.labs.protocol import LabPicture, NetDrawing, PlaceScores
 
 MOST_ALIKE = 50
 

@@ -11,7 +11,7 @@ from dmlviz.errors import UserError
 from dmlviz.labs.lab import LinkedPlanes
 from dmlviz.labs.registry import LABS
 from dmlviz.studies.study import Study
-from dmlviz_app.protocol.labs import LabPlanes
+from dmlviz_app.labs.protocol import LabPlanes
 
 
 def has_planes(study: Study) -> bool:

@@ -8,20 +8,20 @@ from dmlviz.labs.tracking import spec as tracking
 from dmlviz.studies.study import Study
 from dmlviz_app.labs.picture import has_picture
 from dmlviz_app.labs.planes import has_planes
-from dmlviz_app.labs.question import kept_nets
-from dmlviz_app.labs.routes import SOURCES
-from dmlviz_app.labs.state import LabView, default_dataset
-from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.labs import (
+from dmlviz_app.labs.protocol import (
     LabPictureProps,
     LabPlanesProps,
     MetricPlaygroundProps,
     SketchSearchProps,
     TrackerProps,
 )
-from dmlviz_app.protocol.query import QueryPadProps
+from dmlviz_app.labs.question import kept_nets
+from dmlviz_app.labs.routes import SOURCES
+from dmlviz_app.labs.state import LabView, default_dataset
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.workbench.protocol import QueryPadProps
 
 
 def places(services: Services, view: LabView) -> None:

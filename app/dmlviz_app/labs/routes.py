@@ -16,8 +16,8 @@ from dmlviz.labs.registry import LABS
 from dmlviz.studies.study import Study, study_id
 from dmlviz_app.labs.picture import lab_picture, named_study
 from dmlviz_app.labs.planes import lab_planes, plane_sheet
+from dmlviz_app.labs.protocol import LabPicture
 from dmlviz_app.labs.question import ask
-from dmlviz_app.protocol.labs import LabPicture
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_body import read_json_body

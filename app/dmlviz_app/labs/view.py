@@ -12,7 +12,7 @@ from dmlviz_app.labs import figure as lab_figure
 from dmlviz_app.labs import playground as lab_playground
 from dmlviz_app.labs import run as lab_run
 from dmlviz_app.labs.state import NO_GUESS, LabsState, LabView, view_lab, view_rows
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.actions import button

@@ -10,9 +10,9 @@ from zlib import crc32
 from dmlviz.lessons import LESSONS
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import TOPICS, kind_of
-from dmlviz_app.protocol.cards import Card, CardIndexProps, CardSection
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.protocol import Card, CardIndexProps, CardSection
 
 PICTURES = Path(__file__).resolve().parent / "pictures.svg"
 Form = Literal["large", "small", "words"]

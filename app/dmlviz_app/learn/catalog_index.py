@@ -16,7 +16,7 @@ from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.config import TrainConfig
 from dmlviz_app.feature import pages
 from dmlviz_app.learn.answers import Answer
-from dmlviz_app.protocol.losses import LossInfo, LossParameter
+from dmlviz_app.learn.protocol import LossInfo, LossParameter
 
 
 @dataclass(frozen=True)

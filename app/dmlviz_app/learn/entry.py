@@ -21,7 +21,7 @@ from dmlviz_app.learn.catalog_index import (
     related_entries,
     to_json,
 )
-from dmlviz_app.protocol.losses import ForcePlaygroundProps, LossPlotProps, RankingToyProps
+from dmlviz_app.learn.protocol import ForcePlaygroundProps, LossPlotProps, RankingToyProps
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount

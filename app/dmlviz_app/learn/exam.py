@@ -8,7 +8,7 @@ import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
 from dmlviz_app.learn.cards import card, section, show
-from dmlviz_app.protocol.cards import Card
+from dmlviz_app.widgets.protocol import Card
 
 Places = tuple[tuple[str, str], ...]
 TEXT = """

@@ -8,7 +8,7 @@ from dmlviz_app.forms.view_state import saved_state
 from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.catalog_index import entry_title, page_kinds
 from dmlviz_app.learn.sheet import may_read_sheets
-from dmlviz_app.protocol.common import ROUTES
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation
 

@@ -20,15 +20,15 @@ from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
 from dmlviz.storage.text import one_line
 from dmlviz_app.learn.cards import pictures
+from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround, SpaceScores
 from dmlviz_app.learn.sheet import may_read_sheets, sheet_page
-from dmlviz_app.protocol.learn import GlossaryTerm
-from dmlviz_app.protocol.losses import LossCurve, LossForces, LossGround, SpaceScores
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
 from dmlviz_app.server.json_body import read_json_body
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
+from dmlviz_app.widgets.protocol import GlossaryTerm
 
 MAX_BODY_BYTES = 200_000
 _REQUIRED: dict[str, set[str]] = {

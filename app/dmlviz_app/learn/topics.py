@@ -10,7 +10,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz_app.learn.entry import force_playground
 from dmlviz_app.learn.exam import exam
 from dmlviz_app.learn.glossary import glossary
-from dmlviz_app.protocol.losses import MapAtRDemoProps, SmallSpace
+from dmlviz_app.learn.protocol import MapAtRDemoProps, SmallSpace
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.components import mount
 

@@ -20,8 +20,8 @@ from dmlviz.jobs.job_record import AnswerRecord
 from dmlviz.runs.archive import MAX_BYTES, TOO_MUCH, Unpack, import_run
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import NEW_PREFIX, writing
-from dmlviz_app.protocol.run_list import RunChange
 from dmlviz_app.runs import state
+from dmlviz_app.runs.protocol import RunChange
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE

@@ -14,9 +14,9 @@ from dmlviz.storage.text import counted
 from dmlviz_app.answers import thumbnails
 from dmlviz_app.people import policy
 from dmlviz_app.people.personal_runs import SHARING, PersonalRuns
-from dmlviz_app.protocol.common import ROUTES
-from dmlviz_app.protocol.run_list import DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
+from dmlviz_app.runs.protocol import DiskUse, RunCardProps, RunChange, RunListProps, SharedRun
 from dmlviz_app.server.housekeeping import evicted_runs
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.address import SEARCH, Address, Param, UrlState, one_of

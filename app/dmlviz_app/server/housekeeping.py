@@ -12,9 +12,9 @@ from dmlviz.runs.quota import RECENT_S, Rank, creation_time, enforce
 from dmlviz.runs.trash import TRASH_RETENTION_S
 from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz_app.people.people import GUEST_RETENTION_S
-from dmlviz_app.protocol.run_list import DeletedRun
+from dmlviz_app.server.labels import unique_labels
+from dmlviz_app.server.protocol import DeletedRun
 from dmlviz_app.server.services import TRAINING_PAGES, Services
-from dmlviz_app.widgets.labels import unique_labels
 
 INTERVAL_S = 60.0  # seconds between two looks for what has expired
 _cleaned_s = -INTERVAL_S

@@ -8,12 +8,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dmlviz_app.people.identity import AccessSettings
-from dmlviz_app.protocol.common import ROUTES
 from dmlviz_app.server.access_token import AccessTokenMiddleware
 from dmlviz_app.server.headers import NO_STORE, HeadersMiddleware, header_rules
 from dmlviz_app.server.host_name import HostNameMiddleware, answered_hosts
 from dmlviz_app.server.identity_middleware import SessionBindingMiddleware, user_header
 from dmlviz_app.server.monitoring_routes import RequestMonitorMiddleware, StreamlitMetricsMiddleware
+from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import services
 from dmlviz_app.server.settings import Settings
 

@@ -15,11 +15,11 @@ from dmlviz.jobs.job_record import JobRecord
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import one_line
 from dmlviz_app.people import policy
-from dmlviz_app.protocol.work import WorkStatus
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import AnswerFile
 from dmlviz_app.server.headers import NO_STORE, UNCOMPRESSED
 from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.protocol import WorkStatus
 from dmlviz_app.server.services import Services
 
 HELD_S, LOOK_S = 20.0, 0.25  # seconds: a proxy may give up on an answer that takes longer; between two looks

@@ -31,7 +31,7 @@ def mount(
     Args:
         name: Name of the component.
         key: Streamlit's key.
-        data: Its props, as app/dmlviz_app/protocol declares them.
+        data: Its props, as `protocol.py` of its folder declares them.
         height: Height in pixels, or "content".
         width: Width in pixels, "stretch" or "content".
         default: Its values before the browser has sent any.

@@ -11,8 +11,8 @@ from typing import NoReturn, TypeVar, get_args
 
 import streamlit as st
 
-from dmlviz_app.protocol.maps import ViewKey
 from dmlviz_app.widgets.address import UrlState
+from dmlviz_app.widgets.protocol import ViewKey
 
 S = TypeVar("S", bound=UrlState)
 

@@ -9,12 +9,12 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.runs.point_values import has_point_values
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
+from dmlviz_app.answers.protocol import ImageProps
 from dmlviz_app.answers.query import SAMPLES
 from dmlviz_app.forms.view_options import TAUGHT, TURNED
-from dmlviz_app.protocol.common import ROUTES, Nouns, Source, SpriteSheets
-from dmlviz_app.protocol.inspector import InspectorProps, QuerySource
-from dmlviz_app.protocol.maps import ImageProps, Kept, MapProps, PictureInfo, Space, SpaceKind
+from dmlviz_app.server.protocol import ROUTES, Nouns, Source, SpriteSheets
 from dmlviz_app.workbench.current_view import RunView
+from dmlviz_app.workbench.protocol import InspectorProps, Kept, MapProps, PictureInfo, QuerySource, Space, SpaceKind
 
 HINT = "Click a point to see its nearest neighbors in the embedding."
 NO_COLORS = "This data set is in color: upload an image instead."

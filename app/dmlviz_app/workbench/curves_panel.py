@@ -20,13 +20,13 @@ from dmlviz_app.forms import view_state as explore
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_options import CURVES, QUERIES, SCORES
-from dmlviz_app.protocol.progress import BaselineWaitProps, ScriptPreloadProps
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.actions import action, action_messages
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.workbench.current_view import PageContext, RunView, context_key, page_context
 from dmlviz_app.workbench.curves import measured_of, scores_of, step_of
+from dmlviz_app.workbench.protocol import BaselineWaitProps, ScriptPreloadProps
 from dmlviz_app.workbench.random_queries import random_queries
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import streamlit as st
 from dmlviz.jobs.job import Job, Status
 from dmlviz.runs.run import LIVE, ProjectionRun, Run
 from dmlviz_app.forms.view_state import UIState
-from dmlviz_app.protocol.progress import ProgressProps, WaitsFor
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.workbench import component_props, projection_picker
 from dmlviz_app.workbench.current_view import RunView
+from dmlviz_app.workbench.protocol import ProgressProps, WaitsFor
 
 TRAININGS = "trainings"  # how many this session has begun
 

@@ -9,11 +9,10 @@ import streamlit as st
 
 from dmlviz_app.forms import seen_view
 from dmlviz_app.forms.seen_view import SeenView
-from dmlviz_app.protocol.maps import ViewProps
-from dmlviz_app.protocol.workbench import WorkbenchProps
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import RunView
+from dmlviz_app.workbench.protocol import ViewProps, WorkbenchProps
 
 
 def view_props(page: str, run_views: Sequence[RunView], seen: SeenView, *, follows: bool) -> ViewProps:

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 from dmlviz_app.classroom.payloads import classroom_event
+from dmlviz_app.classroom.protocol import ClassroomEvent
 from dmlviz_app.explore.task_progress import task_progress
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people.classroom import (
@@ -21,7 +22,6 @@ from dmlviz_app.people.classroom import (
     Place,
 )
 from dmlviz_app.people.classrooms import Classrooms
-from dmlviz_app.protocol.classroom import ClassroomEvent
 from pydantic import TypeAdapter
 
 from dmlviz.errors import UserError

@@ -1,4 +1,4 @@
-"""The answers about recorded batches and about distances between test images."""
+"""The answers about recorded batches and about distances between test images, and the props of the page's part."""
 
 from typing import Literal, NotRequired
 
@@ -6,7 +6,11 @@ from typing_extensions import TypedDict
 
 from dmlviz.catalog.pair_thresholds import Distance, PairThresholds
 from dmlviz.losses.answers import TreeNode
-from dmlviz_app.protocol.common import SpriteSheets
+from dmlviz_app.server.protocol import Nouns, Source, SpriteSheets
+
+
+class BatchExplorerProps(Source, Nouns):
+    """What the loss sees, and distances; of embeddings that were imported (`given`) only these."""
 
 
 class ClassArc(TypedDict):

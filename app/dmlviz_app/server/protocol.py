@@ -1,4 +1,4 @@
-"""Props of several components: a run to follow, sprite sheets, a small picture."""
+"""What several components are given: a run to follow, sprite sheets, a small picture; and how work stands."""
 
 from typing import NotRequired
 
@@ -39,3 +39,28 @@ class Ink(TypedDict):
     ink: str
     width: int
     height: int
+
+
+class WorkStatus(TypedDict):
+    """dmlviz/work/ID: a job, or an answer that is prepared.
+
+    `kind` is that of the job, or what the answer is; `live` whether it waits or is under way; `position` counts from 1
+    in a queue of `of`; `share` is what is done of it, where that is known; `reason` says why it failed or stopped.
+    """
+
+    work: str
+    kind: str
+    phase: str
+    live: bool
+    position: int | None
+    of: int | None
+    share: float | None
+    reason: str
+
+
+class DeletedRun(TypedDict):
+    """A run that was deleted; one that is lost cannot be restored."""
+
+    run: str
+    title: str
+    lost: NotRequired[bool]

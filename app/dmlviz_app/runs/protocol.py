@@ -5,6 +5,7 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from dmlviz.runs.ownership import Visibility
+from dmlviz_app.server.protocol import DeletedRun
 
 
 class RunSharing(TypedDict):
@@ -42,14 +43,6 @@ class RunCardProps(SharedRun):
     bytes: int
     export: str | None
     thumbnail: str | None
-
-
-class DeletedRun(TypedDict):
-    """A run that was deleted; one that is lost cannot be restored."""
-
-    run: str
-    title: str
-    lost: NotRequired[bool]
 
 
 class DiskUse(TypedDict):

@@ -1,4 +1,4 @@
-"""The review sheet of training data."""
+"""The review sheet of training data: its props, what it is answered, what it sends."""
 
 from typing import Literal, NotRequired
 
@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from dmlviz.cleaning.findings import ReviewRow
 from dmlviz.jobs.job import JobState
-from dmlviz_app.protocol.common import SpriteSheets
+from dmlviz_app.server.protocol import SpriteSheets
 
 
 class Decision(TypedDict):

@@ -1,0 +1,253 @@
+"""Props of the workbench with its maps and inspectors, of progress, and of the drawing pad."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from dmlviz_app.answers.protocol import Agreement, CaptionedInk, ImageProps, NeighborHistory, Vote
+from dmlviz_app.server.protocol import Nouns, Source, SpriteSheets
+from dmlviz_app.widgets.protocol import ViewCommand
+
+SpaceKind = Literal["circle", "plane", "sphere", "space"]
+
+
+Kept = Literal["tracked", "items", "nearest", "values", "columns"]
+
+
+class Space(TypedDict):
+    """A learned space that is drawn as it is."""
+
+    kind: SpaceKind
+    centers: Literal["points", "directions"]
+    margins: tuple[float, float, float] | None
+
+
+class PictureInfo(TypedDict):
+    """The kind of picture that the map is; `note` is what this one must say of itself, before its method's caution."""
+
+    method: str
+    note: NotRequired[str]
+    title: NotRequired[str]
+    caution: NotRequired[str]
+    axes: NotRequired[list[int]]
+    space: NotRequired[Space]
+
+
+class SelectionBits(TypedDict):
+    """A selection: bit i of byte i >> 3 (little-endian bits) says whether item i is in it, base64 around it."""
+
+    bits: str
+
+
+class Link(TypedDict):
+    """The name of the maps that move together, and whether their views do."""
+
+    link: NotRequired[str | None]
+    links_views: NotRequired[bool]
+
+
+class MapProps(Source, ImageProps, Link, Nouns):
+    """The map; items are numbered in the official order of the test images.
+
+    What a person looks at is in the browser's store. With another number of `replays` it plays from its beginning.
+    `awaits` is the view by which the page replaces this one by itself.
+    """
+
+    title: NotRequired[str]
+    kept: NotRequired[list[Kept]]
+    tracked: NotRequired[list[int] | None]
+    values: NotRequired[dict[str, str]]
+    subset: NotRequired[SelectionBits]
+    projects: NotRequired[bool]
+    awaits: NotRequired[str]
+    running: NotRequired[bool]
+    autoplay: NotRequired[bool]
+    replays: NotRequired[int]
+    picture: NotRequired[PictureInfo]
+    height: NotRequired[int | Literal["fill"]]
+
+
+class ViewProps(TypedDict):
+    """The run that a page shows (both runs on Compare), and its test images.
+
+    With `follows` the browser sends a snapshot of what is looked at where it differs from `known`; both are parameters
+    of an address.
+    """
+
+    page: str
+    run: str
+    dataset: str
+    n: int
+    follows: bool
+    known: dict[str, str]
+    command: ViewCommand | None
+
+
+class DetailProps(Source, ImageProps, Nouns):
+    """The detail view's data about the test images."""
+
+
+class Subject(TypedDict):
+    """A test image (item, label); empty for a picture of one's own, which the last of its steps shows."""
+
+    item: NotRequired[int]
+    label: NotRequired[int | None]
+
+
+class QuerySource(TypedDict):
+    """The route of a query, the map that is shown, names and titles of samples.
+
+    `view` is empty until the map is finished. `refused` says why there are no queries, `undrawn` why no drawings.
+    """
+
+    url: str
+    run: str
+    view: str
+    sprites: SpriteSheets
+    samples: dict[str, str]
+    refused: NotRequired[str]
+    undrawn: NotRequired[str]
+
+
+class InspectorProps(Nouns, total=False):
+    """The fields of a run that the inspector needs; it fetches the neighbors of a pinned image by itself.
+
+    Where nothing is pinned, an image with its neighbors stands (`example`), or else the words of `placeholder`, unless
+    an exported page gives the answer to a query: `subject` with
+    its `near`. With `metrics` a person chooses the distance. `columns` says whether a table knows more of the items.
+    `far` is why an answer is not sure, `basis` on which images that rests.
+    """
+
+    placeholder: str
+    example: bool
+    run: str
+    classes: dict[str, str]
+    sprites: SpriteSheets
+    subject: Subject
+    near: list[tuple[int, int, float]]
+    metrics: bool
+    history: bool | NeighborHistory | None
+    among: int | None
+    vote: Vote
+    title: str
+    steps: list[CaptionedInk]
+    far: str | None
+    basis: str
+    trajectory_length: int
+    logits: list[str]
+    sheet: bool
+    comparable: bool
+    columns: bool
+    query: QuerySource
+
+
+class QueryPadProps(TypedDict):
+    """The drawing pad."""
+
+    hint: str
+
+
+class ComparedSide(Source):
+    """One of two runs."""
+
+    title: str
+    steps: int
+
+
+class MapQuality(TypedDict):
+    """The faithfulness of two maps: a row for each measure, with a value for each map."""
+
+    titles: list[str]
+    rows: list[tuple[str, list[float | None]]]
+    note: str
+
+
+class CompareProps(TypedDict):
+    """Two runs side by side; `sides` is empty for two maps of one run, `quality` is that of maps of different kinds."""
+
+    sides: list[ComparedSide]
+    complete: bool
+    quality: NotRequired[MapQuality]
+    cells: NotRequired[Agreement]
+    cells_url: NotRequired[str]
+
+
+class MapHeading(TypedDict):
+    """The line above one of two maps; `missing` says which settings of the other one it could not take over."""
+
+    title: str
+    text: str
+    missing: str
+
+
+class WelcomeProps(TypedDict):
+    """The actions of a newcomer on this page: train with the settings, draw an image for the net of the run.
+
+    `vectors`: the points are a person's own, and no net is here.
+    """
+
+    trains: bool
+    draws: bool
+    vectors: bool
+
+
+class WorkbenchProps(TypedDict):
+    """The maps with an inspector each or for both, and below them scores and loss curve, or the comparison of two runs.
+
+    `welcome` is for Explore, outside of lessons. `scores` is the run whose scores are shown, in its own view; `note`
+    stands above them.
+    """
+
+    view: ViewProps
+    welcome: NotRequired[WelcomeProps]
+    headings: NotRequired[list[MapHeading]]
+    maps: list[MapProps]
+    inspectors: list[InspectorProps]
+    note: NotRequired[str]
+    scores: NotRequired[Source]
+    has_loss: NotRequired[bool]
+    compare: NotRequired[CompareProps]
+
+
+class Remedy(TypedDict):
+    """The chosen remedy of an alarm."""
+
+    alarm: str
+    index: int
+
+
+class WaitsFor(Source):
+    """The job that must end before a waiting one begins, by its title; without a `run` where it is another person's."""
+
+    title: str
+
+
+class ProgressProps(Source):
+    """The state of a run or a projection, as last known to the server, and the number of trainings of the session."""
+
+    title: str
+    trainings: int
+    phase: str
+    position: int | None
+    of: int | None
+    reason: str
+    machine: str
+    lost: str
+    running: bool
+    projection: bool
+    pausable: bool
+    waits_for_pictures: bool
+    replaces_map: bool
+    waits_for: WaitsFor | None
+
+
+class BaselineWaitProps(TypedDict):
+    """The IDs of the work that measures the baselines which are not drawn."""
+
+    work: list[str]
+
+
+class ScriptPreloadProps(TypedDict):
+    """The file name of a script of Streamlit's."""
+
+    script: str
