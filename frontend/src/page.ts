@@ -16,7 +16,7 @@ export { default as sketch_search } from "./labs/sketch_search/sketchSearch.ts";
 export { default as tracker } from "./labs/tracker/tracker.ts";
 export { default as metric_playground } from "./labs/metric_playground/metricPlayground.ts";
 export { default as threshold } from "./labs/threshold/threshold.ts";
-export { default as run_list } from "./runs/run_list/runList.ts";
+export { default as run_list } from "./runs/run_list/runList.tsx";
 export { default as review_sheet } from "./clean/review_sheet/reviewSheet.tsx";
 export { default as loss_plot } from "./learn/loss_plot/lossPlot.ts";
 export { default as force_playground } from "./learn/force_playground/forcePlayground.ts";

@@ -9,5 +9,5 @@ FEATURE = Feature(
     name="runs",
     page=Page(address="runs", title="Runs", script=Path(__file__).with_name("page.py")),
     routes=lazy("dmlviz_app.runs.routes:routes"),
-    components=["runs/run_list/runList.ts"],
+    components=["runs/run_list/runList.tsx"],
 )

@@ -4,10 +4,10 @@ import {
   render,
   Component as PreactComponent,
   type ComponentChildren,
-  type ComponentProps,
   type FunctionComponent,
   type VNode,
 } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { guarded, withinPart } from "./boundary.ts";
 import { wholeNameIn } from "./dom.ts";
 import { mount, type ComponentArguments } from "./mount.ts";
@@ -78,21 +78,57 @@ export const panel =
 export const dataOf = (data: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(data).map(([name, value]) => [`data-${name}`, value]));
 
-const focused = (node: HTMLElement | null) => node?.focus();
-
-/** A field that has the focus: Enter ends it with its text, Escape with null. */
-export const EditField = ({
-  end,
-  ...props
-}: ComponentProps<"input"> & { end(this: void, text: string | null): void }) => (
-  <input
-    type="text"
-    ref={focused}
-    {...props}
-    onKeyDown={(event) => {
-      event.stopPropagation(); // single letters are shortcuts
-      if (event.key === "Enter") end(event.currentTarget.value);
-      if (event.key === "Escape") end(null);
-    }}
-  />
+/** A line icon from the `d` of its path, on a grid of 16; `filled` ones have no stroke. */
+export const Icon = ({ path, filled = false }: { path: string; filled?: boolean }) => (
+  <svg viewBox="0 0 16 16" aria-hidden="true" class={filled ? "icon filled" : "icon"}>
+    <path d={path} />
+  </svg>
 );
+
+/** A component that is drawn anew only when its data read differently; of functions it keeps the first. */
+export const memo = <P extends object>(Draw: (props: P) => ComponentChildren) =>
+  class extends PreactComponent<P> {
+    override shouldComponentUpdate(next: P): boolean {
+      return JSON.stringify(next) !== JSON.stringify(this.props);
+    }
+
+    render(props: P): ComponentChildren {
+      return Draw(props);
+    }
+  };
+
+/** A field in place of a text, with the focus: Enter and leaving it keep a changed text, Escape does not. */
+export function EditField({ label, before = "", end, ...more }: EditFieldProps) {
+  const field = useRef<HTMLInputElement>(null);
+  const ended = useRef(false); // a field that is taken away is left, too
+  const finish = (keeps: boolean) => {
+    const text = field.current?.value ?? before;
+    if (!ended.current) end(keeps && text !== before ? text : null);
+    ended.current = true;
+  };
+  useLayoutEffect(() => field.current?.select(), []);
+  return (
+    <input
+      ref={field}
+      type="text"
+      aria-label={label}
+      placeholder={label}
+      defaultValue={before}
+      {...more}
+      onBlur={() => finish(true)}
+      onKeyDown={(event) => {
+        event.stopPropagation(); // single letters are shortcuts
+        if (event.key === "Enter" || event.key === "Escape") finish(event.key === "Enter");
+      }}
+    />
+  );
+}
+
+interface EditFieldProps {
+  label: string;
+  before?: string;
+  class?: string;
+  placeholder?: string;
+  maxLength: number;
+  end(this: void, text: string | null): void;
+}

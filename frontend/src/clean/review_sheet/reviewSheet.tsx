@@ -173,15 +173,8 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
     const go = ({ target }: Event) => {
       if (!(target as Element).closest("button")) this.go(index); // a button has decided, and gone on
     };
-    const field = () => (
-      <EditField
-        aria-label="Tag"
-        placeholder="tag"
-        maxLength={30}
-        defaultValue={decision?.tag}
-        end={(tag) => this.tag(image, tag)}
-      />
-    );
+    const end = (tag: string | null) => this.tag(image, tag);
+    const field = () => <EditField label="Tag" placeholder="tag" maxLength={30} before={decision?.tag} end={end} />;
     return (
       <li key={`${image} ${row.other}`} class={names.filter(Boolean).join(" ")} data-image={image} onClick={go}>
         <div class="pictures">{this.pictures(row)}</div>
