@@ -1,8 +1,9 @@
 """A lab: a question, the trials that answer it, and the figures that grow from the results. Loads no torch."""
 
-import math
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -12,13 +13,6 @@ from dmlviz.studies.trial import Size, Trial, TrialResult
 
 if TYPE_CHECKING:
     from dmlviz.data import Dataset
-
-
-# Bounds of what figures show.
-SHARE = (0.0, 1.0)
-PERCENT = (0.0, 100.0)
-ANGLE = (0.0, 180.0)  # degrees
-AMOUNT = (0.0, math.inf)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,3 +231,28 @@ class Lab(Spec):
             return self.estimate(size, dataset)
         trials = self.plan(size, dataset, [])
         return len(trials), sum(trial.seconds for trial in trials)
+
+
+def read_lab(module: str, *, answer: Callable[[Sequence[TrialResult]], str], **code: Any) -> Lab:
+    """Return the lab of a folder, in which `lab.toml` holds words, figures and printed values.
+
+    Args:
+        module: `__file__` of the folder's `__init__.py`.
+        answer: That of the guess.
+        code: The fields of `Lab` that are functions or are computed.
+    """
+    folder = Path(module).parent
+    fields = _with_tuples(tomllib.loads((folder / "lab.toml").read_text(encoding="utf-8")))
+    fields["guess"] = Guess(answer=answer, **fields["guess"])
+    fields["figures"] = tuple(FigureSpec(name=name, **figure) for name, figure in fields["figures"].items())
+    fields["literature"] = tuple(PrintedRow(**row) for row in fields.get("literature", ()))
+    if "printed_figure" in fields:
+        fields["printed_figure"] = FigureSpec(**fields["printed_figure"])
+    measure = f"dmlviz.labs.{folder.name}.measure:measure"
+    return Lab(name=folder.name.replace("_", "-"), measure=measure, **fields | code)
+
+
+def _with_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_tuples(field) for name, field in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value

@@ -1,7 +1,6 @@
-"""The labs by name, in the order of the page."""
+"""The labs by name, in the order of the page: each is `LAB` of the package of its name."""
 
 from importlib import import_module
-from importlib.util import find_spec
 
 from dmlviz.catalog.parameters import Catalog
 from dmlviz.labs.lab import Lab
@@ -23,11 +22,4 @@ ORDER = (
     "scale",
 )
 
-
-def _specs() -> list[Lab]:
-    """Return the labs, each of which is `LAB` of `spec` in the package of its name."""
-    modules = [f"dmlviz.labs.{name.replace('-', '_')}.spec" for name in ORDER]
-    return [import_module(module).LAB for module in modules if find_spec(module) is not None]
-
-
-LABS: Catalog[Lab] = Catalog("lab", _specs())
+LABS: Catalog[Lab] = Catalog("lab", [import_module(f"dmlviz.labs.{name.replace('-', '_')}").LAB for name in ORDER])

@@ -21,7 +21,7 @@ from dmlviz.data.made.warp import affine_matrices, sample
 from dmlviz.errors import UserError
 from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.lab_study import ready_made
-from dmlviz.labs.margins.spec import MARGINS, SEEN_CLASSES
+from dmlviz.labs.margins import MARGINS, SEEN_CLASSES
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.shown_images import both_parts, some_test_images
 from dmlviz.studies.study import Study, create_study, study_id

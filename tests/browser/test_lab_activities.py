@@ -6,12 +6,12 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
-from dmlviz.labs.few_shot.spec import EMBEDDED
-from dmlviz.labs.gallery.spec import NEWCOMERS
+from dmlviz.labs.few_shot import EMBEDDED
+from dmlviz.labs.gallery import NEWCOMERS
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.reality_check.claims import claim
 from dmlviz.labs.reality_check.contestants import CONTRASTIVE
-from dmlviz.labs.reid.spec import size_rows
+from dmlviz.labs.reid import size_rows
 from dmlviz.labs.statistics import t_interval
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.runs.store import Runs

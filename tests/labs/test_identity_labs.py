@@ -20,8 +20,8 @@ from dmlviz.labs.few_shot.episode_map import draw_episode, episode_map
 from dmlviz.labs.gallery import measure as gallery
 from dmlviz.labs.lab_study import check_dataset, ready_made
 from dmlviz.labs.registry import LABS
+from dmlviz.labs.reid import GALLERY_SIZES, size_rows
 from dmlviz.labs.reid import measure as reid
-from dmlviz.labs.reid.spec import GALLERY_SIZES, size_rows
 from dmlviz.labs.training import train_to_the_end
 from dmlviz.labs.trial_worker import measurement
 from dmlviz.labs.verification import measure as verification

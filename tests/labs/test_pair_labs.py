@@ -15,11 +15,11 @@ from dmlviz.data.made.town import TILES, build_town
 from dmlviz.labs import pair_training
 from dmlviz.labs.lab import Lab
 from dmlviz.labs.metric import measure as metric
+from dmlviz.labs.metric import signed_picture
 from dmlviz.labs.metric.measure import label_notions, slant, stroke_thickness
-from dmlviz.labs.metric.spec import signed_picture
+from dmlviz.labs.patches import NETS
 from dmlviz.labs.patches import measure as patches
 from dmlviz.labs.patches.nets import build_patch_net
-from dmlviz.labs.patches.spec import NETS
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.terrapattern import measure as terrapattern
 from dmlviz.labs.tracking import measure as tracking

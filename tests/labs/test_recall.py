@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmlviz.data import load, stratified_subset
-from dmlviz.labs.recall import spec as recall
+from dmlviz.labs import recall
 from dmlviz.labs.registry import LABS
 from dmlviz.metrics import evaluate
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult

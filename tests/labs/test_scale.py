@@ -7,8 +7,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.dataset import Dataset, Split
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.registry import LABS
+from dmlviz.labs.scale import IMAGES, PEOPLE
 from dmlviz.labs.scale.measure import training
-from dmlviz.labs.scale.spec import IMAGES, PEOPLE
 from dmlviz.studies.trial import TrialResult
 
 LAB = LABS["scale"]

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.labs.few_shot.spec import EMBEDDED, NETS
+from dmlviz.labs.few_shot import EMBEDDED, NETS
 from dmlviz.labs.statistics import t_interval
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.storage.arrays import read_arrays

@@ -10,7 +10,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import query_image
 from dmlviz.data.drawing import decode_drawing
 from dmlviz.errors import UserError
-from dmlviz.labs.gallery.spec import NEWCOMERS
+from dmlviz.labs.gallery import NEWCOMERS
 from dmlviz.ops.gallery import Gallery
 from dmlviz.runs.run import Run
 from dmlviz_app.answers import query

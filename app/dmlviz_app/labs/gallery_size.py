@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dmlviz.labs.lab import FigureSpec
-from dmlviz.labs.reid.spec import GALLERY_SIZES, size_rows
+from dmlviz.labs.reid import GALLERY_SIZES, size_rows
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.state import LabView
 from dmlviz_app.server.services import Services

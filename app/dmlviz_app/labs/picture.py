@@ -13,7 +13,7 @@ from dmlviz.data import available_datasets, load
 from dmlviz.errors import UserError
 from dmlviz.labs.kept_arrays import PLAYGROUND, kept_arrays
 from dmlviz.labs.lab_study import ready_made
-from dmlviz.labs.patches.spec import DRAWINGS
+from dmlviz.labs.patches import DRAWINGS
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.protocol import LabPicture, NetDrawing, PlaceScores

@@ -3,8 +3,7 @@
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.labs.terrapattern import spec as terrapattern
-from dmlviz.labs.tracking import spec as tracking
+from dmlviz.labs import terrapattern, tracking
 from dmlviz.studies.study import Study
 from dmlviz_app.labs.picture import has_picture
 from dmlviz_app.labs.planes import has_planes

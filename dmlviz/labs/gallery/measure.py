@@ -9,7 +9,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.data.dataset import Split
 from dmlviz.labs.embedding import embed, embed_test_images, train_net
-from dmlviz.labs.gallery.spec import (
+from dmlviz.labs.gallery import (
     ENROLLED,
     EXAMPLES,
     EXAMPLES_OF_KNOWN,

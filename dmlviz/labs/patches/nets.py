@@ -49,7 +49,7 @@ def build_patch_net(kind: str, size: int, seed: int) -> nn.Module:
     """Create a net that scores pairs of patches.
 
     Args:
-        kind: One of `dmlviz.labs.patches.spec.NETS`.
+        kind: One of `dmlviz.labs.patches.NETS`.
         size: Side of a patch in pixels.
         seed: Seed of the weights.
     """

@@ -12,8 +12,8 @@ from dmlviz.errors import UserError
 from dmlviz.labs.answers import EmbeddedTiles, TilesQuestion
 from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.pair_training import in_chunks, normalize
+from dmlviz.labs.terrapattern import CELL, LEAST_COLUMNS, MOST_COLUMNS
 from dmlviz.labs.terrapattern.measure import DIMENSIONS, build_net, directions
-from dmlviz.labs.terrapattern.spec import CELL, LEAST_COLUMNS, MOST_COLUMNS
 
 
 def answer(question: TilesQuestion) -> EmbeddedTiles:

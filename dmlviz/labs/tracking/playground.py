@@ -15,8 +15,8 @@ from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, Videos, make_vid
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import FollowedVideo, Follower, VideoQuestion
 from dmlviz.labs.kept_net import fill_with_kept
+from dmlviz.labs.tracking import MOST_DISTRACTORS, MOST_NOISE, TITLES, VIDEOS
 from dmlviz.labs.tracking.measure import STRIDE, Correlation, box_overlap, build_tracker, follow_from
-from dmlviz.labs.tracking.spec import MOST_DISTRACTORS, MOST_NOISE, TITLES, VIDEOS
 
 LOST = 0.1  # overlap up to which a target counts as lost, as in the figures
 LEAST_SIDE = 6.0  # pixels of a box drawn by hand

@@ -1,1 +1,106 @@
 """The lab *Sketch and photograph*: two domains, with all, the last or no layers in common."""
+
+from collections.abc import Sequence
+
+from dmlviz.labs.kept_arrays import MAP, PICTURES, first_arrays
+from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
+from dmlviz.labs.statistics import caveat, compare, mean_rows, ties
+from dmlviz.studies.trial import Size, Trial, TrialResult
+
+# What a variant learns, whether embeddings have length 1, and what the two towers share.
+VARIANTS = {
+    "pixels": ("nothing", False, "all"),
+    "class": ("class", False, "all"),
+    "match, shared": ("match", True, "all"),
+    "match, last shared": ("match", True, "last"),
+    "match, none shared": ("match", True, "none"),
+    "both": ("both", False, "last"),
+    "both, normalized": ("both", True, "last"),
+}
+STEPS = {"quick": 250, "full": 800}
+SEEDS = {"quick": 1, "full": 3}
+SECONDS_A_STEP = 0.022
+MAP_OF = "match, last shared"
+ASKED = (MAP_OF, "class")  # whose nets are kept, for drawings of the visitor's
+
+
+def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:
+    trials = []
+    for seed in range(SEEDS[size]):
+        for name, (learns, normalize, shared) in VARIANTS.items():
+            steps = STEPS[size] if learns != "nothing" else 0
+            if seed and not steps:
+                continue
+            settings = {
+                "variant": name,
+                "learns": learns,
+                "normalize": normalize,
+                "shared": shared,
+                "steps": steps,
+                "seed": seed,
+            }
+            trials.append(
+                Trial(
+                    name=f"{name.replace(', ', '-').replace(' ', '_')}-seed_{seed}",
+                    settings=settings,
+                    dataset=dataset,
+                    seconds=2 + steps * SECONDS_A_STEP,
+                )
+            )
+    return trials
+
+
+def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
+    trials = [result for result in results if result.values]
+    rows: list[FigureRow] = []
+    for variant in VARIANTS:
+        own = [result for result in trials if result.trial.settings["variant"] == variant]
+        rows += mean_rows("recall", variant, [(k, value) for result in own for k, value in result.values["recall"]])
+        for score, words in (("recall_at_1_percent", "the partner, R@1 %"), ("class_at_1", "a garment of its class")):
+            rows += mean_rows("partner_or_class", words, [(variant, result.values[score]) for result in own])
+    return rows + _map(trials)
+
+
+def _map(results: Sequence[TrialResult]) -> list[FigureRow]:
+    """Return the map of both domains: a few pairs of the variant whose last layers are shared."""
+    arrays = first_arrays([one for one in results if one.trial.settings["variant"] == MAP_OF], MAP)
+    if not arrays:
+        return []
+    return [
+        FigureRow(figure="map", series=domain, x=float(x), y=float(y))
+        for domain, points in zip(("photographs", "sketches"), arrays["places"], strict=True)
+        for x, y in points
+    ]
+
+
+def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
+    """Return a few sketches, each with the photographs found first."""
+    variant = MAP_OF if figure == "map" else series if figure == "recall" else x
+    queries = first_arrays([one for one in results if one.trial.settings["variant"] == variant], PICTURES)
+    if not queries:
+        return []
+    pairs = []
+    for sketch, photographs, right in zip(queries["sketches"], queries["photographs"], queries["right"], strict=True):
+        rank = f"its photograph comes as number {right.argmax() + 1}" if right.any() else "not the right one"
+        pairs.append(PicturePair(images=(sketch, photographs[0]), caption=f"a sketch and what it finds; {rank}"))
+    return pairs
+
+
+def _answer(results: Sequence[TrialResult]) -> str:
+    rows = {str(row.x): row for row in LAB.rows(results) if row.series == "the partner, R@1 %"}
+    if not {"class", MAP_OF} <= rows.keys():
+        return "Too many trainings failed to tell."
+    towers = {name.removeprefix("match, "): row for name, row in rows.items() if name.startswith("match")}
+    shares = ", ".join(f"{name} {row.y:.3f}" for name, row in towers.items())
+    best = max(towers, key=lambda name: towers[name].y)
+    tied = [name for name, row in towers.items() if row in ties(towers[best], [*towers.values()])]
+    words = f"R@1 % by the weights that the towers share: {shares}. "
+    if tied:
+        words += f"{best[0].upper()}{best[1:]} has no clear difference to {' and '.join(tied)}. "
+    words += f"A net that learned the classes only reaches {rows['class'].y:.3f}"
+    if compare(towers[best], rows["class"]) != "higher":
+        return f"{words}{caveat(towers[best], rows['class'], '{:.3f}')}."
+    return f"{words}: it brings a sketch to the right kind of garment, but not to its own photograph."
+
+
+LAB = read_lab(__file__, plan=_plan, rows=_rows, answer=_answer, pictures=_pictures)

@@ -13,7 +13,7 @@ from dmlviz.data.dataset import Split
 from dmlviz.labs.kept_arrays import MAP, PICTURES
 from dmlviz.labs.kept_net import keep_net
 from dmlviz.labs.pair_training import in_chunks, normalize, seeded, train_steps
-from dmlviz.labs.two_domains.spec import ASKED
+from dmlviz.labs.two_domains import ASKED
 from dmlviz.nets import PairNet, build
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.pairwise import l2_normalize

@@ -18,8 +18,8 @@ from dmlviz.errors import UserError
 from dmlviz.labs.answers import SketchAnswer, SketchQuestion, TwoDomains
 from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.pair_training import normalize
+from dmlviz.labs.two_domains import VARIANTS
 from dmlviz.labs.two_domains.measure import SHOWN, build_towers, domains, embed
-from dmlviz.labs.two_domains.spec import VARIANTS
 from dmlviz.nets import PairNet
 from dmlviz.ops.linear_projection import LinearProjection
 
