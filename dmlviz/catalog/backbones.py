@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dmlviz.catalog.dataset_spec import DatasetSpec
-from dmlviz.catalog.parameters import Catalog, Spec
+from dmlviz.catalog.parameters import Catalog, Spec, texts
 
 OF_TIMM = "timm:"  # before the name of any net of timm
 _ANY_OF_TIMM = re.compile(rf"{OF_TIMM}([a-zA-Z0-9_.]{{1,90}})")
@@ -72,10 +72,7 @@ BACKBONES = BackboneCatalog(
     "backbone",
     [
         BackboneSpec(
-            name="resnet18",
-            title="ResNet-18",
-            summary="Eighteen layers with shortcuts, 11 million weights: the quickest.",
-            reference="He, Zhang, Ren, Sun: Deep residual learning for image recognition, CVPR 2016",
+            **texts("backbone", "resnet18"),
             dimensions=512,
             head="fc",
             blocks=_RESNET,
@@ -84,10 +81,7 @@ BACKBONES = BackboneCatalog(
             batch_norm=True,
         ),
         BackboneSpec(
-            name="resnet50",
-            title="ResNet-50",
-            summary="Fifty layers with shortcuts, 24 million weights: the usual one in papers on metric learning.",
-            reference="He, Zhang, Ren, Sun: Deep residual learning for image recognition, CVPR 2016",
+            **texts("backbone", "resnet50"),
             dimensions=2048,
             head="fc",
             blocks=_RESNET,
@@ -96,10 +90,7 @@ BACKBONES = BackboneCatalog(
             batch_norm=True,
         ),
         BackboneSpec(
-            name="efficientnet_b0",
-            title="EfficientNet-B0",
-            summary="Depthwise convolutions, 4 million weights: the smallest file.",
-            reference="Tan, Le: EfficientNet: rethinking model scaling for convolutional neural networks, ICML 2019",
+            **texts("backbone", "efficientnet_b0"),
             dimensions=1280,
             head="classifier.1",
             blocks=tuple(f"features.{number}" for number in range(1, 8)),
@@ -108,10 +99,7 @@ BACKBONES = BackboneCatalog(
             batch_norm=True,
         ),
         BackboneSpec(
-            name="convnext_tiny",
-            title="ConvNeXt-T",
-            summary="A convolutional net with the choices of vision transformers, 28 million weights.",
-            reference="Liu, Mao, Wu, Feichtenhofer, Darrell, Xie: A ConvNet for the 2020s, CVPR 2022",
+            **texts("backbone", "convnext_tiny"),
             dimensions=768,
             head="classifier.2",
             blocks=("features.1", "features.2", "features.4", "features.6"),
@@ -119,10 +107,7 @@ BACKBONES = BackboneCatalog(
             weights="ConvNeXt_Tiny_Weights.IMAGENET1K_V1",
         ),
         BackboneSpec(
-            name="vit_b_16",
-            title="ViT-B/16",
-            summary="A vision transformer on patches of 16 × 16 pixels, 86 million weights: the slowest here.",
-            reference="Dosovitskiy et al.: An image is worth 16 × 16 words, ICLR 2021",
+            **texts("backbone", "vit_b_16"),
             dimensions=768,
             head="heads.head",
             blocks=tuple(f"encoder.layers.encoder_layer_{number}" for number in range(12)),
@@ -130,10 +115,7 @@ BACKBONES = BackboneCatalog(
             weights="ViT_B_16_Weights.IMAGENET1K_V1",
         ),
         BackboneSpec(
-            name="vit_s_16",
-            title="ViT-S/16",
-            summary="A small vision transformer on patches of 16 × 16 pixels, 22 million weights.",
-            reference="Steiner et al.: How to train your ViT? Data, augmentation, and regularization, TMLR 2022",
+            **texts("backbone", "vit_s_16"),
             dimensions=384,
             head="head",
             blocks=_TIMM_VIT,
@@ -144,10 +126,7 @@ BACKBONES = BackboneCatalog(
             std=(0.5, 0.5, 0.5),
         ),
         BackboneSpec(
-            name="dinov2_s_14",
-            title="DINOv2-S/14",
-            summary="A small vision transformer that learned without labels from 142 million images.",
-            reference="Oquab et al.: DINOv2: learning robust visual features without supervision, TMLR 2024",
+            **texts("backbone", "dinov2_s_14"),
             dimensions=384,
             head="head",
             blocks=_TIMM_VIT,
@@ -156,11 +135,7 @@ BACKBONES = BackboneCatalog(
             library="timm",
         ),
         BackboneSpec(
-            name="clip_b_16",
-            title="CLIP-B/16",
-            summary="The vision transformer of CLIP, which learned from 400 million images with their captions.",
-            reference="Radford et al.: Learning transferable visual models from natural language supervision, "
-            "ICML 2021",
+            **texts("backbone", "clip_b_16"),
             dimensions=768,
             head="head",
             blocks=_TIMM_VIT,

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
 from dmlviz.catalog.made_datasets import MADE
-from dmlviz.catalog.parameters import Catalog, Spec
+from dmlviz.catalog.parameters import Catalog, Spec, texts
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.paths import data_root
 from dmlviz.storage.run_schema.descriptions import DATASET
@@ -138,10 +138,7 @@ _DIGITS = tuple("0123456789")
 DATASETS = Datasets(
     [
         DatasetSpec(
-            name="mnist",
-            title="MNIST",
-            summary="Handwritten digits, 28 × 28: 60,000 to train on, 10,000 to test on.",
-            reference="LeCun, Cortes, Burges: The MNIST database of handwritten digits, 1998",
+            **texts("dataset", "mnist"),
             classes=_DIGITS,
             size=28,
             mean=0.1307,
@@ -149,10 +146,7 @@ DATASETS = Datasets(
             framing=Framing(box=20, by_mass=True),  # checked by tests/bench/bench_query.py
         ),
         DatasetSpec(
-            name="fashion_mnist",
-            title="Fashion-MNIST",
-            summary="Photographs of clothes, 28 × 28: 60,000 to train on, 10,000 to test on. Harder than digits.",
-            reference="Xiao, Rasul, Vollgraf: Fashion-MNIST, 2017",
+            **texts("dataset", "fashion_mnist"),
             classes=("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Boot"),
             size=28,
             mean=0.2860,
@@ -160,11 +154,7 @@ DATASETS = Datasets(
             framing=Framing(box=28, photographs=True),  # checked by tests/bench/bench_query.py
         ),
         DatasetSpec(
-            name="kmnist",
-            title="KMNIST",
-            summary="Cursive Japanese characters from old books, 28 × 28: 60,000 to train on, 10,000 to test on.",
-            reference="Clanuwat, Bober-Irizar, Kitamoto, Lamb, Yamamoto, Ha: Deep learning for classical Japanese "
-            "literature, 2018",
+            **texts("dataset", "kmnist"),
             classes=("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
             size=28,
             mean=0.1918,
@@ -172,10 +162,7 @@ DATASETS = Datasets(
             framing=Framing(box=26),  # a guess: its authors do not say
         ),
         DatasetSpec(
-            name="emnist_letters",
-            title="EMNIST letters",
-            summary="Handwritten letters, capital or small, 28 × 28: 124,800 to train on, 20,800 to test on.",
-            reference="Cohen, Afshar, Tapson, van Schaik: EMNIST: an extension of MNIST to handwritten letters, 2017",
+            **texts("dataset", "emnist_letters"),
             classes=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
             size=28,
             mean=0.1722,
@@ -187,10 +174,7 @@ DATASETS = Datasets(
             framing=Framing(box=24),
         ),
         DatasetSpec(
-            name="digits",
-            title="Digits 8 × 8",
-            summary="1,797 tiny handwritten digits that come with the program: nothing to download.",
-            reference="Alpaydin, Kaynak: Optical recognition of handwritten digits, UCI, 1998",
+            **texts("dataset", "digits"),
             classes=_DIGITS,
             size=8,
             mean=0.3048,
@@ -204,63 +188,11 @@ DATASETS = Datasets(
 SAMPLERS = Catalog(
     "sampler",
     [
-        SamplerSpec(
-            name="balanced",
-            title="Balanced",
-            summary="P classes with K images each, so that every image has partners.",
-            when_to_use="With every loss that compares images with each other: pairs, triplets, structured. More "
-            "classes make negatives harder to tell, more images of each give more positives.",
-            by_class=True,
-        ),
-        SamplerSpec(
-            name="shuffled",
-            title="Shuffled",
-            summary="Plain shuffled batches, for losses that compare images with class weights.",
-            when_to_use="With proxy losses, which compare images with class weights and need no partner in the batch.",
-        ),
-        SamplerSpec(
-            name="episodes",
-            aliases=("few-shot", "n-way k-shot"),
-            title="Episodes",
-            summary="P classes with K images each, every batch drawn anew: a few images per class are the "
-            "support set, the rest are queries.",
-            when_to_use="With the prototypical loss, so that training looks like the later task: a few images per "
-            "class are the support set, the rest are queries.",
-            reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
-            by_class=True,
-        ),
-        SamplerSpec(
-            name="anchor_neighbor",
-            aliases=("hierarchical triplet", "hard class mining"),
-            title="Anchor and neighbors",
-            summary="P classes with K images each, in groups of five: an anchor class drawn at random, and the four "
-            "classes that are nearest to it now.",
-            when_to_use="With many more classes than a batch holds, so that a batch is of classes that are easily "
-            "confused: the batches of the hierarchical triplet loss. The distances of the classes are measured anew "
-            "every epoch.",
-            reference="Ge, Huang, Dong, Scott: Deep metric learning with hierarchical triplet loss, ECCV 2018; "
-            "groups of five are our choice",
-            by_class=True,
-        ),
-        SamplerSpec(
-            name="random_pairs",
-            aliases=("bielski", "siamese net"),
-            title="Random pairs",
-            summary="The classical siamese net: pairs drawn blindly, half of them of one class; the loss sees no more.",
-            when_to_use="To see how the siamese net was trained before batches were mined: each pair is embedded for "
-            "itself, and most pairs teach little.",
-            reference="Bromley, Guyon, LeCun, Säckinger, Shah 1993",
-            tuple_kind="pairs",
-        ),
-        SamplerSpec(
-            name="random_triplets",
-            aliases=("bielski", "triplet net"),
-            title="Random triplets",
-            summary="The classical triplet net: anchor, positive and negative drawn blindly; the loss sees no other.",
-            when_to_use="To see how the triplet net was trained before batches were mined: three images for a single "
-            "comparison.",
-            reference="Hoffer, Ailon 2015",
-            tuple_kind="triplets",
-        ),
+        SamplerSpec(**texts("sampler", "balanced"), by_class=True),
+        SamplerSpec(**texts("sampler", "shuffled")),
+        SamplerSpec(**texts("sampler", "episodes"), by_class=True),
+        SamplerSpec(**texts("sampler", "anchor_neighbor"), by_class=True),
+        SamplerSpec(**texts("sampler", "random_pairs"), tuple_kind="pairs"),
+        SamplerSpec(**texts("sampler", "random_triplets"), tuple_kind="triplets"),
     ],
 )

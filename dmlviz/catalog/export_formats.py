@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from dmlviz.catalog.parameters import Catalog, Spec
+from dmlviz.catalog.parameters import Catalog, Spec, texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,51 +33,37 @@ FORMATS = Catalog(
     "format",
     [
         ExportFormatSpec(
-            name="html",
-            title="Page to pass on",
-            summary="The map that plays, in one file; needs no server.",
+            **texts("format", "html"),
             suffix=".html",
             media_type="text/html",
         ),
         ExportFormatSpec(
-            name="csv",
-            title="Table, CSV",
-            summary="Class, place on the map and ten neighbors of each image.",
+            **texts("format", "csv"),
             suffix=".csv",
             media_type="text/csv",
         ),
         ExportFormatSpec(
-            name="parquet",
-            title="Table, Parquet",
-            summary="The same table, and the embeddings.",
+            **texts("format", "parquet"),
             suffix=".parquet",
             media_type="application/vnd.apache.parquet",
         ),
         ExportFormatSpec(
-            name="projector",
-            title="TensorFlow Projector",
-            summary="Vectors, metadata and sprite, zipped.",
+            **texts("format", "projector"),
             suffix=".zip",
             media_type="application/zip",
         ),
         ExportFormatSpec(
-            name="faiss",
-            title="FAISS index",
-            summary="The embeddings for searches by FAISS, with the numbers of the images as IDs.",
+            **texts("format", "faiss"),
             suffix=".faiss",
             media_type="application/octet-stream",
         ),
         ExportFormatSpec(
-            name="figures",
-            title="Figures",
-            summary="Recall@k, ROC, distances, confusion, training, map: pages for any browser, with tables, zipped.",
+            **texts("format", "figures"),
             suffix=".zip",
             media_type="application/zip",
         ),
         ExportFormatSpec(
-            name="onnx",
-            title="Net, ONNX",
-            summary="The trained net for other programs: images as bytes in, embeddings out.",
+            **texts("format", "onnx"),
             suffix=".onnx",
             media_type="application/octet-stream",
             needs_net=True,
@@ -86,24 +72,18 @@ FORMATS = Catalog(
             extra="onnx",
         ),
         ExportFormatSpec(
-            name="weights",
-            title="Weights",
-            summary="The trained net as safetensors.",
+            **texts("format", "weights"),
             suffix=".safetensors",
             media_type="application/octet-stream",
             needs_net=True,
         ),
         ExportFormatSpec(
-            name="python",
-            title="Python",
-            summary="The script that gives the same numbers.",
+            **texts("format", "python"),
             suffix=".py",
             media_type="text/x-python",
         ),
         ExportFormatSpec(
-            name="command",
-            title="Command",
-            summary="The commands that give the same numbers.",
+            **texts("format", "command"),
             suffix=".sh",
             media_type="text/x-shellscript",
         ),

@@ -4,6 +4,7 @@ A further one is one more entry of `MADE`, and the function that its recipe name
 """
 
 from dmlviz.catalog.dataset_spec import ClassSplit, DatasetSpec, Framing, Recipe
+from dmlviz.catalog.parameters import texts
 
 # Shuffled once: in order, a split by classes would be a split by tens.
 NUMBERS = tuple(
@@ -18,10 +19,7 @@ IDENTITIES = 1501  # of which 751 to test on: the numbers of Market-1501
 
 MADE = (
     DatasetSpec(
-        name="numbers",
-        title="Numbers 00–99",
-        summary="Two handwritten digits side by side, 28 × 28: 100 classes with 320 images each to train on, 40 to "
-        "test on. Made from MNIST in a second.",
+        **texts("dataset", "numbers"),
         classes=NUMBERS,
         size=28,
         mean=0.1316,
@@ -31,10 +29,7 @@ MADE = (
         recipe=Recipe(build="dmlviz.data.made.numbers:build", sources=("mnist", "digits")),
     ),
     DatasetSpec(
-        name="identities",
-        title="Identities",
-        summary="1,501 pieces of clothing, each seen in 8 views by 4 cameras, 28 × 28: 750 to train on, 751 others to "
-        "test on, as in re-identification. Made from Fashion-MNIST in two seconds.",
+        **texts("dataset", "identities"),
         classes=tuple(f"{number:04d}" for number in range(IDENTITIES)),
         size=28,
         mean=0.3418,
@@ -46,10 +41,7 @@ MADE = (
         recipe=Recipe(build="dmlviz.data.made.identities:build", sources=("fashion_mnist", "mnist", "digits")),
     ),
     DatasetSpec(
-        name="sketches",
-        title="Sketches",
-        summary="8,000 photographs of clothes, 28 × 28, each with a drawing of its edges: 6,000 pairs to train on, "
-        "2,000 others to test on. Made from Fashion-MNIST in a second.",
+        **texts("dataset", "sketches"),
         classes=tuple(f"{number:04d}" for number in range(SKETCHED)),
         size=28,
         mean=0.2598,
@@ -60,10 +52,7 @@ MADE = (
         recipe=Recipe(build="dmlviz.data.made.sketches:build", sources=("fashion_mnist", "mnist", "digits")),
     ),
     DatasetSpec(
-        name="patches",
-        title="Patches",
-        summary="Patches of 32 × 32 pixels around the points of scenes, each point in 4 views: 1,440 points to train "
-        "on, 720 of other scenes to test on. Made from MNIST in a second.",
+        **texts("dataset", "patches"),
         classes=tuple(f"{number:04d}" for number in range(POINTS)),
         size=32,
         mean=0.3501,
@@ -74,10 +63,7 @@ MADE = (
         recipe=Recipe(build="dmlviz.data.made.patches:build", sources=("mnist", "fashion_mnist", "digits")),
     ),
     DatasetSpec(
-        name="tracks",
-        title="Tracks",
-        summary="250 digits that wander through videos among others, each shown in 8 frames, 28 × 28: 180 to train on "
-        "(0 to 5), 70 of other classes to test on (6 to 9). Made from MNIST in three seconds.",
+        **texts("dataset", "tracks"),
         classes=tuple(f"{number:03d}" for number in range(VIDEOS)),
         size=28,
         mean=0.2696,

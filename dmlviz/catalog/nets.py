@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import DatasetSpec
-from dmlviz.catalog.parameters import Catalog, Spec
+from dmlviz.catalog.parameters import Catalog, Spec, texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,57 +24,12 @@ class NetSpec(Spec):
 NETS = Catalog(
     "net",
     [
-        NetSpec(
-            name="small",
-            title="Small",
-            summary="Strided convolutions: learns digits in seconds on a laptop. The net for watching.",
-            when_to_use="For watching and for trying losses: nearly as good as LeNet on digits in a fraction of the "
-            "time.",
-        ),
-        NetSpec(
-            name="lenet",
-            aliases=("bielski",),
-            title="LeNet",
-            summary="The classical siamese net, two convolutions with pooling: about seven times the work per step.",
-            when_to_use="To compare with papers and lectures that use the siamese net on MNIST.",
-            reference="LeCun, Bottou, Bengio, Haffner 1998; Chopra, Hadsell, LeCun 2005",
-        ),
-        NetSpec(
-            name="linear",
-            aliases=("LMNN", "Mahalanobis", "Xing"),
-            title="Linear",
-            summary="One matrix W of the pixels: the distance of two images is a learned Mahalanobis distance.",
-            when_to_use="To learn a metric in the classical sense, and to look at it: each row of W is a picture. What "
-            "another net adds is the difference to this.",
-            formula=r"f(x) = Wx,\quad d^2(x, y) = (x - y)^\top A\,(x - y),\quad A = W^\top W",
-            reference="Xing, Ng, Jordan, Russell 2002; Goldberger, Roweis, Hinton, Salakhutdinov 2004; Weinberger, "
-            "Blitzer, Saul 2005",
-            takes_features=True,
-        ),
-        NetSpec(
-            name="mlp",
-            title="MLP",
-            summary="Two hidden layers, no spatial prior: the fastest, and a baseline.",
-            when_to_use="As a baseline: what convolution adds is the difference to this. Quickest of all on small "
-            "images.",
-            takes_features=True,
-        ),
-        NetSpec(
-            name="protonet",
-            title="ProtoNet",
-            summary="Four blocks of convolution, batch normalization and pooling, as in few-shot learning.",
-            when_to_use="With episodes and the prototypical loss, as in the few-shot literature.",
-            reference="Vinyals et al. 2016; Snell, Swersky, Zemel 2017",
-            batch_norm=True,
-        ),
-        NetSpec(
-            name="resnet18",
-            title="ResNet-18",
-            summary="Eighteen layers with shortcuts, for larger color images; slow without a GPU.",
-            when_to_use="For images larger than digits, in color. Slow for little gain at 28 × 28.",
-            reference="He, Zhang, Ren, Sun 2016",
-            batch_norm=True,
-        ),
+        NetSpec(**texts("net", "small")),
+        NetSpec(**texts("net", "lenet")),
+        NetSpec(**texts("net", "linear"), takes_features=True),
+        NetSpec(**texts("net", "mlp"), takes_features=True),
+        NetSpec(**texts("net", "protonet"), batch_norm=True),
+        NetSpec(**texts("net", "resnet18"), batch_norm=True),
     ],
 )
 

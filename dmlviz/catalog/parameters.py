@@ -5,6 +5,7 @@ This module does not import torch, since the server shows the choices and loads 
 
 import inspect
 import math
+import tomllib
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -157,6 +158,15 @@ class Spec:
         return {
             name: parameter.check(self.name, values.get(name, parameter.default)) for name, parameter in by_name.items()
         }
+
+
+_TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+
+
+def texts(kind: str, name: str) -> dict[str, Any]:
+    """Return the name of a spec and the fields that `texts.toml` has for it."""
+    fields: dict[str, Any] = _TEXTS[kind][name]
+    return {"name": name} | fields | {"aliases": tuple(fields.get("aliases", ()))}
 
 
 Params = Mapping[str, Any]
