@@ -1,4 +1,4 @@
-"""What jupyter-server-proxy is told; the real JupyterLab is in tests/browser/hosting/see_in_jupyter.py."""
+"""What jupyter-server-proxy is told; the real JupyterLab is in tools/see_in_jupyter.py."""
 
 import tomllib
 from importlib.metadata import EntryPoint

@@ -1,4 +1,4 @@
-"""The app in a real JupyterLab: `python tests/browser/hosting/see_in_jupyter.py PYTHON PICTURE.png`.
+"""The app in a real JupyterLab: `python tools/see_in_jupyter.py PYTHON PICTURE.png`.
 
 PYTHON is that of an environment with dmlviz, jupyterlab and jupyter-server-proxy. It starts JupyterLab below a path,
 opens the app from the launcher in Chromium, trains in it, takes a picture, and does the same with `jupyter

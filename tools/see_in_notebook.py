@@ -1,4 +1,4 @@
-"""The map in a real JupyterLab: `python tests/browser/hosting/see_in_notebook.py PYTHON FOLDER`.
+"""The map in a real JupyterLab: `python tools/see_in_notebook.py PYTHON FOLDER`.
 
 PYTHON is that of an environment with dmlviz[notebook], jupyterlab and nbconvert; pictures go into FOLDER. In Chromium
 it runs the cells of a notebook: a map of embeddings, on which images are selected by hand and read in Python, and
