@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page, expect
 from dmlviz.runs.store import Runs
 from tests.browser.accessibility import accessibility_violations
 from tests.browser.server_process import Server
-from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 TOKEN = "0123456789abcdef"
@@ -85,10 +84,10 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     assert "Ada" not in board.inner_text(), "the board is on the projector"
 
     # A task for all; nobody sees the answer before the teacher shows it.
-    teacher.get_by_label("Lesson", exact=True).select_option("why-a-margin")
+    teacher.get_by_label("Lesson", exact=True).select_option("one-neighbor-or-all")
     teacher.get_by_label("Data set", exact=True).select_option("digits")
     press(teacher, "Set for all")
-    for page, guess in zip(students, ("About 100", "Millions"), strict=True):
+    for page, guess in zip(students, ("About 0.4", "Above 0.75"), strict=True):
         task = page.locator(".st-key-lesson")
         task.get_by_text(guess, exact=True).click()
         press(page, "Commit and train")
@@ -104,13 +103,12 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     expect(board.locator(".histogram .right")).to_have_count(0)
     runs = Runs(tmp_path / "runs")
     (run,) = [run for run in runs.list() if not runs.is_bundled(run)]  # one for both
-    until(lambda: runs.get(run.id).state == "finished")
-    board.get_by_role("button", name="Show the answer").click()
-    expect(ada.locator(".st-key-lesson")).to_contain_text("The run says: Millions.")
-    expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
-    expect(board.locator(".histogram .right")).to_contain_text("Millions")
     expect(board).to_contain_text("the answer is ready on 2 pages")
-    expect(board.locator(".result")).to_contain_text(re.compile(r"Millions\..*\d", re.DOTALL))  # sentence and number
+    board.get_by_role("button", name="Show the answer").click()
+    expect(ada.locator(".st-key-lesson")).to_contain_text("The run says: Above 0.75.")
+    expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
+    expect(board.locator(".histogram .right")).to_contain_text("Above 0.75")
+    expect(board.locator(".result")).to_contain_text(re.compile(r"Above 0\.75\..*\d", re.DOTALL))  # sentence and number
     map_has(teacher, ready="true", run=run.id)
     assert [accessibility_violations(page) for page in (teacher, ada)] == [[], []]
 
@@ -131,7 +129,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     shown = teacher.locator(".map").get_attribute("data-run") or ""
     map_has(ada, ready="true", run=shown)
     end = teacher.locator(".map").get_attribute("data-step") or ""
-    teacher.locator(".map").evaluate("root => root.map.playback.seek(1)")
+    teacher.locator(".map").evaluate("root => root.map.playback.seek(0)")
     expect(teacher.locator(".map")).not_to_have_attribute("data-step", end)  # a frame may have to be fetched first
     step = teacher.locator(".map").get_attribute("data-step") or ""
     map_has(ada, step=step)
@@ -144,7 +142,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     # One explores alone, and comes back.
     press(ada, "Explore on your own")
     expect(ada.get_by_role("button", name="Follow the teacher")).to_be_visible()
-    teacher.locator(".map").evaluate("root => root.map.playback.seek(3)")
+    teacher.locator(".map").evaluate("root => root.map.playback.seek(1)")
     expect(teacher.locator(".map")).not_to_have_attribute("data-step", step)
     later = teacher.locator(".map").get_attribute("data-step") or ""
     assert later != step
@@ -154,7 +152,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
 
     table = teacher.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.text())")
     rows = [(row["nickname"], row["guess"], row["correct"]) for row in csv.DictReader(io.StringIO(table))]
-    assert rows == [("Ada", "About 100", "False"), ("Bob", "Millions", "True")]
+    assert rows == [("Ada", "About 0.4", "False"), ("Bob", "Above 0.75", "True")]
     assert ada.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.status)") == 404
 
     teacher.get_by_role("link", name="Class", exact=True).click()

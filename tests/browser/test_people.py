@@ -78,7 +78,7 @@ def fetch_status(page: Page, path: str) -> int:
 def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive, school):
     """What a person may do with another's run is shown by tests/app/people; here they come by links."""
     ada, grace, stranger = arrive("member"), arrive("teacher"), arrive("")
-    run = train(ada, school, "dataset=digits&net=mlp&steps=40&seed=3")
+    run = train(ada, school, "dataset=digits&net=mlp&steps=1&seed=3")
     address = f"/dmlviz/runs/{run}/tracked_items.json"
     assert [fetch_status(page, address) for page in (ada, grace, stranger)] == [200, 404, 401]
     expect(stranger.get_by_role("heading")).to_have_text("This server asks for its access token")
@@ -106,7 +106,7 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     expect(grace.get_by_text("Run not found")).to_be_visible()
 
     # What a teacher puts on the shelf everybody sees, a guest too: Ada with the guests' link is one from then on.
-    lesson = train(grace, school, "dataset=digits&net=mlp&steps=40&seed=4")
+    lesson = train(grace, school, "dataset=digits&net=mlp&steps=1&seed=4")
     open_runs(grace)
     expect(grace.get_by_text("Queue: nothing under way.")).to_be_visible()
     card(grace, lesson).get_by_role("button", name="Who sees it").click()
