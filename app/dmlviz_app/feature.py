@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dmlviz_app.people.policy import Action
     from dmlviz_app.server.services import Services
 
-# The folders with a record, `feature.py`. Pages are linked to in this order, and the first page is the home page.
+# The packages with a record, `FEATURE`. Pages are linked to in this order, and the first page is the home page.
 FOLDERS = (
     "server",
     "people",
@@ -96,7 +96,7 @@ class Features(Sequence[Feature]):
 
     @cached_property
     def _own(self) -> list[Feature]:
-        return [import_module(f"dmlviz_app.{folder}.feature").FEATURE for folder in FOLDERS]
+        return [import_module(f"dmlviz_app.{folder}").FEATURE for folder in FOLDERS]
 
     def add(self, feature: Feature) -> None:
         """Add the feature of a plug-in; raise UserError where something of that name is there."""

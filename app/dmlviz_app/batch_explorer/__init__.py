@@ -1,1 +1,11 @@
 """Batch explorer: the terms, distances and gradients of one batch as the loss sees them."""
+
+from dmlviz.parts import BATCHES, lazy
+from dmlviz_app.feature import Feature
+
+FEATURE = Feature(
+    name="batch_explorer",
+    routes=lazy("dmlviz_app.batch_explorer.routes:routes"),
+    kinds=BATCHES.kinds,
+    components=["batch_explorer/batchExplorer.ts"],
+)

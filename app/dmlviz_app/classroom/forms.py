@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dmlviz_app.classroom.feature import OPEN_CLASS
+from dmlviz_app.classroom import OPEN_CLASS
 from dmlviz_app.classroom.routes import show_to_class
 from dmlviz_app.classroom.state import ClassroomState
 from dmlviz_app.people.classroom import MAX_HOURS, MAX_NICKNAME, Classroom

@@ -9,7 +9,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.corrections import Corrections, load_corrections
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
-from dmlviz_app.clean.feature import CORRECT
+from dmlviz_app.clean import CORRECT
 from dmlviz_app.clean.protocol import ReviewSheetProps
 from dmlviz_app.clean.state import (
     CHOSEN_BY,

@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
-from dmlviz_app.clean.feature import CORRECT
+from dmlviz_app.clean import CORRECT
 from dmlviz_app.clean.protocol import ReviewAction
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.address import TEXT, Address, Param, UrlState, run_type

@@ -1,1 +1,29 @@
-"""Labs: the experiments, their studies, figures and playgrounds."""
+"""Labs: the experiments, their studies, figures and playgrounds; what it adds to the program."""
+
+from pathlib import Path
+
+from dmlviz.parts import LABS, lazy
+from dmlviz_app.feature import Feature, Page
+
+FEATURE = Feature(
+    name="labs",
+    page=Page(
+        address="labs",
+        title="Labs",
+        script=Path(__file__).with_name("page.py"),
+        catalog="dmlviz.labs.registry:LABS",
+        slow_imports=["dmlviz_app.labs.view"],
+    ),
+    routes=lazy("dmlviz_app.labs.routes:routes"),
+    kinds=LABS.kinds,
+    commands=LABS.commands,
+    components=[
+        "labs/lab_picture/labPicture.ts",
+        "labs/lab_planes/labPlanes.ts",
+        "labs/sketch_search/sketchSearch.ts",
+        "labs/tracker/tracker.ts",
+        "labs/metric_playground/metricPlayground.ts",
+        "labs/threshold/threshold.ts",
+    ],
+    site=LABS.site,
+)

@@ -1,1 +1,24 @@
-"""Learn: the index of the catalog, its entries, topics, lessons and exam questions."""
+"""Learn: the index of the catalog, its entries, topics, lessons and exam questions; what it adds to the program."""
+
+from pathlib import Path
+
+from dmlviz.parts import LEARN, lazy
+from dmlviz_app.feature import Feature, Page
+from dmlviz_app.people.policy import Action, Role
+
+READ_SHEETS = Action("read the teacher's sheets of lessons", Role.TEACHER)
+
+FEATURE = Feature(
+    name="learn",
+    page=Page(address="learn", title="Learn", script=Path(__file__).with_name("page.py")),
+    routes=lazy("dmlviz_app.learn.routes:routes"),
+    kinds=LEARN.kinds,
+    actions=[READ_SHEETS],
+    components=[
+        "learn/loss_plot/lossPlot.ts",
+        "learn/force_playground/forcePlayground.ts",
+        "learn/map_at_r_demo/mapAtRDemo.ts",
+        "learn/ranking_toy/rankingToy.ts",
+    ],
+    site=LEARN.site,
+)

@@ -1,1 +1,14 @@
-"""The run that a page shows: its map, progress and curves."""
+"""The run that a page shows: its map, progress and curves; what it adds to the program."""
+
+from dmlviz_app.feature import Feature
+
+FEATURE = Feature(
+    name="workbench",
+    components=[
+        "workbench.ts",
+        "workbench/progress/progress.ts",
+        "workbench/query_pad/queryPad.ts",
+        "workbench/baseline_wait/baselineWait.tsx",
+        "explore/script_preload/scriptPreload.ts",
+    ],
+)

@@ -1,10 +1,10 @@
 """Access policy: each role, action and owner, on a server that people share and on one for a single person."""
 
 import pytest
-from dmlviz_app.classroom.feature import OPEN_CLASS
-from dmlviz_app.clean.feature import CORRECT
+from dmlviz_app.classroom import OPEN_CLASS
+from dmlviz_app.clean import CORRECT
 from dmlviz_app.feature import FEATURES
-from dmlviz_app.learn.feature import READ_SHEETS
+from dmlviz_app.learn import READ_SHEETS
 from dmlviz_app.people import policy
 from dmlviz_app.people.people import DEFAULT_LIMITS, Person
 from dmlviz_app.people.policy import ROLES, Role
