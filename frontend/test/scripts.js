@@ -12,6 +12,12 @@ import { classColors } from "../src/lib/palette.ts";
 import { wedges } from "../src/map/render/spaceOverlay.ts";
 import { OPTIMIZERS } from "../src/program/optimizers.ts";
 import { Machine, Memory, check } from "../src/program/program.ts";
+import { randomNumbers } from "../src/lib/random.ts";
+import { LiveLayout } from "../src/projection/live.ts";
+import { aligned, pca } from "../src/projection/linear.ts";
+import { keptNeighbors, nearestOthers } from "../src/projection/neighbors.ts";
+import { affinities, conditionalProbabilities, TSNE } from "../src/projection/tsne.ts";
+import { curve, fuzzyGraph, UMAP } from "../src/projection/umap.ts";
 import { confidenceOf } from "../src/standalone/confidence.ts";
 
 const hex = (color) => "#" + color.map((value) => value.toString(16).padStart(2, "0")).join("");
@@ -56,6 +62,35 @@ const SCRIPTS = {
   },
   // The weights after each step, by gradients that Python gives.
   optimizers: (given) => given.map(steps),
+  // The layouts of points, and what they are made of.
+  layouts: ({ rows, d, settings, start, iterations, minDist }) => {
+    const near = nearestOthers(Float32Array.from(rows), d, settings.neighbors - 1);
+    const wide = nearestOthers(Float32Array.from(rows), d, 3 * settings.perplexity);
+    const tsne = new TSNE(Float32Array.from(start), affinities(wide, settings.perplexity));
+    const umap = new UMAP(Float32Array.from(start), fuzzyGraph(near), randomNumbers(0), curve(minDist[0]));
+    const squared = [1e-6, 0.01, 0.3, 1, 5, 200];
+    const live = (method) => {
+      const layout = new LiveLayout({ ...settings, method }, randomNumbers(0));
+      layout.take(Float32Array.from(rows), d);
+      const positions = layout.step(iterations);
+      return { positions: Array.from(positions), kept: keptNeighbors(wide, positions), divergence: layout.divergence };
+    };
+    const plain = ({ heads, tails, weights }) => [Array.from(heads), Array.from(tails), Array.from(weights)];
+    return {
+      neighbors: Array.from(wide.indices),
+      probabilities: Array.from(conditionalProbabilities(wide, settings.perplexity)),
+      affinities: plain(tsne.edges),
+      graph: plain(umap.edges),
+      curves: minDist.map(curve),
+      gradient: Array.from(tsne.gradient(settings.attraction)),
+      startDivergence: tsne.divergence(),
+      forces: squared.map((value) => [value, umap.force(value, true), umap.force(value, false)]),
+      pca: Array.from(pca(Float32Array.from(rows), d)),
+      aligned: Array.from(aligned(pca(Float32Array.from(rows), d), Float32Array.from(start))),
+      tsne: live("tsne"),
+      umap: live("umap"),
+    };
+  },
   // What programs that Python wrote give for its inputs: base64 of float32.
   programs: (given) => given.map(results),
   // The scores of lists of rankings, and the page's examples.

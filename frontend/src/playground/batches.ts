@@ -1,17 +1,6 @@
 // Balanced batches of all classes, as dmlviz/training/sampling.py draws them. Pure: no DOM.
 import { maxOf } from "../lib/extent.ts";
 
-/** A generator of random numbers in [0, 1) by a seed (mulberry32). */
-export function randomNumbers(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
 function shuffled(items: number[], random: () => number): number[] {
   const order = [...items];
   for (let i = order.length - 1; i > 0; i--) {

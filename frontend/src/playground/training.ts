@@ -2,7 +2,8 @@
 import { OPTIMIZERS, type Update } from "../program/optimizers.ts";
 import type { Numbers } from "../program/pointwise.ts";
 import { Machine, Memory, check } from "../program/program.ts";
-import { balanced, randomNumbers } from "./batches.ts";
+import { randomNumbers } from "../lib/random.ts";
+import { balanced } from "./batches.ts";
 import type { DatasetContents, Objective, PackedNet, PackedWeights, Settings, SplitName } from "./contents.ts";
 
 /** Statistics of a batch, by the names of a `StepEvent`. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { watch } from "../../src/playground/alarms.ts";
-import { balanced, randomNumbers } from "../../src/playground/batches.ts";
+import { randomNumbers } from "../../src/lib/random.ts";
+import { balanced } from "../../src/playground/batches.ts";
 import { classFan, project } from "../../src/playground/projection.ts";
 import { scoresOf } from "../../src/playground/scores.ts";
 import { readSettings } from "../../src/playground/settings.ts";

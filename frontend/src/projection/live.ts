@@ -1,0 +1,135 @@
+// A map that goes on from where it stands when its points or settings change, as dmlviz/projection/live.py. Pure: no DOM.
+import { aligned, pca } from "./linear.ts";
+import { nearestOthers, normalized, type Neighbors } from "./neighbors.ts";
+import { affinities, TSNE } from "./tsne.ts";
+import { curve, fuzzyGraph, UMAP } from "./umap.ts";
+
+/** Settings of all methods, named as in the catalog. */
+export interface LayoutSettings {
+  method: "pca" | "tsne" | "umap";
+  metric: "euclidean" | "cosine";
+  perplexity: number;
+  /** Factor of t-SNE's attraction: 1 is t-SNE. */
+  attraction: number;
+  neighbors: number;
+  min_dist: number;
+}
+
+const EARLY = 60; // iterations of t-SNE in which neighbors pull more strongly
+const EARLY_ATTRACTION = 12;
+const LATER_RATE = 0.25; // of a UMAP that goes on after a change: at 1 a frame is half noise
+const COOLING = 1 / 300; // of that rate, by iteration: at 0 the map rests
+const KEPT = 10;
+
+export class LiveLayout {
+  iterations = 0;
+  /** The nearest others in the space, of the current rows; as many as the method asks for, and KEPT at least. */
+  near!: Neighbors;
+  private rows: Float32Array = new Float32Array(0);
+  private d = 1;
+  private rate = 1;
+  private mover: TSNE | UMAP | null = null;
+  private shown: Float32Array = new Float32Array(0);
+
+  constructor(
+    private settings: LayoutSettings,
+    private random: () => number,
+  ) {}
+
+  /** Positions as they were last returned (n × 2). */
+  get positions(): Float32Array {
+    return this.shown;
+  }
+
+  /** KL(P ‖ Q) of t-SNE; null for other methods. */
+  get divergence(): number | null {
+    return this.mover instanceof TSNE ? this.mover.divergence() : null;
+  }
+
+  /** What holds two neighbors together: t-SNE's p(i, j), or UMAP's weights. */
+  get edges() {
+    return this.mover?.edges ?? null;
+  }
+
+  /** Take rows (n × d) that have changed, or are others: as many go on from where they stand. */
+  take(rows: Float32Array, d: number): void {
+    const other = rows.length / d !== this.rows.length / this.d;
+    [this.rows, this.d] = [rows, d];
+    this.begin(other);
+  }
+
+  /** Change settings: the map goes on with them; another method begins anew. */
+  change(changed: Partial<LayoutSettings>): void {
+    const before = this.settings;
+    this.settings = { ...before, ...changed };
+    const same = (["method", "metric", "perplexity", "neighbors"] as const).every(
+      (name) => before[name] === this.settings[name],
+    );
+    this.rate = Math.max(this.rate, LATER_RATE);
+    if (this.mover instanceof UMAP) this.mover.ab = curve(this.settings.min_dist);
+    if (!same && this.rows.length) this.begin(this.settings.method !== before.method);
+  }
+
+  /** Begin anew, from PCA. */
+  restart(): void {
+    this.begin(true);
+  }
+
+  /** Go on by some iterations, and return the positions (n × 2), turned onto those before. */
+  step(iterations: number): Float32Array {
+    const { mover, settings } = this;
+    if (!mover) return this.shown;
+    for (let turn = 0; turn < iterations; turn++) {
+      if (mover instanceof UMAP) {
+        mover.step(this.rate);
+        this.rate = Math.max(this.rate - COOLING, 0);
+      } else {
+        if (this.iterations === EARLY) mover.restart();
+        mover.step(this.iterations < EARLY ? Math.max(EARLY_ATTRACTION, settings.attraction) : settings.attraction);
+      }
+      this.iterations++;
+    }
+    return (this.shown = aligned(mover.positions, this.shown));
+  }
+
+  private begin(anew: boolean): void {
+    const { settings, d } = this;
+    const rows = settings.metric === "cosine" ? normalized(this.rows, d) : this.rows;
+    const wanted = { pca: 0, tsne: Math.floor(3 * settings.perplexity), umap: settings.neighbors - 1 }[settings.method];
+    this.near = nearestOthers(rows, d, Math.max(wanted, KEPT));
+    const used = wanted < this.near.k ? first(this.near, wanted) : this.near;
+    if (settings.method === "pca") {
+      const positions = pca(rows, d);
+      this.shown = anew || this.mover ? positions : aligned(positions, this.shown);
+      [this.mover, this.iterations] = [null, 0];
+      return;
+    }
+    if (anew) this.iterations = 0;
+    this.rate = Math.max(anew ? 1 : LATER_RATE, this.rate);
+    if (settings.method === "tsne") {
+      const perplexity = Math.min(settings.perplexity, (used.k + 1) / 3);
+      const edges = affinities(used, perplexity);
+      if (!anew && this.mover instanceof TSNE) this.mover.edges = edges;
+      else this.mover = new TSNE(spread(pca(rows, d), 1e-4, this.random), edges);
+    } else {
+      const edges = fuzzyGraph(used, settings.metric === "cosine");
+      if (!anew && this.mover instanceof UMAP) this.mover.edges = edges;
+      else this.mover = new UMAP(spread(pca(rows, d), 4, this.random), edges, this.random, curve(settings.min_dist));
+    }
+    if (anew) this.shown = this.mover.positions.slice();
+  }
+}
+
+/** Only the nearest `k` of all neighbors. */
+function first({ k: all, indices, squared }: Neighbors, k: number): Neighbors {
+  const kept = (_: number, place: number) => place % all < k;
+  return { k, indices: indices.filter(kept), squared: squared.filter(kept) };
+}
+
+/** Positions of a standard deviation of `size` along the first axis, with a little noise, so that equal points separate. */
+function spread(positions: Float32Array, size: number, random: () => number): Float32Array {
+  let squares = 0;
+  for (let i = 0; i < positions.length; i += 2) squares += (2 * positions[i] ** 2) / positions.length;
+  const scale = size / (Math.sqrt(squares) || 1);
+  return positions.map((x) => scale * x + 0.01 * size * (random() + random() + random() - 1.5) * 2);
+}
