@@ -23,6 +23,7 @@ class ProjectionSpec(Spec):
     needs_labels: whether it cannot do without the class of every point.
     resumable: whether a stopped layout can continue from its positions.
     slow_in_3d: the number of points from which on three dimensions take minutes, or None.
+    in_page: whether the page computes it, too, from its own parameters: for points to play with.
     waiting: what is said until its first positions are there, for one that shows nothing before its end.
     check_params: raises UserError for parameters (by name) that do not go together in so many dimensions of the map.
     check_points: the same for parameters, dimensions of the map, number of points, dimensions of the embedding.
@@ -39,6 +40,7 @@ class ProjectionSpec(Spec):
     needs_labels: bool = False
     resumable: bool = False
     slow_in_3d: int | None = None
+    in_page: bool = False
     waiting: str = ""
     check_params: Callable[[Params, int], None] | None = None
     check_points: Callable[[Params, int, int, int], None] | None = None
@@ -112,6 +114,7 @@ PROJECTIONS = Catalog(
             **texts("projection", "tsne"),
             linear=False,
             module="dmlviz.projection.tsne",
+            in_page=True,
             resumable=True,
             slow_in_3d=3000,
             limits=checks.perplexity_limit,
@@ -160,6 +163,7 @@ PROJECTIONS = Catalog(
             **texts("projection", "umap"),
             linear=False,
             module="dmlviz.projection.umap",
+            in_page=True,
             resumable=True,
             limits=checks.neighbors_limit,
             parameters=(

@@ -20,6 +20,7 @@ export { default as run_list } from "./runs/run_list/runList.tsx";
 export { default as review_sheet } from "./clean/review_sheet/reviewSheet.tsx";
 export { default as loss_plot } from "./learn/loss_plot/lossPlot.ts";
 export { default as force_playground } from "./learn/force_playground/forcePlayground.ts";
+export { default as layout_playground } from "./learn/layout_playground/layoutPlayground.tsx";
 export { default as map_at_r_demo } from "./learn/map_at_r_demo/mapAtRDemo.ts";
 export { default as ranking_toy } from "./learn/ranking_toy/rankingToy.ts";
 export { default as classroom_bar } from "./classroom/classroomBar.ts";

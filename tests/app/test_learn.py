@@ -79,6 +79,7 @@ def test_an_entry_page_shows_its_spec(here, kind, name):
         assert parameter.help in said
     assert (data(test, "loss_plot") is not None) == (kind == "loss" and name != "weighted_sum")
     assert (data(test, "force_playground") is not None) == (kind == "loss" and name != "weighted_sum")
+    assert (data(test, "layout_playground") is not None) == (name == "tsne")
 
 
 def test_every_map_has_a_formula_in_words_and_the_reference_engine_its_parameters(here):

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from dmlviz_app.learn import routes as losses
-from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround
+from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround, PointCloud
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import MAX_QUESTIONS, enlarge_thread_pool
 from pydantic import TypeAdapter
@@ -17,6 +18,7 @@ from starlette.testclient import TestClient
 from dmlviz.metrics import evaluate
 from dmlviz.runs.run import Run
 from dmlviz.workers import questions
+from tests.app.test_learn import data, learn
 
 TRIANGLE = {"points": [[-0.35, -0.25], [0.55, 0.35], [0.2, -0.55]], "labels": [0, 0, 1]}
 POINTS = {"points": [[0, 0], [0.1, 0], [1, 1], [1.1, 1]], "classes": [0, 0, 1, 1]}
@@ -141,3 +143,17 @@ def test_anything_but_points_is_refused_in_a_sentence(client, body, said):
 def test_scores_that_are_not_defined_are_null(client):
     body = {"points": [[0, 0], [1, 1]], "classes": [0, 0]}
     assert client.post("/dmlviz/scores.json", json=body).json()["scores"]["nmi"] is None
+
+
+def test_points_to_play_with_are_the_images_and_the_embeddings_that_are_there(client: TestClient, run: Run) -> None:
+    props = data(learn(projection="umap"), "layout_playground")
+    assert [cloud["url"] for cloud in props["clouds"]][:1] == ["dmlviz/clouds/digits.json"]
+    for url in ("/dmlviz/clouds/digits.json", f"/dmlviz/runs/{run.id}/cloud.json"):
+        answer = client.get(url).json()
+        TypeAdapter(PointCloud).validate_python(answer)
+        assert 1 < len(answer["rows"]) == len(answer["labels"]) <= 400
+        assert max(answer["labels"]) < len(answer["classes"]) == 11
+    rows, labels = run.embeddings_at(run.embedded_steps[-1])
+    assert answer["labels"] == labels[:400].tolist()
+    np.testing.assert_allclose(answer["rows"], rows[:400], atol=1e-3)
+    assert client.get("/dmlviz/clouds/nothing.json").status_code == 404

@@ -17,6 +17,7 @@ FEATURE = Feature(
     components=[
         "learn/loss_plot/lossPlot.ts",
         "learn/force_playground/forcePlayground.ts",
+        "learn/layout_playground/layoutPlayground.tsx",
         "learn/map_at_r_demo/mapAtRDemo.ts",
         "learn/ranking_toy/rankingToy.ts",
     ],

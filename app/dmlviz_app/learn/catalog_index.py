@@ -233,8 +233,13 @@ def to_json(entry: LossSpec) -> LossInfo:
         "family": entry.family,
         "on_sphere": entry.on_sphere,
         "needs_classes": entry.needs_classes,
-        "parameters": [_parameter_json(parameter) for parameter in entry.parameters],
+        "parameters": parameters_json(entry),
     }
+
+
+def parameters_json(entry: Spec) -> list[LossParameter]:
+    """Return the parameters of an entry as sliders need them."""
+    return [_parameter_json(parameter) for parameter in entry.parameters]
 
 
 def _parameter_json(parameter: Parameter) -> LossParameter:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import METRICS, MetricSpec
@@ -16,12 +17,21 @@ from dmlviz_app.learn.catalog_index import (
     default,
     limits,
     no_miner_note,
+    parameters_json,
     recommendations,
     recommended_in_dimensions,
     related_entries,
     to_json,
 )
-from dmlviz_app.learn.protocol import ForcePlaygroundProps, LossPlotProps, RankingToyProps
+from dmlviz_app.learn.protocol import (
+    CloudChoice,
+    ForcePlaygroundProps,
+    LayoutPlaygroundProps,
+    LossPlotProps,
+    RankingToyProps,
+)
+from dmlviz_app.server.protocol import ROUTES
+from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
@@ -60,9 +70,25 @@ def render_entry(kind: Kind, name: str) -> None:
         _illustration(spec)
     if isinstance(spec, MetricSpec) and spec.family == RANKING_FAMILY:
         _ranking_toy(spec)
+    if isinstance(spec, ProjectionSpec) and spec.in_page:
+        _layout_playground(spec)
     _parameters(spec)
     if isinstance(spec, ProjectionSpec) and name in REFERENCES:
         _reference_engine(REFERENCES[name])
+
+
+def _layout_playground(projection: ProjectionSpec) -> None:
+    st.markdown("#### Points to play with")
+    services, here = session_services(), explore.saved_state().run
+    clouds = [
+        CloudChoice(title=f"{DATASETS[name].title}: pixels", url=f"{ROUTES}/clouds/{name}.json")
+        for name in services.datasets.available()
+        if name in DATASETS.builtin and DATASETS[name].recipe is None
+    ]
+    if here and services.runs.get(here).embedded_steps:
+        clouds.append(CloudChoice(title="The run shown in Explore", url=f"{ROUTES}/runs/{here}/cloud.json"))
+    props = LayoutPlaygroundProps(method=projection.name, parameters=parameters_json(projection), clouds=clouds)
+    mount("layout_playground", key="layout_playground", data=props)
 
 
 def _ranking_toy(metric: MetricSpec) -> None:

@@ -1,4 +1,4 @@
-"""A loss on the page Learn: props of its plots. The answers of the worker are in dmlviz/losses/answers.py."""
+"""Props of the plots and playgrounds on Learn. The answers of the worker are in dmlviz/losses/answers.py."""
 
 from typing import Any
 
@@ -74,3 +74,26 @@ class SpaceScores(TypedDict):
     """dmlviz/scores.json: the scores of a few points, by the metric's name; null where one is not defined."""
 
     scores: dict[str, float | None]
+
+
+class CloudChoice(TypedDict):
+    """Points to choose, and where they are."""
+
+    title: str
+    url: str
+
+
+class LayoutPlaygroundProps(TypedDict):
+    """A projection to play with: its parameters, and points beside those that the page makes."""
+
+    method: str
+    parameters: list[LossParameter]
+    clouds: list[CloudChoice]
+
+
+class PointCloud(TypedDict):
+    """dmlviz/clouds/DATASET.json and dmlviz/runs/RUN/cloud.json: points (n × d), their classes, and all classes."""
+
+    rows: list[list[float]]
+    labels: list[int]
+    classes: list[str]

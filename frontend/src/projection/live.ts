@@ -20,6 +20,8 @@ const EARLY_ATTRACTION = 12;
 const LATER_RATE = 0.25; // of a UMAP that goes on after a change: at 1 a frame is half noise
 const COOLING = 1 / 300; // of that rate, by iteration: at 0 the map rests
 const KEPT = 10;
+const STILL = 3e-4; // of the map's spread: a mean movement of t-SNE in an iteration that nobody sees
+const REST = 60; // such iterations
 
 export class LiveLayout {
   iterations = 0;
@@ -28,6 +30,7 @@ export class LiveLayout {
   private rows: Float32Array = new Float32Array(0);
   private d = 1;
   private rate = 1;
+  private still = 0;
   private mover: TSNE | UMAP | null = null;
   private shown: Float32Array = new Float32Array(0);
 
@@ -44,6 +47,11 @@ export class LiveLayout {
   /** KL(P ‖ Q) of t-SNE; null for other methods. */
   get divergence(): number | null {
     return this.mover instanceof TSNE ? this.mover.divergence() : null;
+  }
+
+  /** Whether it has come to rest, until a change. */
+  get rests(): boolean {
+    return this.mover instanceof UMAP ? this.rate === 0 : !this.mover || this.still >= REST;
   }
 
   /** What holds two neighbors together: t-SNE's p(i, j), or UMAP's weights. */
@@ -66,6 +74,7 @@ export class LiveLayout {
       (name) => before[name] === this.settings[name],
     );
     this.rate = Math.max(this.rate, LATER_RATE);
+    this.still = 0;
     if (this.mover instanceof UMAP) this.mover.ab = curve(this.settings.min_dist);
     if (!same && this.rows.length) this.begin(this.settings.method !== before.method);
   }
@@ -89,7 +98,15 @@ export class LiveLayout {
       }
       this.iterations++;
     }
-    return (this.shown = aligned(mover.positions, this.shown));
+    const before = this.shown;
+    const now = aligned(mover.positions, before);
+    let [moved, spread] = [0, 0];
+    for (let i = 0; i < now.length; i++) {
+      moved += Math.abs(now[i] - before[i]);
+      spread += Math.abs(now[i]);
+    }
+    this.still = moved < STILL * iterations * spread ? this.still + iterations : 0;
+    return (this.shown = now);
   }
 
   private begin(anew: boolean): void {
@@ -106,6 +123,7 @@ export class LiveLayout {
     }
     if (anew) this.iterations = 0;
     this.rate = Math.max(anew ? 1 : LATER_RATE, this.rate);
+    this.still = 0;
     if (settings.method === "tsne") {
       const perplexity = Math.min(settings.perplexity, (used.k + 1) / 3);
       const edges = affinities(used, perplexity);
