@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import http.client
 import re
 import signal
 import subprocess
@@ -14,15 +15,20 @@ from importlib.resources import files
 from urllib.request import Request, urlopen
 
 import pytest
+import uvicorn
 from dmlviz_app.application import build_app, options
 from dmlviz_app.people.cookies import COOKIE, BrowserCookie
 from dmlviz_app.people.identity import AccessSettings
 from dmlviz_app.server import services
 from dmlviz_app.server.event_stream import event_hub
 from dmlviz_app.server.metrics import REGISTRY
-from dmlviz_app.server.middleware import middleware
+from dmlviz_app.server.middleware import RefusalMiddleware, middleware
 from dmlviz_app.server.monitoring_routes import open_sessions
 from dmlviz_app.server.settings import Settings
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit import config as streamlit_config
 from streamlit.runtime import Runtime
@@ -269,3 +275,29 @@ def test_pages_and_their_files_are_counted_by_kind_and_not_by_address(client):
     (script, *_) = re.findall(r'src="\.?/?(static/js/[^"]+)"', page.text)
     assert client.get(f"/{script}").status_code == 200
     assert (count("page"), count("static")) == (pages + 1, files_ + 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("headers", [{}, {"Transfer-Encoding": "chunked"}], ids=["with its length", "in chunks"])
+def test_who_is_refused_while_sending_a_large_body_reads_why(headers):
+    async def refuse(request):
+        return PlainTextResponse("too large", 404)
+
+    app = Starlette(routes=[Route("/x", refuse, methods=["POST"])], middleware=[Middleware(RefusalMiddleware)])
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until(lambda: server.started)
+    connection = http.client.HTTPConnection(*server.servers[0].sockets[0].getsockname())
+    connection.request(
+        "POST",
+        "/x",
+        iter([bytes(1_000_000)] * 40),
+        headers or {"Content-Length": "40000000"},
+        encode_chunked=bool(headers),
+    )
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (404, b"too large")
+    connection.close()
+    server.should_exit = True
+    thread.join()

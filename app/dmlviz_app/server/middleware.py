@@ -1,5 +1,7 @@
 """Middleware around every route and Streamlit, one duty a class."""
 
+import asyncio
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,6 +20,7 @@ from dmlviz_app.server.services import services
 from dmlviz_app.server.settings import Settings
 
 UPLOADS = "/_stcore/upload_file/"  # of Streamlit
+MAX_REST_BYTES, MAX_REST_S = 4_000_000_000, 120.0  # of a refused body
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -53,6 +56,40 @@ class SameOriginMiddleware:
         else:
             answer = PlainTextResponse("Other sites may not ask here.", 403, NO_STORE)
             await answer(scope, receive, send)
+
+
+class RefusalMiddleware:
+    """ASGI middleware: takes in the rest of a refused body before it answers.
+
+    A browser that is still sending when the connection ends reports a broken connection, and never reads why.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request; who asks before sending ("Expect") is answered at once."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD") or "expect" in Headers(scope=scope):
+            await self.app(scope, receive, send)
+            return
+        left, is_over = MAX_REST_BYTES, False
+
+        async def receive_part() -> Message:
+            nonlocal is_over
+            part = await receive()
+            is_over = part["type"] == "http.disconnect" or not part.get("more_body", False)
+            return part
+
+        async def answer(message: Message) -> None:
+            nonlocal left
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(MAX_REST_S):
+                        while not is_over and left > 0:
+                            left -= len((await receive_part()).get("body", b""))
+            await send(message)
+
+        await self.app(scope, receive_part, answer)
 
 
 class StreamlitPageMiddleware:
@@ -127,6 +164,7 @@ def middleware(settings: Settings, access: AccessSettings) -> list[Middleware]:
         Middleware(RequestMonitorMiddleware),
         *user_header(access),
         Middleware(HeadersMiddleware, rules),
+        Middleware(RefusalMiddleware),
         *([Middleware(HostNameMiddleware, names)] if names else []),
         *([Middleware(AccessTokenMiddleware, tokens, base_path)] if tokens else []),
         Middleware(SameOriginMiddleware, base_path),
