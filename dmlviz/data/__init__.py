@@ -64,7 +64,7 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
             keras = ", or the npz file of Keras" if name in CONTENT else ""
             raise DataUnavailableError(
                 f"{DATASETS[name].title} is not on disk. {error} Or put its files into {folder}: "
-                f"{', '.join(source.files)}, plain or .gz, also named as {first.replace('-idx', '.idx')}{keras}; "
+                f"{', '.join(source.files)}, plain, .gz or .npz, also named as {first.replace('-idx', '.idx')}{keras}; "
                 f"or add them with dmlviz data add, or Choose files… on the page. Available now: {available}."
             ) from None
 

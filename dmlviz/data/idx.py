@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlviz.errors import DataUnavailableError
+from dmlviz.storage.arrays import read_arrays
 
 UINT8 = 0x08
 HINT = "Delete the file, and it is downloaded again."
@@ -58,12 +59,24 @@ def find(folder: Path, name: str) -> Path | None:
         return None
     places = [place for place in (folder, folder.parent) if place.is_dir()]
     places += [path for place in places[:1] for path in sorted(place.iterdir()) if path.is_dir()]
-    found = (path for place in places for path in sorted(place.iterdir()) if parse_name(path.name) == meant)
-    return next((path for path in found if path.suffix != ".npz" and path.is_file()), None)
+
+    def is_meant(path: Path) -> bool:
+        named = parse_name(path.name)
+        if named is None or named[1:] != meant[1:] or not path.is_file():
+            return False
+        own = re.sub(r"[\W_]", "", named.prefix) == folder.parent.name.lower()  # KMNIST/raw/kmnist-train-imgs.npz
+        return named.prefix == meant.prefix or (not meant.prefix and own)
+
+    return next((path for place in places for path in sorted(place.iterdir()) if is_meant(path)), None)
 
 
 def read(path: Path, dims: int) -> np.ndarray:
-    """Read a uint8 array with `dims` axes from a plain or .gz file; raise DataUnavailableError for an invalid one."""
+    """Read a uint8 array with `dims` axes from a plain, .gz or .npz file; raise DataUnavailableError otherwise."""
+    if path.suffix == ".npz":
+        array = next(iter(read_arrays(path).values()), np.empty(0))
+        if array.dtype != np.uint8 or array.ndim != dims:
+            raise DataUnavailableError(f"{path} holds {array.dtype} of shape {array.shape}: bring the file again.")
+        return array
     try:
         data = _bytes(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -18,7 +18,7 @@ from dmlviz.data.file_source import TARS, Folder, exists, open_folder
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_table import import_picture_table, read_pictures
-from dmlviz.data.raw_files import import_pixel_tables, import_raw_files, siblings
+from dmlviz.data.raw_files import import_pixel_tables, import_raw_files, pixel_tables, siblings
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
 from dmlviz.data.table_folder import find_projector_files, find_tables, read_tables, unpack_tables
 from dmlviz.errors import UserError
@@ -58,7 +58,10 @@ def import_path(
     """
     path, choice = Path(path), choice or Choice()
     notes: list[str] = []
-    raw = import_raw_files(siblings(path) if path.is_file() else [], path.parent.resolve().name, title, follow_paths)
+    place = path if path.is_dir() else path.parent
+    raw = import_raw_files(siblings(path), place.resolve().name, title, follow_paths) or import_pixel_tables(
+        pixel_tables(path), path.name, title
+    )
     if raw is not None:
         return raw
     with TemporaryDirectory() as folder:

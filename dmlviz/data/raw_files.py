@@ -3,12 +3,14 @@
 import gzip
 import hashlib
 import re
+import sys
 import tempfile
 import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.storage.files import atomic_write, ensure_dir
 
+_MAPPING = re.compile(r".*mapping\.txt", re.IGNORECASE)  # of EMNIST: lines of a label and the code of its letter
 _CSV = re.compile(r"[\w. -]*?(train|test)[\w. -]*\.csv(\.gz)?", re.IGNORECASE)
 _HINT = "Bring the whole file again."
 MAX_KERAS_BYTES = 1_000_000_000
@@ -53,12 +56,25 @@ def belong_together(names: Sequence[str]) -> bool:
 
 
 def siblings(path: Path) -> list[Entry]:
-    """Return the files beside a file of MNIST or of a relative that belong to it; none for any other file."""
-    if idx.parse_name(path.name) is None:
+    """Return the files in a folder, or beside a file of MNIST or of a relative, that are such; else none."""
+    if path.is_file() and idx.parse_name(path.name) is None:
         is_one = path.suffix.lower() == ".npz" and is_keras(path)
         return [Entry((path.name,), path.stat().st_size, path.read_bytes)] if is_one else []
-    paths = (one for one in path.parent.iterdir() if idx.parse_name(one.name) is not None and one.is_file())
-    return [Entry((one.name,), one.stat().st_size, one.read_bytes) for one in sorted(paths)]
+    paths = [one for one in sorted((path if path.is_dir() else path.parent).glob("*")) if one.is_file()]
+    if not any(idx.parse_name(one.name) for one in paths):
+        return []
+    found = [one for one in paths if idx.parse_name(one.name) or _MAPPING.fullmatch(one.name)]
+    return [Entry((one.name,), one.stat().st_size, one.read_bytes) for one in found]
+
+
+def pixel_tables(path: Path) -> list[Path]:
+    """Return a CSV file called train or test with the one beside it called test or train; none for any other file."""
+    match = _CSV.fullmatch(path.name)
+    if match is None:
+        return []
+    part = {"train": "test", "test": "train"}[match[1].lower()]
+    other = path.with_name(path.name[: match.start(1)] + part + path.name[match.end(1) :])
+    return [path, other] if other.is_file() else []
 
 
 def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted: bool) -> ImportedDataset | None:
@@ -74,8 +90,10 @@ def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted:
         UserError: For files of several data sets, a missing or damaged file.
     """
     groups: dict[tuple[str, ...], dict[Key, Entry]] = defaultdict(dict)
-    archives = []
+    archives, mapping = [], b""
     for entry in files:
+        if _MAPPING.fullmatch(entry.parts[-1]) and not entry.error:
+            mapping = entry.read()
         if entry.parts[-1].lower().endswith(".npz") and not entry.error and entry.size < MAX_KERAS_BYTES:
             archives.append(entry)
         name = idx.parse_name(entry.parts[-1])
@@ -100,7 +118,8 @@ def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted:
     sums = {hashlib.md5(data, usedforsecurity=False).hexdigest() for data in contents.values()}
     known = next((own for own, source in SOURCES.items() if sums == {file.md5 for file in source.files.values()}), "")
     words = " ".join((place, title, *group)).lower()
-    return _dataset(arrays, known or (_name_in(words, arrays) if is_trusted else ""), words, title or place)
+    known = known or (_name_in(words, arrays) if is_trusted else "")
+    return _dataset(arrays, known, words, title or place, _class_names(mapping))
 
 
 def _from_keras(archives: Sequence[Entry], place: str, title: str) -> ImportedDataset | None:
@@ -125,22 +144,26 @@ def _from_keras(archives: Sequence[Entry], place: str, title: str) -> ImportedDa
 def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> ImportedDataset | None:
     """Read CSV files called train and test with a label and all pixels of a square a row, as Kaggle has MNIST.
 
-    Returns None if they are none, or if one has no labels.
+    A row of names may be missing, as of EMNIST. Returns None if they are none, or if one has no labels.
     """
     from pyarrow import ArrowException, csv
 
     arrays: dict[Key, np.ndarray] = {}
     for path in paths:
         match = _CSV.fullmatch(path.name)
-        if match is None or (match[1].lower(), "images") in arrays:
+        if match is None:
             return None
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             head = file.readline(100_000).decode(errors="replace").strip().replace('"', "").split(",")
         side = round(max(len(head) - 1, 0) ** 0.5)
-        if side < 8 or side * side != len(head) - 1 or head[0].lower() != "label":
+        is_named = not all(value.isdecimal() for value in head)
+        if side < 8 or side * side != len(head) - 1 or (is_named and head[0].lower() != "label"):
             return None
+        if (match[1].lower(), "images") in arrays:
+            raise UserError(f"One data set is added at a time; {place} has {len(paths)} files of images: name one.")
         try:
-            columns = [column.to_numpy() for column in csv.read_csv(path).columns]
+            options = csv.ReadOptions(autogenerate_column_names=not is_named)
+            columns = [column.to_numpy() for column in csv.read_csv(path, options).columns]
         except (ArrowException, ValueError):
             return None
         if any(column.dtype.kind not in "iu" or column.min() < 0 or column.max() > 255 for column in columns):
@@ -149,7 +172,17 @@ def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> Import
         arrays[part, "labels"], arrays[part, "images"] = rows[:, 0], rows[:, 1:].reshape(-1, side, side)
     if {part for part, _ in arrays} != {"train", "test"}:
         return None
-    return _dataset(arrays, "", "", title or place)
+    names = next((path.read_bytes() for path in paths[0].parent.glob("*mapping.txt")), b"")
+    return _dataset(arrays, "", f"{place} {title} {paths[0].name}".lower(), title or place, _class_names(names))
+
+
+def _class_names(mapping: bytes) -> dict[str, str]:
+    """Return the classes' names by label, of a file as EMNIST has it; none if it is another, or two have one name."""
+    rows = [line.split() for line in mapping.decode(errors="replace").splitlines() if line.strip()]
+    if not all(len(row) > 1 and all(value.isdecimal() for value in row) for row in rows):
+        return {}
+    names = {row[0]: chr(min(int(row[1]), sys.maxunicode)) for row in rows}
+    return names if len({*names.values()}) == len(rows) and all(map(str.isalnum, names.values())) else {}
 
 
 # A word in the name of a folder or file, the data set, and its numbers of training and test images.
@@ -182,7 +215,9 @@ def _name_in(words: str, arrays: Mapping[Key, np.ndarray]) -> str:
     return next((name for word, name, *own in _NAMED if word in words and counts == own), "")
 
 
-def _dataset(arrays: Mapping[Key, np.ndarray], name: str, words: str, title: str) -> ImportedDataset:
+def _dataset(
+    arrays: Mapping[Key, np.ndarray], name: str, words: str, title: str, names: Mapping[str, str] = MappingProxyType({})
+) -> ImportedDataset:
     """Return the data set of the catalog of this name, or which it is by its content, or a new one."""
     for part in {part for part, _ in arrays}:
         shape, of = arrays[part, "images"].shape, arrays[part, "labels"].shape
@@ -207,7 +242,7 @@ def _dataset(arrays: Mapping[Key, np.ndarray], name: str, words: str, title: str
         notes.insert(0, f"These are the files of {spec.title}.")
     else:
         values = natural_order({str(value) for part in labels.values() for value in np.unique(part)})
-        classes = values
+        classes = [names.get(value, value) for value in values] if set(values) <= set(names) else values
         ids = np.array([int(value) for value in values])
         labels = {part: np.searchsorted(ids, own) for part, own in labels.items()}
         sides = " × ".join(map(str, images["train"].shape[1:3]))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import available_datasets, data_root, known_content, load, stratified_subset
+from dmlviz.data import available_datasets, data_root, idx, known_content, load, stratified_subset
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.storage.paths import kept_folder
@@ -233,16 +233,50 @@ def test_relatives_are_known_by_name_only_where_names_are_trusted(tmp_path, is_t
         assert np.array_equal(load("fashion_mnist", tmp_path / "data").test.images, imported.parts["test_images"])
 
 
-@pytest.mark.parametrize("head", ["label,1x1,1x2,1x3", "label,pixel0,pixel1,pixel2"])
+def test_kmnist_is_found_and_added_as_the_npz_files_of_its_authors(tmp_path) -> None:
+    published, folder = write_mnist(tmp_path), tmp_path / "data" / "KMNIST" / "raw"
+    folder.mkdir(parents=True)
+    for part, own in (("train", "train"), ("t10k", "test")):
+        for kind, n in (("imgs", 3), ("labels", 1)):
+            name = f"{part}-{kind.replace('imgs', 'images')}-idx{n}-ubyte"
+            np.savez(folder / f"kmnist-{own}-{kind}.npz", idx.read(published / name, n))
+    assert len(load("kmnist", tmp_path / "data").train) == 20
+    (folder / "kmnist_classmap.csv").write_text("index,codepoint,char\n0,U+304A,\u304a\n")
+    assert len(import_path(folder).parts["test_labels"]) == 10
+    np.savez(folder / "kmnist-test-labels.npz", np.zeros(10))
+    with pytest.raises(UserError, match=r"kmnist-test-labels\.npz holds float64 of shape \(10,\)"):
+        load("kmnist", tmp_path / "data")
+
+
+def test_a_part_of_emnist_has_the_letters_of_its_mapping_as_classes(tmp_path) -> None:
+    folder = write_mnist(tmp_path / "emnist")
+    for path in folder.iterdir():
+        path.rename(folder / f"emnist-balanced-{path.name.replace('t10k', 'test')}")
+    mapping = folder / "emnist-balanced-mapping.txt"
+    mapping.write_text("".join(f"{label} {65 + label}\n" for label in range(10)))
+    imported = import_path(folder)
+    assert imported.declared.classes == tuple("ABCDEFGHIJ")
+    assert "turned" in " ".join(imported.report["notes"])
+    mapping.write_text("no mapping")
+    assert import_path(folder).declared.classes == tuple("0123456789")
+
+
+@pytest.mark.parametrize("head", ["label,1x1,1x2,1x3", "label,pixel0,pixel1,pixel2", ""])
 def test_pictures_in_two_csv_files_become_images_to_train_on(tmp_path, head) -> None:
     rng = np.random.default_rng(0)
     for part, count in (("train", 40), ("test", 20)):
         rows = np.column_stack([np.arange(count) % 4, rng.integers(0, 256, (count, 81))])
         names = head + "".join(f",p{i}" for i in range(3, 81))
-        np.savetxt(tmp_path / f"mnist_{part}.csv", rows, "%d", ",", header=names, comments="")
-    imported = import_path(tmp_path)
-    assert imported.parts["train_images"].shape == (40, 9, 9)
-    assert imported.declared.classes == tuple("0123")
+        names = {"header": names} if head else {}
+        np.savetxt(tmp_path / f"mnist_{part}.csv", rows, "%d", ",", comments="", **names)
+    for path in (tmp_path, tmp_path / "mnist_train.csv"):
+        imported = import_path(path)
+        assert imported.parts["train_images"].shape == (40, 9, 9)
+        assert imported.declared.classes == tuple("0123")
+    for part in ("train", "test"):
+        shutil.copy(tmp_path / f"mnist_{part}.csv", tmp_path / f"other_{part}.csv")
+    with pytest.raises(UserError, match="One data set is added at a time"):
+        import_path(tmp_path)
 
 
 def test_files_of_mnist_that_do_not_belong_together_are_one_sentence(tmp_path) -> None:
