@@ -17,7 +17,7 @@ from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.process_setup import collect_garbage_less_often, freeze_garbage_collector, raise_open_files
-from dmlviz.runs.damage_cache import run_damage
+from dmlviz.runs.damage import run_damage
 from dmlviz_app import routes
 from dmlviz_app.answers import sprites
 from dmlviz_app.feature import pages
@@ -102,7 +102,7 @@ def _warm_up(started: services.Services) -> None:
         except UserError:  # reported on the page that requests it
             continue
     for run in started.runs.list():  # its card says so where a file is damaged; the page should not wait
-        run_damage(run, started.runs.damage_cache)
+        run_damage(run)
     freeze_garbage_collector()
     collect_garbage_less_often()
 

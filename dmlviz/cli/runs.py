@@ -100,8 +100,7 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
 
 
 def _print_list(store: Runs) -> None:
-    from dmlviz.runs.damage import damage_summary
-    from dmlviz.runs.damage_cache import run_damage
+    from dmlviz.runs.damage import damage_summary, run_damage
     from dmlviz.runs.quota import format_bytes, total_size
 
     console = Console(highlight=False)
@@ -117,7 +116,7 @@ def _print_list(store: Runs) -> None:
         scores = [run.score(key) for key in SCORES]
         made = (config.net, counted(config.steps, "step")) if config.steps else ("imported",)
         facts = ", ".join([*made[:1], f"{config.embedding_dim}-d", *made[1:]])
-        warning = damage_summary(run, run_damage(run, store.damage_cache))
+        warning = damage_summary(run, run_damage(run))
         marks = "".join(f" #{tag}" for tag in run.tags) + (" pinned" if run.pinned else "")
         table.add_row(
             run.id,

@@ -1,7 +1,9 @@
 """Finds damaged files of a run, and the parts that stay usable."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,32 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.runs.files import FILES, PARTS, file_named
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run
+from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.run_schema.events import KeptEvent, TrainingEvent, frames_of
 
 Damage = tuple[DamagedFileError, ...]
-CHECKS = 2  # raise it when `check` finds more or less than before: what was found earlier is then forgotten
 _HOLDERS = {file.holds: file.name.replace("STEP", "*") for file in FILES if file.holds}
+# Every write to a run changes the size or the time of one of these.
+_WRITTEN = tuple(dict.fromkeys(file.name.partition("/")[0] for file in FILES))
+_checking = threading.Lock()
+
+
+def run_damage(run: Run) -> Damage:
+    """Return the damaged files of a run, kept in memory until the run changes; none while it trains."""
+    if run.lock.locked:
+        return ()
+    paths = [*(run.path / name for name in _WRITTEN), *(run.path / "projections").glob("*/events.jsonl")]
+    with _checking:  # the warm-up and the first page ask at the same time
+        return _damage(run.path, tuple(map(stamp, paths)))
+
+
+@lru_cache(maxsize=1024)
+def _damage(path: Path, _stamps: tuple[object, ...]) -> Damage:
+    try:
+        by_file = {error.file: error for error in reversed([*check(Run(path))])}  # one file can fail several checks
+        return tuple(reversed(by_file.values()))
+    except DamagedFileError as error:  # the settings, rewritten since the caller read them
+        return (error,)
 
 
 def damage_summary(run: Run, damage: Damage) -> str:

@@ -22,7 +22,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.event_log_dir import MissingPluginError
 from dmlviz.runs.new_run_folder import OLD_PREFIX, new_run_folder
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
-from dmlviz.runs.trash import DAMAGE_FOLDER, Trash
+from dmlviz.runs.trash import Trash
 from dmlviz.storage.archives import unpacked
 from dmlviz.storage.disk_space import NEW_PREFIX, new_folder, remove_stale_folders
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
@@ -123,11 +123,6 @@ class Runs:
     def trash(self) -> Trash:
         """The deleted runs that can be restored."""
         return Trash(self.folder)
-
-    @property
-    def damage_cache(self) -> Path:
-        """The folder that keeps which files of a run are damaged."""
-        return self.folder / DAMAGE_FOLDER
 
     def list(self) -> list[Run]:
         """Return every readable run, newest first, ready-made runs last; one per ID."""

@@ -11,7 +11,6 @@ from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import ensure_dir, is_run_id
 
 CLEANING_FOLDER = ".cleaning"  # in the runs folder: a folder ID-* for what a run has found in its training data
-DAMAGE_FOLDER = ".damage"  # in the runs folder: a file ID.json that names the damaged files of a run
 TRASH_RETENTION_S = 24 * 3600.0
 
 
@@ -24,7 +23,7 @@ class Trash:
     def add(self, path: Path) -> None:
         """Move a run's folder into the trash, replacing an older run of the same ID.
 
-        Its findings by Clean and the cached result of its damage check are removed permanently.
+        Its findings by Clean are removed permanently.
 
         Raises:
             UserError: While Clean works on the run.
@@ -37,7 +36,6 @@ class Trash:
         os.utime(self.folder / path.name)  # the deletion time
         for folder in findings:
             shutil.rmtree(folder, ignore_errors=True)
-        (path.parent / DAMAGE_FOLDER / f"{path.name}.json").unlink(missing_ok=True)
 
     def restore(self, run: str) -> Path:
         """Move a run back and return its folder; raise UserError if it was purged, or trained again."""

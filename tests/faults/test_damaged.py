@@ -4,7 +4,6 @@ import ast
 import json
 import random
 import shutil
-from functools import partial
 from pathlib import Path
 
 import dmlviz_app
@@ -17,10 +16,8 @@ from probe import OTHER, Probe, data_folder, make_seed
 import dmlviz
 from dmlviz.data.embedding_file import EmbeddingTable, validate_vectors
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs import damage_cache
 from dmlviz.runs.archive import export_run, import_run
-from dmlviz.runs.damage import damage_summary
-from dmlviz.runs.damage_cache import run_damage
+from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.store import Runs
 
@@ -113,30 +110,6 @@ def test_damage_is_noticed_after_the_first_look(run):
     assert run_damage(found)[0].file == "labels.npy"
 
 
-@pytest.mark.parametrize("name", ["snapshots/0.npy", "batches/*.npz", "projections/*/frames/*"])
-def test_damage_between_two_starts_is_noticed(run, name):
-    runs = Runs(run.parent)
-    look = partial(run_damage, runs.get(run.name), runs.damage_cache)
-    assert look() == ()
-    path = next(run.glob(name))
-    path.write_bytes(path.read_bytes()[:40])  # in place: no folder changes, nor any other file
-    damage_cache._damage.cache_clear()  # as a new process begins
-    damage = look()
-    assert [error.file for error in damage] == [str(path.relative_to(run))]
-    damage_cache._damage.cache_clear()
-    assert [str(error) for error in look()] == [str(error) for error in damage]
-
-
-def test_a_run_is_checked_once_and_not_again_by_the_next_process(run, monkeypatch):
-    runs = Runs(run.parent)
-    (run / "labels.npy").unlink()
-    found = runs.get(run.name)
-    first = run_damage(found, runs.damage_cache)
-    damage_cache._damage.cache_clear()
-    monkeypatch.setattr(damage_cache, "check", None)  # cannot be called
-    assert damage_summary(found, run_damage(found, runs.damage_cache)) == damage_summary(found, first) != ""
-
-
 @pytest.mark.parametrize("labels", [None, np.zeros(9)])
 def test_embeddings_without_scores_are_whole_and_claim_no_part_that_they_lack(labels, tmp_path):
     vectors = validate_vectors("n.npy", EmbeddingTable(np.random.default_rng(0).normal(size=(9, 3)), labels))
@@ -149,15 +122,6 @@ def test_embeddings_without_scores_are_whole_and_claim_no_part_that_they_lack(la
         assert import_run(file, Runs(tmp_path / "others")).embeddings.shape == (9, 3)
     (found.path / "basis.npz").unlink()
     assert damage_summary(found, run_damage(found)) == "basis.npz is missing. Still available: map, neighbors."
-
-
-def test_a_spoiled_cache_is_made_anew(run):
-    runs = Runs(run.parent)
-    for text in ("", "[]", '{"fingerprint": 3}'):
-        damage_cache._damage.cache_clear()
-        runs.damage_cache.mkdir(exist_ok=True)
-        (runs.damage_cache / f"{run.name}.json").write_text(text)
-        assert run_damage(runs.get(run.name), runs.damage_cache) == ()
 
 
 def test_a_run_is_trained_again_over_its_damaged_remains(run):

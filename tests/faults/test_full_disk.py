@@ -105,7 +105,7 @@ def data(tmp_path, monkeypatch):
 
 
 def left(runs: Path) -> list[str]:
-    return [path.name for path in runs.rglob(".*") if path.name != "lock" and path.name not in (".damage", ".owners")]
+    return [path.name for path in runs.rglob(".*") if path.name not in ("lock", ".owners")]
 
 
 def test_pictures_and_downloads_need_no_room_for_their_cache(disk, data, seed):

@@ -9,7 +9,6 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.runs.damage_cache import run_damage
 from dmlviz.runs.quota import Rank, enforce, format_bytes, parse_limit, run_size, total_size
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.store import Runs
@@ -49,16 +48,6 @@ def test_a_deleted_run_comes_back_whole(runs):
     back = runs.restore(run.id)
     assert {path.name: path.read_bytes() for path in back.path.rglob("*") if path.is_file()} == files
     assert days(runs) == [1]
-
-
-def test_the_damage_check_of_a_run_is_deleted_with_it(runs):
-    run = made(runs, 1)
-    first = run_damage(run, runs.damage_cache)
-    kept = runs.damage_cache / f"{run.id}.json"
-    assert kept.exists()
-    runs.delete(run.id)
-    assert not kept.exists()
-    assert str(run_damage(runs.restore(run.id), runs.damage_cache)) == str(first)
 
 
 def test_a_run_that_was_trained_again_is_not_overwritten_by_the_deleted_one(runs):

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dmlviz.runs.damage import damage_summary
-from dmlviz.runs.damage_cache import run_damage
+from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz_app.batch_explorer import panel as batch_explorer
 from dmlviz_app.explore import maps, sidebar, table, task, toolbar
 from dmlviz_app.explore.task_progress import TaskProgress
@@ -48,7 +47,7 @@ def _run(context: PageContext, run_view: RunView, progress: TaskProgress | None)
         with error_boundary("The toolbar"):
             toolbar.toolbar(ui, services, run_view)
     with error_boundary("The check of the run's files"):
-        damage = () if run_view.live else run_damage(run_view.run, services.runs.damage_cache)
+        damage = () if run_view.live else run_damage(run_view.run)
         if damage:
             warn(damage_summary(run_view.run, damage))
     with navigation.top_bar_slot(), error_boundary("The progress"):

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config.fields import FIELDS, badges
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.damage import damage_summary
-from dmlviz.runs.damage_cache import run_damage
+from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz.runs.quota import run_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun
@@ -42,19 +41,19 @@ class RunListState(UrlState):
     )
 
 
-def change(wish: RunChange, runs: PersonalRuns) -> None:
+def change(asked: RunChange, runs: PersonalRuns) -> None:
     """Change a run; raise UserError where the person may not, or where there is no such run."""
-    run = wish["run"]
-    if "title" in wish:
-        runs.rename(run, wish["title"])
-    if "tags" in wish:
-        runs.tag(run, wish["tags"])
-    if "pinned" in wish:
-        runs.pin(run, wish["pinned"])
-    if "visibility" in wish:
-        runs.share(run, wish["visibility"])
-    if "deleted" in wish:
-        (runs.delete if wish["deleted"] else runs.restore)(run)
+    run = asked["run"]
+    if "title" in asked:
+        runs.rename(run, asked["title"])
+    if "tags" in asked:
+        runs.tag(run, asked["tags"])
+    if "pinned" in asked:
+        runs.pin(run, asked["pinned"])
+    if "visibility" in asked:
+        runs.share(run, asked["visibility"])
+    if "deleted" in asked:
+        (runs.delete if asked["deleted"] else runs.restore)(run)
 
 
 def run_list_props(ui: RunListState, services: Services) -> RunListProps:
@@ -110,7 +109,7 @@ def card(run: Run, services: Services) -> RunCardProps:
     is_bundled = services.runs.is_bundled(run)
     scores = {key: score for key in SCORES if (score := run.score(key)) is not None}
     status = services.jobs.status(run.id)
-    damage = () if status.is_live else run_damage(run, services.runs.damage_cache)
+    damage = () if status.is_live else run_damage(run)
     return RunCardProps(
         **_sharing(run, services),
         tags=run.tags,
