@@ -1,6 +1,5 @@
 """Nearest neighbors among the test images of a run."""
 
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -11,12 +10,11 @@ import numpy as np
 from dmlviz.errors import UserError
 from dmlviz.ops.precision import to_numbers
 from dmlviz.process_setup import limit_faiss_to_one_thread
-from dmlviz.runs.event_log_dir import EventLogDir, RunNotFoundError
-from dmlviz.storage.run_schema.events import TRAINING_EVENT, TrainingEnd, TrainingEvent
+from dmlviz.runs.event_log_dir import RunNotFoundError
 
 if TYPE_CHECKING:
-    from dmlviz.ops.linear_projection import LinearProjection
     from dmlviz.ops.nearest_neighbors import Metric, NearestNeighbors
+    from dmlviz.runs.run import Run
 
 
 class Neighbor(NamedTuple):
@@ -27,91 +25,55 @@ class Neighbor(NamedTuple):
     label: int
 
 
-class NeighborSearch(EventLogDir[TrainingEvent, TrainingEnd]):
-    """A run whose embeddings can be searched, exactly."""
+def neighbors(run: "Run", item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbor]:
+    """Return the k nearest neighbors of a test image, nearest first, excluding the image itself.
 
-    kinds = TRAINING_EVENT
+    Args:
+        run: The run.
+        item: Index of the test image.
+        k: Number of neighbors.
+        step: Search the tracked images at this snapshot; by default all test images at the end, or the last
+            snapshot while the run trains.
+        metric: Distance metric.
 
-    @property
-    @abstractmethod
-    def embeddings(self) -> np.ndarray | None:
-        """Final embeddings of all test images (n × d); None before the end."""
+    Raises:
+        UserError: If the image is not among those searched.
+    """
+    search, items = _search(run, step, metric)
+    row = int(np.searchsorted(items, item))
+    if row == len(items) or items[row] != item:
+        raise UserError(
+            f"Image {item:,} is not among the {len(items):,} test images embedded at this step; choose another."
+        )
+    return _to_neighbors(run, items, *search.others(k, [row]))
 
-    @property
-    @abstractmethod
-    def labels(self) -> np.ndarray | None:
-        """Class IDs of the test images (n); None before the start."""
 
-    @property
-    @abstractmethod
-    def tracked_indices(self) -> np.ndarray | None:
-        """Indices of the test images in snapshots, ascending; None before the start."""
+def neighbors_of_point(
+    run: "Run", embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
+) -> list[Neighbor]:
+    """Return the k test images nearest to an embedding (d), nearest first."""
+    search, items = _search(run, step, metric)
+    return _to_neighbors(run, items, *search.search(to_numbers(embedding).reshape(1, -1), k))
 
-    @property
-    @abstractmethod
-    def snapshot_steps(self) -> list[int]:
-        """Steps of the snapshots so far."""
 
-    @property
-    @abstractmethod
-    def linear_projection(self) -> "LinearProjection | None":
-        """The projection of its own map; None before there is one."""
+def _search(run: "Run", step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:
+    path, labels, indices = run.path / "embeddings.npy", run.labels, run.tracked_indices
+    if step is None and not path.exists():
+        step = (run.snapshot_steps or [0])[-1]
+    if step is not None:
+        path = run.path / "snapshots" / f"{int(step)}.npy"
+    if labels is None or indices is None or not path.exists():
+        raise RunNotFoundError(f"Run {run.id} has no embeddings{'' if step is None else f' at step {step:,}'}.")
+    items = np.arange(len(labels)) if step is None else np.asarray(indices)
+    limit_faiss_to_one_thread()
+    return _index(_Gallery(path, path.stat().st_mtime_ns, step, run), metric), items
 
-    @abstractmethod
-    def lacks(self, what: str) -> UserError:
-        """Return the error for what it does not have."""
 
-    @abstractmethod
-    def snapshot(self, step: int) -> np.ndarray:
-        """Return embeddings of the tracked images after `step` batches (n × d, float32)."""
-
-    def neighbors(self, item: int, k: int, step: int | None = None, metric: "Metric" = "euclidean") -> list[Neighbor]:
-        """Return the k nearest neighbors of a test image, nearest first, excluding the image itself.
-
-        Args:
-            item: Index of the test image.
-            k: Number of neighbors.
-            step: Search the tracked images at this snapshot; by default all test images at the end, or the last
-                snapshot while the run trains.
-            metric: Distance metric.
-
-        Raises:
-            UserError: If the image is not among those searched.
-        """
-        search, items = self._search(step, metric)
-        row = int(np.searchsorted(items, item))
-        if row == len(items) or items[row] != item:
-            raise UserError(
-                f"Image {item:,} is not among the {len(items):,} test images embedded at this step; choose another."
-            )
-        distances, rows = search.others(k, [row])
-        return self._to_neighbors(distances, items, rows)
-
-    def neighbors_of_point(
-        self, embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
-    ) -> list[Neighbor]:
-        """Return the k test images nearest to an embedding (d), nearest first."""
-        search, items = self._search(step, metric)
-        distances, rows = search.search(to_numbers(embedding).reshape(1, -1), k)
-        return self._to_neighbors(distances, items, rows)
-
-    def _search(self, step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:
-        path, labels, indices = self.path / "embeddings.npy", self.labels, self.tracked_indices
-        if step is None and not path.exists():
-            step = (self.snapshot_steps or [0])[-1]
-        if step is not None:
-            path = self.path / "snapshots" / f"{int(step)}.npy"
-        if labels is None or indices is None or not path.exists():
-            raise RunNotFoundError(f"Run {self.id} has no embeddings{'' if step is None else f' at step {step:,}'}.")
-        items = np.arange(len(labels)) if step is None else np.asarray(indices)
-        limit_faiss_to_one_thread()
-        return _index(_Gallery(path, path.stat().st_mtime_ns, step, self), metric), items
-
-    def _to_neighbors(self, distances: np.ndarray, items: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
-        labels = self.labels
-        assert labels is not None  # _search has read them
-        pairs = zip(distances.ravel().tolist(), rows.ravel().tolist(), strict=True)
-        return [Neighbor(int(items[row]), distance, int(labels[items[row]])) for distance, row in pairs if row >= 0]
+def _to_neighbors(run: "Run", items: np.ndarray, distances: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
+    labels = run.labels
+    assert labels is not None  # _search has read them
+    pairs = zip(distances.ravel().tolist(), rows.ravel().tolist(), strict=True)
+    return [Neighbor(int(items[row]), distance, int(labels[items[row]])) for distance, row in pairs if row >= 0]
 
 
 @dataclass(frozen=True)
@@ -121,7 +83,7 @@ class _Gallery:
     path: Path
     stamp: int
     step: int | None
-    run: NeighborSearch = field(compare=False)
+    run: "Run" = field(compare=False)
 
     def read(self) -> np.ndarray:
         embeddings = self.run.embeddings if self.step is None else self.run.snapshot(self.step)

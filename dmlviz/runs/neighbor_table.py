@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.neighbor_search import NeighborSearch
 from dmlviz.storage.arrays import read_arrays, take
 from dmlviz.storage.files import atomic_write
 
 if TYPE_CHECKING:
     from dmlviz.ops.linear_projection import LinearProjection
     from dmlviz.ops.neighbor_index import NeighborTable
+    from dmlviz.runs.run import Run
 
 NEIGHBORS = 10  # of each image
 MAX_EXACT = 50_000  # images; the neighbors of more are found by an index
@@ -20,13 +20,13 @@ _KINDS = {"indices": "i", "distances": "f", "recall": "f", "measured": "i"}
 _KEPT = "kept"  # in this file: the share of each image's neighbors that are neighbors on the run's own map
 
 
-def by_index(run: NeighborSearch) -> bool:
+def by_index(run: "Run") -> bool:
     """Return whether the run has so many test images that an index finds the neighbors of all."""
     labels = run.labels
     return labels is not None and len(labels) > MAX_EXACT
 
 
-def stored_table(run: NeighborSearch) -> "NeighborTable | None":
+def stored_table(run: "Run") -> "NeighborTable | None":
     """Return the neighbors that the run keeps; None where they are to be computed (again)."""
     from dmlviz.ops.neighbor_index import NeighborTable
 
@@ -44,13 +44,13 @@ def stored_table(run: NeighborSearch) -> "NeighborTable | None":
     return NeighborTable(indices, distances, float(recall), int(queries))
 
 
-def stored_map_recall(run: NeighborSearch) -> np.ndarray | None:
+def stored_map_recall(run: "Run") -> np.ndarray | None:
     """Return the share of each image's neighbors that are neighbors on the run's own map, too (n); None as above."""
     arrays = _read_arrays(run, {_KEPT: "f"})
     return None if arrays is None else arrays[0]
 
 
-def _read_arrays(run: NeighborSearch, kinds: dict[str, str]) -> list[np.ndarray] | None:
+def _read_arrays(run: "Run", kinds: dict[str, str]) -> list[np.ndarray] | None:
     """Read arrays of the file, of which the first has a row for each test image; None as above."""
     path, labels = run.path / FILE, run.labels
     try:
@@ -63,7 +63,7 @@ def _read_arrays(run: NeighborSearch, kinds: dict[str, str]) -> list[np.ndarray]
     return arrays if arrays[0].shape[:1] == (len(labels),) else None
 
 
-def compute_table(run: NeighborSearch) -> "NeighborTable":
+def compute_table(run: "Run") -> "NeighborTable":
     """Find the neighbors of all test images: exactly, or where there are very many by an index, which is kept.
 
     Raises:
@@ -77,7 +77,7 @@ def compute_table(run: NeighborSearch) -> "NeighborTable":
     return exact_table(points, min(NEIGHBORS, len(points) - 1))
 
 
-def index_table(run: NeighborSearch) -> "NeighborTable":
+def index_table(run: "Run") -> "NeighborTable":
     """Find the neighbors of all test images by an index, and keep them in the folder of the run; raise as above."""
     from dmlviz.ops.neighbor_index import indexed_table
 
@@ -96,7 +96,7 @@ def index_table(run: NeighborSearch) -> "NeighborTable":
     return table
 
 
-def _points(run: NeighborSearch) -> "tuple[np.ndarray, LinearProjection]":
+def _points(run: "Run") -> "tuple[np.ndarray, LinearProjection]":
     embeddings, projection = run.embeddings, run.linear_projection
     if embeddings is None or projection is None or len(embeddings) < 2:
         raise run.lacks("embeddings of two test images or more")

@@ -18,15 +18,15 @@ from dmlviz.displays import DISPLAYS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
 from dmlviz.ops.precision import to_numbers
-from dmlviz.runs import neighbor_table
+from dmlviz.runs import neighbor_search, neighbor_table
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir, RunNotFoundError, State, UnreadableRunError
-from dmlviz.runs.neighbor_search import NeighborSearch
 from dmlviz.runs.projection_record import MEASURES, ProjectionRun
 from dmlviz.runs.run_info import read_config, read_info
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_shape
 from dmlviz.storage.file_cache import kept_while_unchanged
 from dmlviz.storage.files import is_run_id
 from dmlviz.storage.run_schema.descriptions import METRICS, RUN
+from dmlviz.storage.run_schema.events import TRAINING_EVENT, TrainingEnd, TrainingEvent
 from dmlviz.storage.run_schema.fields import MAX_IMAGES
 from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
@@ -55,8 +55,12 @@ LIVE = "live"  # the run's own view, beside the IDs of its projections
 VALIDATION = "validation/"  # in metrics.json, before the names of scores of validation images
 
 
-class Run(NeighborSearch):
+class Run(EventLogDir[TrainingEvent, TrainingEnd]):
     """A training on disk; raises RunNotFoundError for a folder without one."""
+
+    kinds = TRAINING_EVENT
+    neighbors = neighbor_search.neighbors
+    neighbors_of_point = neighbor_search.neighbors_of_point
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)
