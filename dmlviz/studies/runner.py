@@ -50,7 +50,7 @@ class StudyRunner:
         self.plan = plan
         self.room = room
         self._change = threading.Lock()
-        self._sittings: dict[Path, _Sitting] = {}
+        self._sessions: dict[Path, _Session] = {}
         self._is_closed = False
 
     def studies(self) -> list[Study]:
@@ -84,7 +84,7 @@ class StudyRunner:
             if self._is_closed:
                 raise UserError("The server is shutting down: try again when it is back.")
             study = create_study(path, lab, size, dataset, owner, self.scheduler.all_slots)
-            if path in self._sittings and self._sittings[path].is_alive():
+            if path in self._sessions and self._sessions[path].is_alive():
                 return study
             if afresh:
                 study.delete()
@@ -96,9 +96,9 @@ class StudyRunner:
                 raise UserError(f"Another process runs the study {study.id}; wait until it ends, or stop it.")
             (path / "stop").unlink(missing_ok=True)
             study.update(state="running", reason="")
-            sitting = _Sitting(study, self.scheduler, self.plan, self.room, lock)
-            self._sittings[path] = sitting
-            sitting.start()
+            session = _Session(study, self.scheduler, self.plan, self.room, lock)
+            self._sessions[path] = session
+            session.start()
         return study
 
     def resume_interrupted(self) -> list[Study]:
@@ -114,25 +114,25 @@ class StudyRunner:
 
     def wait(self, study: Study, timeout: float | None = None) -> bool:
         """Wait until a study no longer runs in this process; return whether that is so."""
-        sitting = self._sittings.get(study.path.resolve())
-        if sitting is None:
+        session = self._sessions.get(study.path.resolve())
+        if session is None:
             return True
-        sitting.join(timeout)
-        return not sitting.is_alive()
+        session.join(timeout)
+        return not session.is_alive()
 
     def close(self) -> None:
         """Leave the studies that run: the next runner of the folder can go on with them."""
         with self._change:
             self._is_closed = True
-            sittings = [*self._sittings.values()]
-        for sitting in sittings:
-            sitting.leave()
-        for sitting in sittings:
-            sitting.join(5)
+            sessions = [*self._sessions.values()]
+        for session in sessions:
+            session.leave()
+        for session in sessions:
+            session.join(5)
 
 
-class _Sitting(threading.Thread):
-    """One sitting of a study, from its start to its end or to the end of the program."""
+class _Session(threading.Thread):
+    """One session of a study, from its start to its end or to the end of the program."""
 
     def __init__(
         self, study: Study, scheduler: JobScheduler, plan: Plan, room: Callable[[str], int | None], lock: FileLock

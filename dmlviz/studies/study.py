@@ -26,7 +26,7 @@ StudyState = Literal["running", "finished", "stopped", "failed", "interrupted"]
 
 @with_config(STRICT)
 class StudyFile(TypedDict):
-    """The content of study.json; `seconds` is the wall time of all sittings together."""
+    """The content of study.json; `seconds` is the wall time of all sessions together."""
 
     lab: str
     size: Size

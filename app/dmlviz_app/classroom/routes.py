@@ -130,39 +130,39 @@ def _move(services: Services, room: Classroom, now: Place) -> None:
 async def action(request: Request) -> Response:
     """Apply an action of the teacher or of a student."""
     services, room = _room(request)
-    wish = await read_json_body(request, _ACTION, MAX_BODY, WHAT)
-    await asyncio.to_thread(_act, services, room, wish)
+    asked = await read_json_body(request, _ACTION, MAX_BODY, WHAT)
+    await asyncio.to_thread(_act, services, room, asked)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
-def _act(services: Services, room: Classroom, wish: _Action) -> None:
+def _act(services: Services, room: Classroom, asked: _Action) -> None:
     rooms, person, code = services.classrooms, services.person.id, room.code
-    if isinstance(wish, _SetTask):
-        if wish.lesson is not None:
-            payloads.known_task(wish.lesson, wish.task)
-        if wish.dataset is not None and wish.dataset not in services.datasets.available():
-            raise UserError(f"The data set {wish.dataset!r} is not on this server: choose one of the list.")
-        rooms.set_task(code, person, wish.lesson, wish.task, wish.dataset)
-    elif isinstance(wish, _Remove):
-        rooms.set_removed(code, person, payloads.student_of(room, wish.student), wish.on)
-    elif wish.what == "lead":
-        assert isinstance(wish, _Switch)
-        if wish.on and room.teacher == person and room.lead is not None:
+    if isinstance(asked, _SetTask):
+        if asked.lesson is not None:
+            payloads.known_task(asked.lesson, asked.task)
+        if asked.dataset is not None and asked.dataset not in services.datasets.available():
+            raise UserError(f"The data set {asked.dataset!r} is not on this server: choose one of the list.")
+        rooms.set_task(code, person, asked.lesson, asked.task, asked.dataset)
+    elif isinstance(asked, _Remove):
+        rooms.set_removed(code, person, payloads.student_of(room, asked.student), asked.on)
+    elif asked.what == "lead":
+        assert isinstance(asked, _Switch)
+        if asked.on and room.teacher == person and room.lead is not None:
             show_to_class(services.run_owners, room, room.lead)
-        rooms.set_leading(code, person, wish.on)
-    elif wish.what == "follow":
-        assert isinstance(wish, _Switch)
-        rooms.set_following(code, person, wish.on)
-    elif wish.what == "reveal":
+        rooms.set_leading(code, person, asked.on)
+    elif asked.what == "follow":
+        assert isinstance(asked, _Switch)
+        rooms.set_following(code, person, asked.on)
+    elif asked.what == "reveal":
         rooms.reveal(code, person)
         _share_run(services, room)
-    elif wish.what == "show":
+    elif asked.what == "show":
         run = class_run(services, room)
         if run is None:
             raise UserError("Nobody has trained the run of this task yet: it begins when a student commits to a guess.")
         _share_run(services, room)
         rooms.show(code, person, Place(query={"run": run.id}))
-    elif wish.what == "end":
+    elif asked.what == "end":
         rooms.end(code, person)
     else:
         rooms.leave(person)

@@ -105,7 +105,7 @@ export class MapView {
     const subset: Subset = new Subset({
       state,
       camera: scene.camera,
-      ask: (wish) => this.setTriggerValue("subset", wish),
+      ask: (subset) => this.setTriggerValue("subset", subset),
     });
     const interaction = (this.interaction = new Interaction({
       state,

@@ -11,7 +11,7 @@ interface Parts {
   state: MapState;
   camera: Pick<CameraController, "goHome">;
   /** Ask the server for a map of these images, or of all. */
-  ask: (wish: { bits: string | null }) => void;
+  ask: (subset: { bits: string | null }) => void;
 }
 
 export class Subset {

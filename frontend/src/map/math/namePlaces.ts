@@ -6,7 +6,7 @@ const GAP = 4; // between two names in a line
 const MANY_NAMES = 30; // fewer are all written, since a class without a name is missed
 
 /** A name: its middle, in the best case; its width in pixels; and how clearly its class stands apart (0 to 1). */
-export interface NameWish {
+export interface NamedPlace {
   at: Point;
   width: number;
   clear: number;
@@ -17,15 +17,15 @@ export interface NameWish {
  * nearest free place; their order does not change, so that no two swap places while points move. Of many, the clearest
  * come first, and one that would lie on another is left out.
  */
-export function placeNames(wishes: NameWish[]): (Point | null)[] {
-  const places: (Point | null)[] = wishes.map(() => null);
-  const many = wishes.length > MANY_NAMES;
-  const order = wishes.map((_, i) => i);
-  if (many) order.sort((a, b) => wishes[b].clear - wishes[a].clear || a - b);
+export function placeNames(names: NamedPlace[]): (Point | null)[] {
+  const places: (Point | null)[] = names.map(() => null);
+  const many = names.length > MANY_NAMES;
+  const order = names.map((_, i) => i);
+  if (many) order.sort((a, b) => names[b].clear - names[a].clear || a - b);
   const indices: number[] = [];
   for (const i of order) {
-    const { at, width } = wishes[i];
-    const others = indices.map((j) => ({ at: places[j]!, reach: (wishes[j].width + width) / 2 + GAP }));
+    const { at, width } = names[i];
+    const others = indices.map((j) => ({ at: places[j]!, reach: (names[j].width + width) / 2 + GAP }));
     const isFree = ([x, y]: Point) =>
       others.every((other) => Math.abs(x - other.at[0]) >= other.reach || Math.abs(y - other.at[1]) >= HEIGHT);
     const place = isFree(at) ? at : many ? null : nearestFree(at, others, isFree);

@@ -44,12 +44,12 @@ export function drawNames(
   const labels = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
   const widthOf = (text: string) => context.measureText(text).width;
   const names = labels.map((c) => shortened(classes[c], Math.max(SHORTEST_NAME, SHARE_OF_NAME * mapWidth), widthOf));
-  const wishes = labels.map((c, i) => {
+  const wanted = labels.map((c, i) => {
     const [[x, y], width] = [screenOf(centers[c].position), widthOf(names[i])];
     const inside = Math.max(width / 2, Math.min(mapWidth - width / 2, x));
     return { at: [x < 0 || x > mapWidth ? x : inside, y] as Point, width, clear: centers[c].clear };
   });
-  placeNames(wishes).forEach((place, i) => {
+  placeNames(wanted).forEach((place, i) => {
     const c = labels[i];
     if (!place) return;
     context.globalAlpha = centers[c].clear;
