@@ -9,7 +9,7 @@ const ROOT = path.join(import.meta.dirname, "..");
 const venv = path.join(ROOT, ".venv/bin/python");
 const python = process.env.PYTHON ?? (existsSync(venv) ? venv : "python3");
 const env = { ...process.env, PYTHONPATH: [ROOT, path.join(ROOT, "app")].join(path.delimiter) };
-const { schema, components } = JSON.parse(
+const { schema, components, constants } = JSON.parse(
   execFileSync(python, [path.join(ROOT, "scripts/protocol_schema.py")], { env }),
 );
 const types = await compile(schema, "Props", {
@@ -17,7 +17,10 @@ const types = await compile(schema, "Props", {
   unreachableDefinitions: true,
   bannerComment: "// Written by protocol.mjs from app/dmlviz_app/*/protocol.py: change that, not this.",
 });
-writeFileSync(path.join(import.meta.dirname, "src/protocol.ts"), types);
+const lists = Object.entries(constants).map(
+  ([name, all]) => `export const ${name}: string[] = ${JSON.stringify(all)};\n`,
+);
+writeFileSync(path.join(import.meta.dirname, "src/protocol.ts"), types + lists.join(""));
 
 const exported = Object.entries(components).map(([name, file]) => `export { default as ${name} } from "./${file}";\n`);
 const title =

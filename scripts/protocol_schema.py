@@ -1,15 +1,17 @@
 """Print the JSON schema of what server and page send each other, and all components, for frontend/protocol.mjs."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 from dmlviz_app.feature import components, messages, props
 from dmlviz_app.server.protocol import ROUTES
+from dmlviz_app.widgets.protocol import ViewKey
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType, is_typeddict
 
+from dmlviz.jobs.job import LIVE_STATES
 from dmlviz.storage.run_schema.events import RunEvent
 
 
@@ -49,4 +51,5 @@ def _is_type(value: Any) -> bool:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"schema": schema(), "components": components()}))
+    constants = {"LIVE_STATES": LIVE_STATES, "VIEW_KEYS": get_args(ViewKey.__value__)}
+    print(json.dumps({"schema": schema(), "components": components(), "constants": constants}))

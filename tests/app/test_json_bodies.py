@@ -14,7 +14,6 @@ ROUTES = {
     "runs/{run}/query": {"drawing": {"side": 1, "strokes": 1, "ink": "AA=="}},
     "runs/{run}/query?": {"sample": "none"},
     "runs/change": {"run": "{run}", "title": "x", "tags": [], "pinned": True, "visibility": "link", "deleted": False},
-    "runs/{run}/cleaning/search": {"wish": "stop"},
     "runs/{run}/cleaning/decisions": {"actions": [{"image": 10**9, "action": "tag", "label": None, "tag": "x"}]},
     "classrooms/ABCD/place": {"page": "", "query": {}, "step": 1},
     "classrooms/ABCD/action": {"what": "lead", "on": True},

@@ -7,6 +7,7 @@ from dmlviz.cleaning.findings import TRAINING_IMAGE, findings_of
 from dmlviz.cleaning.record import CleaningRecord
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.jobs.claims import work_id
 from dmlviz.jobs.job import Status
 from dmlviz.jobs.job_events import CleaningProgress
 from dmlviz.runs.run import Run
@@ -29,6 +30,7 @@ def findings(run: Run, services: Services) -> ReviewAnswer:
     share = 0.0 if progress is None else progress["share"]
     decided = load_corrections(services.data, run.config.dataset).images
     answer = ReviewAnswer(
+        work=work_id(record.path),
         state=status.phase,
         words=_words(status, progress),
         share=share,

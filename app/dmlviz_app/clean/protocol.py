@@ -20,10 +20,11 @@ class Decision(TypedDict):
 class ReviewAnswer(TypedDict):
     """dmlviz/runs/…/cleaning.json: the state of the search ("unknown" before the first), and its findings so far.
 
-    `decisions` are by image. The findings are as in `dmlviz.cleaning.findings.StoredFindings`. `values` are words about
-    rows without a picture.
+    `work` is the ID of the search. `decisions` are by image. The findings are as in
+    `dmlviz.cleaning.findings.StoredFindings`. `values` are words about rows without a picture.
     """
 
+    work: str
     state: JobState
     words: str
     share: float
@@ -66,9 +67,3 @@ class ReviewActions(TypedDict):
     """Sent to dmlviz/runs/…/cleaning/decisions: decisions, in their order."""
 
     actions: list[ReviewAction]
-
-
-class ReviewSearch(TypedDict):
-    """Sent to dmlviz/runs/…/cleaning/search."""
-
-    wish: Literal["start", "stop"]

@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from dmlviz.cleaning.record import cleaning
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.clean import payloads, state
-from dmlviz_app.clean.protocol import ReviewActions, ReviewSearch
+from dmlviz_app.clean.protocol import ReviewActions
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_body import read_json_body
@@ -18,7 +19,7 @@ from dmlviz_app.server.json_response import JSONResponse
 
 MAX_BODY = 1_000_000  # bytes
 WHAT = "What is sent to the review sheet"
-_SEARCH, _DECISIONS = TypeAdapter(ReviewSearch), TypeAdapter(ReviewActions)
+_DECISIONS = TypeAdapter(ReviewActions)
 
 
 def routes() -> list[Route]:
@@ -50,18 +51,17 @@ async def pictures(request: Request) -> Response:
 
 @access(Rule.RUN_READER)
 async def search(request: Request) -> Response:
-    """Start or stop the search through the training data; return how it stands then."""
-    wish = await read_json_body(request, _SEARCH, MAX_BODY, WHAT)
+    """Start the search through the training data; return how it stands then. `work/ID` stops it."""
     run, services = _run(request), personal(request)
-    await asyncio.to_thread(state.search, run, services, wish["wish"])
+    await asyncio.to_thread(lambda: services.jobs.submit(cleaning(services.store, run)))
     return JSONResponse(await asyncio.to_thread(payloads.findings, run, services), headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)
 async def decide(request: Request) -> Response:
     """Keep decisions about training images, or take them back."""
-    wish = await read_json_body(request, _DECISIONS, MAX_BODY, WHAT)
-    await asyncio.to_thread(state.decide, wish["actions"], _run(request), personal(request))
+    sent = await read_json_body(request, _DECISIONS, MAX_BODY, WHAT)
+    await asyncio.to_thread(state.decide, sent["actions"], _run(request), personal(request))
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.decisions import num_reviewed
-from dmlviz.cleaning.record import CleaningRecord, cleaning
 from dmlviz.config import TrainConfig
 from dmlviz.data.corrections import Corrections, deciding, load_corrections
 from dmlviz.errors import DamagedFileError, UserError
@@ -37,14 +35,6 @@ class CleanState(UrlState):
     def select(self, dataset: str, run: str | None = None) -> None:
         """Select a data set, and a run of it (None for the best)."""
         self.dataset, self.run = dataset, run
-
-
-def search(run: Run, services: Services, wish: Literal["start", "stop"]) -> None:
-    """Start or stop the search through the training data of a run; raise UserError where that is not possible."""
-    if wish == "start":
-        services.jobs.submit(cleaning(services.store, run))
-    else:
-        services.jobs.stop(CleaningRecord.of(run, services.store))
 
 
 def decide(actions: Sequence[ReviewAction], run: Run, services: Services) -> None:

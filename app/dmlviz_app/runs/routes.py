@@ -44,8 +44,8 @@ def routes() -> list[Route]:
 @access(Rule.VISITOR)
 async def change(request: Request) -> Response:
     """Change a run (`RunChange`); its address names no run, since one that was deleted can be brought back."""
-    wish = await read_json_body(request, _CHANGE, MAX_CHANGE, "A change of a run")
-    await asyncio.to_thread(state.change, wish, personal(request).runs)
+    asked = await read_json_body(request, _CHANGE, MAX_CHANGE, "A change of a run")
+    await asyncio.to_thread(state.change, asked, personal(request).runs)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 

@@ -2,7 +2,7 @@
 import { unzlibSync, zlibSync } from "fflate";
 import { packBytes, unpackBytes } from "../lib/bitmask.ts";
 import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
-import type { ViewKey } from "../protocol.ts";
+import { VIEW_KEYS } from "../protocol.ts";
 import { DISPLAY, SHOWN_IMAGES, START, type Display, type Shown, type ViewState } from "./store.ts";
 
 export type Query = Record<string, string>;
@@ -10,30 +10,12 @@ export type Query = Record<string, string>;
 const FLAGS = ["names", "trails", "contours", "pictures"] as const;
 const NUMBERS = { pin: "pinned", partner: "partner", step: "step" } as const;
 const MASKS = { select: "selected", isolate: "isolated" } as const;
-/** The keys that Python leaves to the browser; the compiler misses any that is not here. */
-const KEYS: Record<ViewKey, true> = {
-  pin: true,
-  partner: true,
-  step: true,
-  select: true,
-  isolate: true,
-  hide: true,
-  color: true,
-  metric: true,
-  open: true,
-  "show.names": true,
-  "show.trails": true,
-  "show.contours": true,
-  "show.pictures": true,
-  "show.images": true,
-  "show.markers": true,
-};
 const MAX_CLASSES = 100_000; // that an address may hide
 const REASON = "Selected by a link or a curve. Click an image to pin it.";
 const MAX_NAME = 100; // letters of a column
 
 /** True if a parameter of an address belongs to the view; the others are the server's. */
-export const isViewKey = (name: string): boolean => Object.hasOwn(KEYS, name);
+export const isViewKey = (name: string): boolean => VIEW_KEYS.includes(name);
 
 /** The parameters of an address, without defaults. */
 export function encodeView(state: ViewState, dataset: string): Query {

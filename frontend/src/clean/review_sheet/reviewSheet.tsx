@@ -7,6 +7,7 @@ import { rerun, type ComponentArguments } from "../../lib/mount.ts";
 import { dataOf, EditField, panel } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
+import { isLive, stopWork } from "../../lib/work.ts";
 import {
   applied,
   buttonsOf,
@@ -24,7 +25,6 @@ import style from "./reviewSheet.css";
 const POLL_MS = 500;
 const TILE_PX = 56;
 const MAX_SENT = 100; // decisions at a time
-const UNDER_WAY = ["queued", "starting", "running", "stopping"];
 const MOVES: Record<string, number | undefined> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 const KEYS = {
   "↑ ↓": "move",
@@ -61,7 +61,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
   }
 
   private get underWay(): boolean {
-    return UNDER_WAY.includes(this.answer.state ?? "");
+    return isLive(this.answer.state);
   }
 
   private get rows(): ReviewRow[] {
@@ -72,15 +72,17 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
     this.setState({});
   }
 
-  /** Show how the search stands, after a wish about it where there is one, and follow it. */
-  private async fetch(wish?: "start" | "stop"): Promise<void> {
+  /** Show how the search stands, after it was begun or stopped where that is asked for, and follow it. */
+  private async fetch(asked?: "begin" | "stop"): Promise<void> {
     clearTimeout(this.timer);
     const { url } = this.props;
     try {
-      const answer = await (wish
-        ? fetchJson<ReviewAnswer>(`${url}/search`, "The search", { wish })
-        : fetchJson<ReviewAnswer>(`${url}.json`, "The findings"));
-      this.show(answer);
+      if (asked === "stop") await stopWork(this.answer.work);
+      this.show(
+        await (asked === "begin"
+          ? fetchJson<ReviewAnswer>(`${url}/search`, "The search", {})
+          : fetchJson<ReviewAnswer>(`${url}.json`, "The findings")),
+      );
     } catch (error) {
       this.answer = { ...this.answer, words: messageOf(error) };
     }
@@ -108,7 +110,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
   private ask(): void {
     this.asked = true;
     this.draw();
-    this.heed(this.fetch(this.underWay ? "stop" : "start"));
+    this.heed(this.fetch(this.underWay ? "stop" : "begin"));
   }
 
   render() {

@@ -80,9 +80,6 @@ const STATES: Record<string, string> = {
 /** State of a run, unless it has simply finished. */
 export const statusLabel = (state: string): string => STATES[state] ?? "";
 
-/** True if it may still change by itself. */
-export const isRunning = (state: string): boolean => ["queued", "starting", "running", "stopping"].includes(state);
-
 /** The tags in a line that a person wrote with commas. */
 export const tagsOf = (text: string): string[] => [
   ...new Set(

@@ -5,8 +5,9 @@ import { grouped } from "../../lib/format.ts";
 import { dataOf, EditField, Icon, memo } from "../../lib/panel.tsx";
 import { addressOf } from "../../lib/router.ts";
 import { serverUrl } from "../../lib/server.ts";
+import { isLive } from "../../lib/work.ts";
 import type { RunCardProps, RunChange, RunSharing } from "../../protocol.ts";
-import { isRunning, readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
+import { readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
 
 const LOCK = "M3.5 7.5h9v6h-9ZM5.5 7.5v-2a2.5 2.5 0 0 1 5 0v2";
 const CHAIN = "M6.5 9.5l3-3M7 4.5l1.5-1.5a2.6 2.6 0 0 1 4 4L11 8.5M9 11.5L7.5 13a2.6 2.6 0 0 1-4-4L5 7.5";
@@ -94,7 +95,7 @@ export const RunCard = memo(({ card, theme, acts }: Props) => {
             <Icon path={OUT} />
           </a>
         )}
-        {(isLinked || (!card.read_only && !isRunning(state))) &&
+        {(isLinked || (!card.read_only && !isLive(state))) &&
           action("delete", isLinked ? "Remove from my list" : "Delete", BIN, () => change({ deleted: true }))}
       </span>
     );
@@ -135,7 +136,7 @@ export const RunCard = memo(({ card, theme, acts }: Props) => {
               {SCORES[key]} <b>{value.toFixed(3)}</b>
             </span>
           ))}
-          {words && <span class={status && !isRunning(state) ? "state" : ""} children={words} />}
+          {words && <span class={status && !isLive(state) ? "state" : ""} children={words} />}
         </p>
         <div class="foot">
           <span class="facts">{facts.filter(Boolean).join(" · ")}</span>

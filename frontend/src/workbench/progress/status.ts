@@ -1,9 +1,9 @@
 // How a run or a projection stands, as a sentence, a share and a time left. Pure: no DOM.
 import type { PreparingEvent, ProgressProps } from "../../protocol.ts";
 import type { StreamEvent } from "../../lib/eventStream.ts";
+import { isLive } from "../../lib/work.ts";
 import { counted as numbered, grouped, sentence } from "../../lib/format.ts";
 
-const OVER = new Set(["finished", "stopped", "failed", "interrupted"]);
 const WINDOW_S = 6; // seconds over which the speed is measured
 const MIN_SAMPLE_S = 1.5; // seconds to measure before an estimate is shown
 
@@ -124,7 +124,7 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
         standing.done;
       return true;
     case "end":
-      if (OVER.has(standing.phase) || !event.state) return false;
+      if (isOver(standing) || !event.state) return false;
       standing.phase = event.state;
       return true;
     default:
@@ -139,7 +139,7 @@ function recordRate(standing: Status, { time }: { time?: number }): void {
 }
 
 /** True after any kind of end. */
-export const isOver = ({ phase }: Pick<Status, "phase">): boolean => OVER.has(phase);
+export const isOver = ({ phase }: Pick<Status, "phase">): boolean => phase !== "unknown" && !isLive(phase);
 
 /** Share that is done, 0 to 1; null if unknown. */
 export function shareOf({ phase, done, total, fetching, words }: Status): number | null {
@@ -151,7 +151,7 @@ export function shareOf({ phase, done, total, fetching, words }: Status): number
 /** Seconds left at the speed of the last few seconds; null while unknown. */
 export function secondsLeft({ phase, marks, total, done, fetching, scoring }: Status): number | null {
   const newest = marks.at(-1);
-  if (OVER.has(phase) || fetching || scoring || !total || !newest || marks.length < 2) return null;
+  if (isOver({ phase }) || fetching || scoring || !total || !newest || marks.length < 2) return null;
   const [[from, first], [to, last]] = [marks[0], newest];
   return last > first && to - from >= MIN_SAMPLE_S ? ((total - done) * (to - from)) / (last - first) : null;
 }
@@ -168,7 +168,7 @@ export function timeOf(seconds: number): string {
 export function statusText(standing: Status, title = ""): string {
   const { phase, reason, noun, done, total, fetching, words, loss, connection } = standing;
   const amount = `${noun} ${grouped(done)}${total ? ` of ${grouped(total)}` : ""}`;
-  if (connection === "retrying" && !OVER.has(phase)) return "Connection lost, reconnecting …";
+  if (connection === "retrying" && !isOver({ phase })) return "Connection lost, reconnecting …";
   if (fetching) return `Downloading ${fetching.dataset}: ${size(fetching.done)} of ${size(fetching.total)}`;
   switch (phase) {
     case "queued":
