@@ -51,6 +51,11 @@ class ProjectionSpec(Spec):
         """Return whether it moves the points step by step."""
         return any(parameter.name == "iterations" for parameter in self.parameters)
 
+    @property
+    def follows(self) -> bool:
+        """Return whether its map can go on from snapshot to snapshot of a training."""
+        return (self.linear or self.resumable) and not self.native
+
 
 def _component(axis: str, default: int) -> Parameter:
     return Parameter(

@@ -25,7 +25,7 @@ from dmlviz.data.table_file import name_stem, suffix_of
 from dmlviz.errors import UserError
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.projection import lowered
-from dmlviz.runs.projection_run import epoch_steps, projected_embeddings, projected_items
+from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.csv_table import safe_cell
@@ -54,7 +54,8 @@ def project(
         return
     store = Runs(runs_folder(runs))
     run = store.find(source)
-    _say_what_is_lowered(config, projected_embeddings(run, config, config.step)[0])
+    step = run.embedded_steps[0] if config.follow and run.embedded_steps else config.step
+    _say_what_is_lowered(config, projected_embeddings(run, config, step)[0])
     projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:
         _write_run(table, run, projection)
@@ -110,19 +111,23 @@ def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
 
 
 def _write_run(path: Path, run: Run, projection: ProjectionRun) -> None:
-    """Write one row per image on the map; with all epochs one per image and epoch, and a column `step`."""
+    """Write one row per image on the map; of one that followed also of each snapshot, and a column `step`."""
     config, names = projection.config, DATASETS[run.config.dataset].classes
     coordinates, labels = projection.coordinates, run.labels
     assert coordinates is not None  # it is finished
     assert labels is not None
     words = ["" if name == UNLABELED else name for name in names]
     rows = [[int(image), words[labels[image]]] for image in projected_items(run, config)]
-    if not config.all_epochs:
+    if not config.follow:
         _write_table(path, ["image", "class"], rows, coordinates)
         return
-    steps = epoch_steps(run, config)
-    rows = [[step, *row] for step in steps for row in rows]
-    _write_table(path, ["step", "image", "class"], rows, coordinates.reshape(-1, config.dims))
+    end, places, rows = run.end_step or 0, [coordinates], [[run.end_step, *row] for row in rows]
+    for step, frame in reversed([*projection.layouts.items()]):
+        if step < end:
+            places.insert(0, projection.positions(frame))
+            images = projected_items(run, config.replace(follow=False, step=step))
+            rows[:0] = [[step, int(image), words[labels[image]]] for image in images]
+    _write_table(path, ["step", "image", "class"], rows, np.concatenate(places))
 
 
 def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -> None:
@@ -130,14 +135,14 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
 
     Args:
         source: The embeddings file.
-        config: The projection; without `step` and `all_epochs`, which need a run.
+        config: The projection; without `step` and `follow`, which need a run.
         target: The CSV file; by default beside `source`, named after the method.
 
     Raises:
         UserError: For a file that is missing or unreadable, and for settings that need a run.
     """
-    if not config.whole or config.subset is not None:
-        raise UserError("--all-epochs, --step and --subset need a run; got an embeddings file: leave them out.")
+    if not config.whole or config.follow or config.subset is not None:
+        raise UserError("--follow, --step and --subset need a run; got an embeddings file: leave them out.")
     if not source.is_file():
         raise UserError(f"No such file: {source}; give a run ID or an embeddings file.")
     read = read_table(source)

@@ -14,7 +14,7 @@ from dmlviz.errors import UserError
 
 
 class ProjectionConfig(Config):
-    """Settings of a projection: method, engine, parameters, dimensions, seed; of a run also step or epochs, images."""
+    """Settings of a projection: method, engine, parameters, dimensions, seed; of a run also step or follow, images."""
 
     optional_settings: ClassVar[frozenset[str]] = frozenset({"subset"})
 
@@ -29,7 +29,9 @@ class ProjectionConfig(Config):
     step: int | None = Field(
         default=None, ge=0, le=1_000_000, description="training step to project (default: the last)"
     )
-    all_epochs: bool = Field(default=False, description="project every snapshot as an animation")
+    follow: bool = Field(
+        default=False, description="follow the training: a layout of each snapshot, at the end of all test images"
+    )
     subset: str | None = Field(
         default=None,
         description="test images to project: the word after select=DATASET. in the page's address (default: all)",
@@ -53,12 +55,17 @@ class ProjectionConfig(Config):
     @property
     def resumable(self) -> bool:
         """Return whether a stopped projection can continue where it was stopped."""
-        return self.declared.resumable and not self.all_epochs
+        return self.declared.resumable and not self.follow
 
     @property
     def whole(self) -> bool:
         """Return whether all test images can be projected, and not only the tracked ones."""
-        return self.step is None and not self.all_epochs
+        return self.step is None and not (self.follow and self.subset is not None)
+
+    @property
+    def may_follow(self) -> bool:
+        """Return whether such a map of all test images can go on from snapshot to snapshot."""
+        return self.engine == "dmlviz" and self.declared.follows and self.step is None and self.subset is None
 
     @property
     def items(self) -> np.ndarray | None:
@@ -89,7 +96,7 @@ class ProjectionConfig(Config):
                     params[parameter.name] = parameter.check(self.method, self.params[parameter.name])
                 except UserError:
                     continue  # as a metric that only one of them knows
-        fields = {name: getattr(self, name) for name in ("method", "dims", "seed", "step", "all_epochs", "subset")}
+        fields = {name: getattr(self, name) for name in ("method", "dims", "seed", "step", "subset")}
         return ProjectionConfig(**fields, engine=engine, params=params)
 
     @property
@@ -104,6 +111,10 @@ class ProjectionConfig(Config):
             self.declared.check_params(self.params, self.dims)
         if self.items is not None:  # equal sets are one projection, however they were written
             object.__setattr__(self, "subset", pack_items(self.items))
-        if self.all_epochs and self.declared.native:
-            raise UserError(f"all_epochs is not for {self.declared.title}, which a run's replay shows already.")
+        if self.follow and not self.declared.follows:
+            raise UserError(
+                f"follow is for PCA, and t-SNE and UMAP by dmlviz; got {self.declared.title} by {self.engine}."
+            )
+        if self.follow and self.step is not None:
+            raise UserError(f"A map follows a training, or is of one step; got follow and step {self.step:,}.")
         return self

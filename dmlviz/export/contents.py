@@ -14,7 +14,7 @@ from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.lessons import Lesson
-from dmlviz.runs.projection_run import epoch_steps, projected_embeddings, projected_items
+from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 
 NEIGHBORS = 10
@@ -56,14 +56,11 @@ class RunExport:
 
     @property
     def step(self) -> int | None:
-        """The step of the map, the last one with all epochs; None for the end with all test images."""
+        """The step of the map; None for the end with all test images."""
         if self.projection is None:
             return None
-        return (
-            epoch_steps(self.run, self.projection.config)[-1]
-            if self.projection.config.all_epochs
-            else self.projection.config.step
-        )
+        config = self.projection.config
+        return config.step if config.whole or not config.follow else self.run.end_step
 
     @cached_property
     def items(self) -> np.ndarray:
@@ -103,7 +100,7 @@ class RunExport:
             coordinates = self.projection.coordinates
             if coordinates is None:
                 raise UserError("This projection is not finished: wait for it, or compute it again.")
-            return np.asarray(coordinates[-1] if self.projection.config.all_epochs else coordinates)
+            return np.asarray(coordinates)
         embeddings, basis = self.embeddings, self.run.linear_projection
         if basis is None:  # written with the embeddings
             raise DamagedFileError(self.run.path / "basis.npz", MISSING)

@@ -52,7 +52,7 @@ def as_python(export: RunExport) -> str:
     """Return a script that retrains the run and computes its map, as `end.embeddings` and `coordinates`."""
     run, projection = export.run, export.projection
     needs_snapshots = projection is not None and (
-        projection.config.all_epochs or export.step is not None or _uses_other_epochs(projection)
+        projection.config.follow or export.step is not None or _uses_other_epochs(projection)
     )
     if needs_snapshots:  # made from stored snapshots, which a script does not have
         return as_python(RunExport(run)) + f"# The map is made from stored snapshots: {_projection_call(export)}\n"

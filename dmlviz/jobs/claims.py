@@ -43,6 +43,11 @@ def claim(runs: Path, folder: Path) -> Claim | None:
         lock.release()  # whoever had it has removed the file
 
 
+def is_claimed(runs: Path, folder: Path) -> bool:
+    """Return whether any process has the job of a folder."""
+    return FileLock(runs / FOLDER / work_id(folder)).locked
+
+
 @contextmanager
 def claimed(runs: Path, folder: Path, busy: str) -> Iterator[None]:
     """Hold a claim for as long as the block lasts; raise UserError, with the sentence `busy`, where another has it."""

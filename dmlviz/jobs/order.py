@@ -22,7 +22,7 @@ from dmlviz.jobs.job_record import (
     TrialRecord,
 )
 from dmlviz.projection import check
-from dmlviz.runs.projection_run import projected_embeddings
+from dmlviz.runs.projection_run import projected_embeddings, started
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import write_json
@@ -42,15 +42,18 @@ class Lane:
         slots: How many run at a time; None for the scheduler's number.
         of_person: How many one person has running and waiting.
         of_all: How many all have; None for any number.
+        of_person_at_once: How many of one person run at a time.
     """
 
     slots: int | None
     of_person: int
     of_all: int | None
+    of_person_at_once: int = 1
 
 
 JOBS = Lane(slots=None, of_person=4, of_all=None)
 ANSWERS = Lane(slots=2, of_person=6, of_all=60)
+FOLLOWS = Lane(slots=2, of_person=6, of_all=None, of_person_at_once=2)  # maps beside the trainings that they follow
 UPLOADS = Lane(slots=2, of_person=3, of_all=60)  # read for minutes; of one person one at a time, and those before it
 
 
@@ -159,11 +162,12 @@ def projection(
         UserError: Before the run has embeddings, or for parameters that its points do not allow.
     """
     source = runs.get(run)
-    if source.embeddings is None and (config.whole or source.state == "running"):
+    if not config.follow and source.embeddings is None and (config.whole or source.state == "running"):
         raise source.lacks("embeddings of all test images, which a projection needs")
-    step = next(iter(source.embedded_steps), 0) if config.all_epochs else config.step
-    embeddings, _ = projected_embeddings(source, config, step)
-    check(config, *embeddings.shape)
+    steps = source.embedded_steps
+    if steps or not config.follow:
+        embeddings, _ = projected_embeddings(source, config, steps[0] if config.follow else config.step)
+        check(config, *embeddings.shape)
 
     def existing() -> ProjectionRun | None:
         with contextlib.suppress(RunNotFoundError):
@@ -173,8 +177,9 @@ def projection(
 
     def create() -> ProjectionRun:
         with contextlib.suppress(RunNotFoundError):
-            if resume and (state := source.projection(config.id).resume_state) is not None:
-                return _resume(source.projection(config.id), state[0])
+            record = source.projection(config.id)
+            if resume and (record.layouts or record.resume_state is not None):
+                return _resume(record, source)
         return runs.create_projection(source, config)
 
     return Order(
@@ -186,13 +191,16 @@ def projection(
         existing=existing,
         run=run,
         name=config.id,
+        lane=FOLLOWS if config.follow else JOBS,
     )
 
 
-def _resume(record: ProjectionRun, iteration: int) -> ProjectionRun:
+def _resume(record: ProjectionRun, run: Run) -> ProjectionRun:
+    begun = started(record.config, run)
+    if (state := record.resume_state) is not None:
+        begun["iteration"] = state[0]
     (record.path / "projection.json").touch()  # readers follow its events from the start again
-    iterations = record.config.params.get("iterations")
-    record.log.append({"event": "started", "iterations": iterations, "iteration": iteration, "time": time.time()})
+    record.log.append({**begun, "time": time.time()})
     return record
 
 

@@ -53,9 +53,10 @@ class Turns:
             self._last_by_owner[job.owners[0]] = self._count
 
     def is_next(self, job: Job) -> bool:
-        """Return whether a waiting job may begin: no other one of its owner and lane runs."""
-        under_way = {active.owners[0] for active in self.active.values() if active.order.lane is job.order.lane}
-        return not job.owners[0] or job.owners[0] not in under_way
+        """Return whether a waiting job may begin: its owner has not enough running in its lane."""
+        lane, owner = job.order.lane, job.owners[0]
+        under_way = sum(one.order.lane is lane and one.owners[0] == owner for one in self.active.values())
+        return not owner or under_way < lane.of_person_at_once
 
     def queue_of(self, job: Job) -> list[Job]:
         """Return what waits in the lane of a job, in the order of its turns."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dmlviz.projection.live import LiveProjection
     from dmlviz.projection.out_of_sample import place_on
     from dmlviz.projection.quality import ProjectionQuality, map_ranks, projection_quality
-    from dmlviz.projection.sequence import num_iterations, project_sequence
     from dmlviz.projection.validation import check, clamp_parameter, lowered
 
 __all__ = [
@@ -27,10 +26,8 @@ __all__ = [
     "clamp_parameter",
     "lowered",
     "map_ranks",
-    "num_iterations",
     "place_on",
     "project",
-    "project_sequence",
     "projection_quality",
 ]
 
@@ -41,11 +38,9 @@ _MODULES = {
     "align": "alignment",
     "check": "validation",
     "projection_quality": "quality",
-    "num_iterations": "sequence",
     "map_ranks": "quality",
     "place_on": "out_of_sample",
     "project": "layout",
-    "project_sequence": "sequence",
     "clamp_parameter": "validation",
     "lowered": "validation",
 }

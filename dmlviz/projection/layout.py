@@ -105,7 +105,7 @@ def project(
 
     Equal calls give equal maps on a CPU, on any number of threads: see `use_threads`. Torch computes on one thread, so
     that it stays fast beside a busy process; the caller's number of threads is restored. The engine "reference" reports
-    its first and last positions only, and cannot resume. `config.step`, `all_epochs` and `subset` are ignored here:
+    its first and last positions only, and cannot resume. `config.step`, `follow` and `subset` are ignored here:
     they need a run.
 
     Args:

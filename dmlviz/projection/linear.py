@@ -1,10 +1,7 @@
 """The linear projections: learned space, class fan, PCA. No torch."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from dmlviz.config import ProjectionConfig
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.precision import origin
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
@@ -39,24 +36,9 @@ class ClassFan(Method):
 
 @REGISTRY.register("pca")
 class PCA(Method):
-    """Principal components, of one epoch, of all, or of each, aligned."""
+    """Principal components, of one epoch or of all."""
 
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
         """Return the components on the axes."""
         epochs = [rows] if request.fitted_to is None else request.fitted_to
         return _layout(LinearProjection.joint_pca(epochs, request.config.axes), rows)
-
-    def fit_epochs(self, epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[Layout]:
-        """Return every epoch on the components that the parameter `fitted` asks for."""
-        return [_layout(basis, epoch) for epoch, basis in zip(epochs, _bases(epochs, config, chosen), strict=True)]
-
-
-def _bases(epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[LinearProjection]:
-    if config.params["fitted"] != "each":
-        fitted_to = epochs if config.params["fitted"] == "all" else [epochs[chosen]]
-        return [LinearProjection.joint_pca(fitted_to, config.axes)] * len(epochs)
-    bases: list[LinearProjection] = []
-    for number, epoch in enumerate(epochs):
-        basis = LinearProjection.joint_pca([epoch], config.axes)
-        bases.append(basis.aligned_to(epoch, bases[-1].project(epochs[number - 1])) if bases else basis)
-    return bases

@@ -23,6 +23,7 @@ from dmlviz.projection.validation import check, check_embeddings, check_labels, 
 _COLLAPSED = 1e-3  # of the embeddings' length
 _SMALL = 0.01  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
 _NOISE = 1e-4  # of the map: new points that are placed alike separate
+_FORMED = 1000  # iterations: neighbors pull a layout together no more
 _MEASURED = 700  # points: the quality of a frame is measured on a sample, see `projection_quality`
 
 
@@ -83,6 +84,16 @@ class LiveProjection:
                 "`project` for it."
             )
         self.__dict__[name] = value
+
+    def begin(self, coordinates: np.ndarray, ids: np.ndarray) -> None:
+        """Go on from a layout that was kept.
+
+        Args:
+            coordinates: Positions (n × dims).
+            ids: Which point each row is (n integers).
+        """
+        layout = Layout(np.asarray(coordinates, np.float32), iterations=_FORMED)
+        self._state = _State(self.config, ids, layout, layout.coordinates)
 
     def update(
         self,

@@ -96,16 +96,6 @@ class Method(ABC):
         """
         raise NotImplementedError
 
-    def fit_epochs(self, epochs: Sequence[np.ndarray], config: ProjectionConfig, chosen: int) -> list[Layout] | None:
-        """Return one map per epoch, for a method that fits them together; None for one that goes epoch by epoch.
-
-        Args:
-            epochs: Embeddings of the same n points, each n × d.
-            config: Settings.
-            chosen: The epoch to fit to, if the parameters ask for one.
-        """
-        return None
-
 
 REGISTRY = Registry(PROJECTIONS)
 REFERENCE_REGISTRY = Registry(PROJECTIONS)  # the same methods, as the reference engine computes them

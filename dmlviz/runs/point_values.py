@@ -20,7 +20,7 @@ def has_point_values(run: Run, projection: ProjectionRun | None) -> bool:
     try:
         if not run.embedded or run.linear_projection is None:
             return False
-        return projection is None or (not projection.config.all_epochs and projection.coordinates is not None)
+        return projection is None or projection.coordinates is not None
     except DamagedFileError:
         return False
 

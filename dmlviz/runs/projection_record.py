@@ -11,7 +11,7 @@ from dmlviz.runs.event_log_dir import EventLogDir
 from dmlviz.runs.run_info import read_config
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, read_shape, take
 from dmlviz.storage.run_schema.descriptions import PROJECTION
-from dmlviz.storage.run_schema.events import PROJECTION_EVENT, ProjectionEnd, ProjectionEvent
+from dmlviz.storage.run_schema.events import PROJECTION_EVENT, FrameMeta, ProjectionEnd, ProjectionEvent
 
 STOPPED_STATE = "stopped.npz"  # of a layout that was stopped: what it needs to go on as if it never was
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept")  # per-image quality of a finished map
@@ -29,10 +29,19 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
 
     @property
     def coordinates(self) -> np.ndarray | None:
-        """Final positions (n × dims, float32; epochs × n × dims with all_epochs); None before the end."""
-        path, config = self.path / "coordinates.npy", self.config
-        shape = (self._count, config.dims)
-        return read_array(path, "f", (None, *shape) if config.all_epochs else shape)
+        """Final positions (n × dims, float32); None before the end."""
+        return read_array(self.path / "coordinates.npy", "f", (self._count, self.config.dims))
+
+    @property
+    def layouts(self) -> dict[int, FrameMeta]:
+        """The frames of the snapshots that it has followed, by step; at the end of a linear one on its last basis."""
+        frames: dict[int, FrameMeta] = {}
+        for event in self.events():
+            if event["event"] == "replay":
+                frames |= {frame["step"]: frame for frame in event["frames"]}
+            elif event["event"] == "frame" and "step" in event:
+                frames[event["step"]] = event["frame"]
+        return frames
 
     @property
     def _count(self) -> int | None:
@@ -51,7 +60,7 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
         """State to resume from: (iteration, positions n × dims, momentum).
 
         A layout that was stopped left all of it exactly; of one whose process was killed there is the last frame.
-        None if the projection must start again: no layout yet, finished, all epochs, or by another library.
+        None if the projection must start again: no layout yet, finished, following, or by another library.
         """
         if not self.config.resumable or self.coordinates is not None:
             return None

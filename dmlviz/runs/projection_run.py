@@ -1,7 +1,8 @@
-"""Computes a projection of a run, or of some images of it, into its folder: of one step, the end, or all snapshots."""
+"""Computes a projection of a run, or of some of its images, into its folder: of a step, the end, a whole training."""
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,16 +29,18 @@ from dmlviz.storage.run_schema.events import (
 )
 
 FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates
-MAX_EPOCH_MAPS = 20  # of iterative layouts, which take seconds each
+LOOK_S = 0.02  # between two looks for a snapshot
+MEASURED = 700  # images that the quality of a frame of a replay is measured on
 
 if TYPE_CHECKING:
-    from dmlviz.projection import Projection
+    from dmlviz.projection import LiveProjection, Projection
 
 Stop = Callable[[], bool] | None
+Trains = Callable[[Run], bool]
 Writer = RecordWriter[ProjectionEvent]
 
 
-def run_projection(folder: Path, *, stop: Stop = None) -> None:
+def run_projection(folder: Path, *, stop: Stop = None, trains: Trains = lambda run: run.state == "running") -> None:
     """Compute the projection that a folder describes, continuing where an earlier attempt stopped.
 
     Errors during the computation end as a "failed" event.
@@ -45,20 +48,32 @@ def run_projection(folder: Path, *, stop: Stop = None) -> None:
     Args:
         folder: The folder of the projection, inside its run's.
         stop: Called between iterations; True stops.
+        trains: Whether the run still trains, or is about to; a map that follows waits for its snapshots.
 
     Raises:
         UserError: If the folder has no valid projection, or another process is writing it.
     """
     record, run = ProjectionRun(folder), Run(folder.parent.parent)
-    config = record.config
     with RecordWriter(record) as writer:
         try:
             if not record.events():
-                iterations = config.params.get("iterations")
-                writer.event(ProjectionStartedEvent(event="started", method=config.method, iterations=iterations))
-            (_project_all_epochs if config.all_epochs else _project_once)(writer, record, run, stop)
+                writer.event(started(record.config, run))
+            if record.config.follow:
+                _follow(writer, record, run, stop, trains)
+            else:
+                _project_once(writer, record, run, stop)
         except Exception as error:
-            writer.failed(error)
+            if run.path.is_dir():  # otherwise it was deleted, and this record with it
+                writer.failed(error)
+
+
+def started(config: ProjectionConfig, run: Run) -> ProjectionStartedEvent:
+    """Return the first event of a projection."""
+    iterations = config.params.get("iterations")
+    event = ProjectionStartedEvent(event="started", method=config.method, iterations=iterations)
+    if config.follow:
+        event["training_steps"] = None if run.recorded else run.steps
+    return event
 
 
 def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:
@@ -67,11 +82,6 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
     began, config = time.perf_counter(), record.config
     embeddings, labels = projected_embeddings(run, config, config.step)
     config = lowered(config, *embeddings.shape)[0]
-    fitted_to = (
-        [projected_embeddings(run, config, step)[0] for step in run.embedded_steps]
-        if config.params.get("fitted") == "all"
-        else None
-    )
     iteration, start, momentum = record.resume_state or (0, None, None)
     frame_writer = _FrameWriter(writer, "all" if config.step is None and config.items is None else "tracked")
     projection = project(
@@ -79,7 +89,7 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
         config,
         frame_writer.show,
         labels=_known(run, labels),
-        fitted_to=fitted_to,
+        fitted_to=_every_snapshot(run, config) if config.params.get("fitted") == "all" else None,
         start=start,
         begun=iteration,
         momentum=momentum,
@@ -92,6 +102,17 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
         _write_end(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
         return
     (record.path / STOPPED_STATE).unlink(missing_ok=True)
+    _write_map(writer, record, projection, frame_writer, began, projection.iterations)
+
+
+def _write_map(
+    writer: Writer,
+    record: ProjectionRun,
+    projection: "Projection",
+    frame_writer: "_FrameWriter",
+    began: float,
+    iteration: int,
+) -> None:
     quality = projection.quality
     with atomic_write(record.path / "faithfulness.npz") as file:
         np.savez(file, **quality.per_point)  # type: ignore[arg-type]
@@ -100,13 +121,17 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -
         ProjectionEndedEvent(
             event="finished",
             frame=frame_writer.write(projection.coordinates),
-            iteration=projection.iterations,
+            iteration=iteration,
             seconds=time.perf_counter() - began,
             explained=_explained_variance(projection),
             error=projection.error,
             faithfulness={**quality.summary},
         )
     )
+
+
+def _every_snapshot(run: Run, config: ProjectionConfig) -> list[np.ndarray]:
+    return [projected_embeddings(run, config, step)[0] for step in run.embedded_steps]
 
 
 def _keep_state(record: ProjectionRun, projection: "Projection") -> None:
@@ -117,63 +142,121 @@ def _keep_state(record: ProjectionRun, projection: "Projection") -> None:
         np.savez(file, **state)  # type: ignore[arg-type]
 
 
-def _project_all_epochs(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:
-    from dmlviz.projection import num_iterations, project_sequence
+def _follow(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, trains: Trains) -> None:
+    """Write a layout of each snapshot, while the run trains of the newest, then settle into that of all test images."""
+    from dmlviz.projection import LiveProjection
 
-    began, config = time.perf_counter(), record.config
-    steps = epoch_steps(run, config)
-    frame_writer = _FrameWriter(writer, "tracked")
-    layout = "iterations" in config.params
-    before = np.cumsum([0, *(num_iterations(config, number) for number in range(len(steps)))]) if layout else [0] * 2
-    end = 0
-
-    def show(epoch: int, iteration: int, _of: int, error: float | None, coordinates: np.ndarray) -> None:
-        nonlocal end
-        end = int(before[epoch]) + iteration
-        frame_writer.show(end, int(before[-1]), error, coordinates)
-
-    def tell(phase: str, epoch: int, iteration: int) -> None:
-        frame_writer.tell(phase, int(before[epoch]) + iteration, int(before[-1]))
-
-    snapshots = [projected_embeddings(run, config, step) for step in steps]
-    epochs, labels = [embeddings for embeddings, _ in snapshots], snapshots[0][1]
-    final = steps.index(config.step) if config.step in steps else -1
-    projections = project_sequence(
-        epochs, config, show, labels=_known(run, labels), chosen=final, stop=stop, on_phase=tell
+    began, config, frame_writer = (
+        time.perf_counter(),
+        record.config.replace(follow=False),
+        _FrameWriter(writer, "tracked"),
     )
-    if len(projections) < len(steps):
-        _write_end(writer, frame_writer.latest, end, began)
+    live, frames, shown = LiveProjection(config), record.layouts, -1
+    if frames:  # of an earlier attempt
+        shown = max(frames)
+        live.begin(record.positions(frames[shown]), projected_items(run, config.replace(step=shown)))
+    while stop is None or not stop():
+        is_training = trains(run)  # before the look, so that no snapshot is missed
+        steps = [step for step in run.snapshot_steps if step > shown]
+        if steps:
+            shown = steps[-1 if is_training else 0]  # those that came meanwhile are skipped: a map is not to lag behind
+            _write_layout(frame_writer, live, run, config, shown)
+        elif is_training:
+            time.sleep(LOOK_S)
+        elif run.embeddings is None:
+            reason = f"{run.lacks('embeddings of all test images')} The last layout stays."
+            writer.event(ProjectionEndedEvent(event="stopped", iteration=max(shown, 0), reason=reason))
+            return
+        else:
+            _settle(writer, record, run, live, stop, began)
+            return
+    _write_end(writer, None, max(shown, 0), began)
+
+
+def _write_layout(
+    frame_writer: "_FrameWriter", live: "LiveProjection", run: Run, config: ProjectionConfig, step: int
+) -> None:
+    """Write the layout of a snapshot; where its embeddings have none, say why."""
+    config = config.replace(step=step)
+    embeddings, labels = projected_embeddings(run, config, step)
+    of = max(run.steps, step)
+    try:
+        layout = live.update(embeddings, ids=projected_items(run, config), labels=_known(run, labels))
+    except UserError as error:
+        frame_writer.tell(str(error), step, of)
         return
-    positions = np.stack([projection.coordinates for projection in projections])
-    write_array(record.path / "coordinates.npy", positions)
-    box = Box.around_all([*positions], room=1.02)
+    event = LayoutEvent(
+        event="frame",
+        iteration=step,
+        of=of,
+        frame=frame_writer.write(layout.coordinates),
+        step=step,
+        faithfulness={**layout.quality.summary},
+    )
+    if layout.note:
+        event["note"] = layout.note
+    frame_writer.writer.event(event)
+
+
+def _settle(writer: Writer, record: ProjectionRun, run: Run, live: "LiveProjection", stop: Stop, began: float) -> None:
+    from dmlviz.projection import project
+
+    end = run.end_step or 0
+    config = record.config.replace(follow=False, step=None if record.config.whole else end)
+    embeddings, labels = projected_embeddings(run, config, config.step)
+    items, known = projected_items(run, config), _known(run, labels)
+    frame_writer = _FrameWriter(writer, "all" if record.config.whole else "tracked")
+    if config.declared.linear:
+        fitted = config.params.get("fitted")
+        fitted_to = _every_snapshot(run, config) if fitted == "all" else [embeddings]
+        projection = project(embeddings, config, labels=known, fitted_to=fitted_to, stop=stop)
+        if fitted != "each":
+            _replay(writer, run, record.config, fitted_to, projection)
+    else:
+        words = f"Settling all {len(items):,} test images"
+        projection = live.settle(
+            embeddings,
+            ids=items,
+            labels=known,
+            on_frame=lambda done, of, *_: frame_writer.tell(words, done, of),
+            stop=stop,
+        )
+    if projection.stopped:
+        _write_end(writer, None, end, began)
+    else:
+        _write_map(writer, record, projection, frame_writer, began, end)
+
+
+def _replay(
+    writer: Writer, run: Run, config: ProjectionConfig, fitted_to: list[np.ndarray], last: "Projection"
+) -> None:
+    """Write all snapshots on the basis of a linear map, in one box."""
+    from dmlviz.projection import project
+
+    maps: list[tuple[int, Projection, Items]] = []
+    end = run.end_step or 0
+    for step in run.snapshot_steps:
+        if step != end:
+            rows = projected_embeddings(run, config.replace(follow=False), step)[0]
+            maps.append((step, project(rows, last.config, fitted_to=fitted_to), "tracked"))
+    maps.append((end, last, "all" if config.whole else "tracked"))
+    box = Box.around_all([one.coordinates for _, one, _ in maps], room=1.02)
     frames = [
         ReplayFrame(
             step=step,
-            explained=_explained_variance(projection),
-            faithfulness={**projection.quality.summary},
-            **writer.frame(Frame.quantized(projection.coordinates, "tracked", box)),
+            explained=_explained_variance(one),
+            faithfulness={**replace(one, measured=MEASURED).quality.summary},
+            **writer.frame(Frame.quantized(one.coordinates, items, box)),
         )
-        for step, projection in zip(steps, projections, strict=True)
+        for step, one, items in maps
     ]
-    writer.event(ReplayEvent(event="replay", view=config.method, epochs=len(run.embedded_steps), frames=frames))
-    seconds, faithfulness = time.perf_counter() - began, frames[-1]["faithfulness"]
-    writer.event(ProjectionEndedEvent(event="finished", iteration=end, seconds=seconds, faithfulness=faithfulness))
+    writer.event(ReplayEvent(event="replay", view=config.method, frames=frames))
 
 
 def _known(run: Run, labels: np.ndarray) -> np.ndarray | None:
     """Return the labels (n), -1 for one that is missing; None where all are."""
     known = known_labels(labels, DATASETS[run.config.dataset].classes)
     return known if (known >= 0).any() else None
-
-
-def epoch_steps(run: Run, config: ProjectionConfig) -> list[int]:
-    """Return the steps of a projection of all epochs: every snapshot, or 20 evenly spread ones of iterative methods."""
-    steps = run.embedded_steps
-    if "iterations" not in config.params or len(steps) <= MAX_EPOCH_MAPS:
-        return steps
-    subset = np.unique(np.linspace(0, len(steps) - 1, MAX_EPOCH_MAPS).round().astype(int))
-    return [steps[number] for number in subset]
 
 
 def _write_end(writer: Writer, frame: FrameMeta | None, iteration: int, began: float) -> None:
@@ -196,6 +279,7 @@ class _FrameWriter:
         self.box = HysteresisBounds()
         self.latest: FrameMeta | None = None
         self._due = -np.inf
+        self._phase = ""
 
     def show(self, iteration: int, of: int, error: float | None, coordinates: np.ndarray) -> None:
         """Write a layout, unless the last one is recent."""
@@ -205,8 +289,10 @@ class _FrameWriter:
             self._due = time.monotonic() + FRAME_INTERVAL_S
 
     def tell(self, phase: str, iteration: int, of: int) -> None:
-        """Log a phase that has no layout to show."""
-        self.writer.event(PhaseEvent(event="phase", words=phase, iteration=iteration, of=of))
+        """Log a phase that has no layout to show, unless the last one is recent and says the same."""
+        if phase != self._phase or time.monotonic() >= self._due:
+            self.writer.event(PhaseEvent(event="phase", words=phase, iteration=iteration, of=of))
+            self._phase, self._due = phase, time.monotonic() + FRAME_INTERVAL_S
 
     def write(self, coordinates: np.ndarray) -> FrameMeta:
         """Write a frame; return its description for an event."""
@@ -255,5 +341,5 @@ def projected_embeddings(run: Run, config: ProjectionConfig, step: int | None) -
         return embeddings, labels
     indices = run.tracked_indices
     items = np.arange(len(labels)) if step is None or indices is None else indices
-    rows = np.isin(items, projected_items(run, config.replace(step=step, all_epochs=False)))
+    rows = np.isin(items, projected_items(run, config.replace(step=step, follow=False)))
     return embeddings[rows], labels[rows]

@@ -59,7 +59,7 @@ dataset: digits mnist patches
 from: quick
 group: mine
 guess: 1
-map.all_epochs: 1
+map.follow: 1
 map.dims: 3
 map.engine: reference
 map.step: 40

@@ -63,8 +63,9 @@ def test_at_an_epoch_only_tracked_images_have_values(runs, run):
 
 
 def test_a_missing_measure_is_one_sentence(runs, run):
+    unfinished = runs.create_projection(run, ProjectionConfig(follow=True))
     with pytest.raises(UserError, match="to color by yet"):
-        point_value_bytes(run, drawn(runs, run, all_epochs=True), "center")
+        point_value_bytes(run, unfinished, "center")
     with pytest.raises(UserError, match="to color by yet"):
         point_value_bytes(run, None, "../../etc")
 
@@ -72,7 +73,7 @@ def test_a_missing_measure_is_one_sentence(runs, run):
 def test_a_projection_is_in_the_url():
     ui = UIState()
     ui.set_view("tsne")
-    ui.set_projection(dims=3, seed=4, step=None, all_epochs=False)
+    ui.set_projection(dims=3, seed=4, step=None, follow=False)
     query = ui.to_query()
     assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4"}
     again = UIState.from_query(query)
@@ -90,7 +91,7 @@ def test_restore_view_returns_to_the_previous_view():
     assert ui.view == LIVE
 
 
-@pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.all_epochs": "perhaps"}])
+@pytest.mark.parametrize("query", [{"map.dims": "4"}, {"map.step": "-1"}, {"map.follow": "perhaps"}])
 def test_an_invalid_projection_is_reported_and_ignored(query):
     ui = UIState.from_query({"view": "pca"} | query)
     assert len(ui.messages.all()) == 1

@@ -180,15 +180,17 @@ def test_project_supports_the_reference_engine(run_cli, tmp_path):
     assert "scikit-learn: metric is one of euclidean, cosine" in error
 
 
-def test_project_of_all_epochs_writes_a_step_column(trained, run_cli, tmp_path):
+def test_a_map_that_follows_writes_a_step_column(trained, run_cli, tmp_path):
     folder, _ = trained
     run, table = Runs(folder).list()[0], tmp_path / "epochs.csv"
-    code, _, _ = run_cli("project", run.id, "--all-epochs", "--csv", table, "--runs", folder)
+    code, _, _ = run_cli("project", run.id, "--follow", "--csv", table, "--runs", folder)
     assert code == 0
     rows = [line.split(",") for line in table.read_text().splitlines()]
     assert rows[0] == ["step", "image", "class", "x", "y"]
     assert sorted({int(row[0]) for row in rows[1:]}) == run.embedded_steps
-    assert len(rows) == 1 + len(run.embedded_steps) * len(run.tracked_indices)
+    earlier = [row for row in rows[1:] if int(row[0]) < run.end_step]
+    assert len(earlier) == (len(run.embedded_steps) - 1) * len(run.tracked_indices)
+    assert len(rows) == 1 + len(earlier) + len(run.labels)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_project_of_all_epochs_writes_a_step_column(trained, run_cli, tmp_path):
     [
         (["/nowhere/x.npy"], "No such file"),
         (["broken.npy"], "could not be read as npy"),
-        (["broken.npy", "--all-epochs"], "--all-epochs, --step and --subset need a run"),
+        (["broken.npy", "--follow"], "--follow, --step and --subset need a run"),
     ],
 )
 def test_a_bad_embeddings_file_is_one_sentence(run_cli, tmp_path, monkeypatch, arguments, message):

@@ -4,6 +4,7 @@ import csv
 import html
 import io
 import json
+import math
 import re
 import sys
 import zipfile
@@ -124,7 +125,7 @@ def epochs(runs, run):
     """Maps of one epoch and of all: what is kept of them, by whether it is a film."""
     made = {}
     for film in (False, True):
-        config = ProjectionConfig(method="pca", all_epochs=film, step=None if film else run.embedded_steps[1])
+        config = ProjectionConfig(method="pca", follow=film, step=None if film else run.embedded_steps[1])
         projection = runs.create_projection(run, config)
         run_projection(projection.path)
         assert projection.state == "finished", projection.end
@@ -133,23 +134,22 @@ def epochs(runs, run):
 
 
 @pytest.mark.parametrize("film", [False, True])
-def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched(epochs, run, film):
+def test_a_map_of_an_epoch_is_kept_with_the_images_that_were_watched_one_that_followed_with_all(epochs, run, film):
     kept = epochs[film]
-    step = run.embedded_steps[-1 if film else 1]
+    step, items = (None, [*range(len(run.labels))]) if film else (run.embedded_steps[1], run.tracked_indices.tolist())
     table = parquet.read_table(written("parquet", kept))
-    assert table["item"].to_pylist() == run.tracked_indices.tolist()
+    assert table["item"].to_pylist() == items
     assert np.array_equal(np.stack(table["embedding"].to_numpy()), run.embeddings_at(step)[0])
-    places = kept.projection.coordinates
-    assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), places[-1] if film else places)
-    assert set(table["neighbor_1"].to_pylist()) <= set(run.tracked_indices.tolist())
+    assert np.array_equal(np.stack([table["x"], table["y"]], axis=1), kept.projection.coordinates)
+    assert set(table["neighbor_1"].to_pylist()) <= set(items)
     with zipfile.ZipFile(written("projector", kept)) as archive:
         sprite = np.asarray(Image.open(archive.open("sprite.png")))
-        assert len(archive.read("metadata.tsv").splitlines()) == 201
-    row, column = divmod(77, 15)  # 200 pictures, 15 × 15 places
+        assert len(archive.read("metadata.tsv").splitlines()) == 1 + len(items)
+    row, column = divmod(77, math.ceil(len(items) ** 0.5))  # 200 pictures, 15 × 15 places
     tile = sprite[8 * row : 8 * row + 8, 8 * column : 8 * column + 8]
-    assert np.array_equal(tile, data.load("digits").test.images[run.tracked_indices[77]])
+    assert np.array_equal(tile, data.load("digits").test.images[items[77]])
     assert kept.projection.id in written("html", kept).getvalue().decode()
-    flag = "--all-epochs" if film else f"--step {step}"
+    flag = "--follow" if film else f"--step {step}"
     assert flag in as_command(kept)
     assert flag in as_python(kept)
 

@@ -69,7 +69,7 @@ SENSIBLE: dict[str, list[Any]] = {
     "method": [*PROJECTIONS],
     "dims": [2, 3],
     "engine": ["dmlviz", "reference"],
-    "all_epochs": [True, False],
+    "follow": [True, False],
     "lab": [*LABS],
     "size": ["quick", "full"],
     "results": ["own", "ready"],

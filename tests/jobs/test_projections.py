@@ -175,21 +175,58 @@ def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
     assert record.coordinates.shape == positions.shape
 
 
-def test_epochs_are_projected_one_by_one_and_all_together(jobs, finished, until):
-    step = finished.embedded_steps[1]
-    one = draw(jobs, finished, ProjectionConfig(step=step))
+def test_an_epoch_is_projected_by_itself(jobs, finished, until):
+    one = draw(jobs, finished, ProjectionConfig(step=finished.embedded_steps[1]))
     until(lambda: jobs.status(one).phase == "finished")
-    tracked = len(finished.tracked_indices)
-    assert one.coordinates.shape == (tracked, 2)
+    assert one.coordinates.shape == (len(finished.tracked_indices), 2)
     assert one.end["frame"]["items"] == "tracked"
-    film = draw(jobs, finished, ProjectionConfig(method="umap", params={"iterations": 20}, all_epochs=True))
-    until(lambda: jobs.status(film).phase == "finished")
-    replay = next(event for event in film.events() if event["event"] == "replay")
-    assert [frame["step"] for frame in replay["frames"]] == finished.embedded_steps
-    assert len({frame["scale"] for frame in replay["frames"]}) == 1
-    assert film.coordinates.shape == (len(finished.embedded_steps), tracked, 2)
     with pytest.raises(UserError, match="no snapshot at step 999"):
         draw(jobs, finished, ProjectionConfig(step=999))
+
+
+@pytest.mark.parametrize("method", ["umap", "pca"])
+def test_a_map_of_a_finished_run_goes_through_its_snapshots_and_ends_with_all_test_images(
+    jobs, finished, until, method
+):
+    record = draw(jobs, finished, ProjectionConfig(method=method, follow=True))
+    until(lambda: jobs.status(record).phase == "finished")
+    layouts = record.layouts
+    assert [step for step in layouts if step < finished.end_step] == finished.snapshot_steps[: len(layouts)]
+    assert record.positions(layouts[finished.snapshot_steps[0]]).shape == (len(finished.tracked_indices), 2)
+    assert record.coordinates.shape == (len(finished.labels), 2)
+    assert record.end["iteration"] == finished.end_step
+    frames = [event for event in record.events() if event["event"] == "frame"]
+    assert all(0 < event["faithfulness"]["neighbors_kept"] <= 1 for event in frames)
+    if method == "pca":  # all on the last basis
+        alone = project(finished.embeddings, ProjectionConfig(method="pca"))
+        np.testing.assert_allclose(record.coordinates, alone.coordinates, atol=1e-4)
+
+
+def test_a_map_follows_a_training_beside_it_and_settles_where_it_stands(jobs, short, until):
+    run = jobs.submit(training(jobs.runs, short.replace(steps=4_000, num_snapshots=200, eval_subset_size=400, seed=60)))
+    record = draw(jobs, run, ProjectionConfig(method="tsne", params={"iterations": 250}, follow=True))
+    until(lambda: len(record.layouts) > 2)
+    assert jobs.status(run).phase == "running"  # in the only slot
+    jobs.stop(run)
+    until(lambda: jobs.status(record).phase == "finished")
+    steps = [*record.layouts]
+    assert steps == sorted(steps)
+    last = record.positions(record.layouts[steps[-1]])
+    settled = record.coordinates[run.tracked_indices]
+    assert np.corrcoef((last - last.mean(0)).ravel(), (settled - settled.mean(0)).ravel())[0, 1] > 0.7  # no jump
+
+
+def test_a_map_that_made_way_for_another_goes_on_where_it_stood(jobs, short, until):
+    run = jobs.submit(training(jobs.runs, short.replace(steps=60_000, num_snapshots=1000, seed=61)))
+    config = ProjectionConfig(method="umap", follow=True)
+    record = draw(jobs, run, config)
+    until(lambda: len(record.layouts) > 1)
+    jobs.stop(record)
+    until(lambda: jobs.status(record).phase == "stopped")
+    before = record.layouts
+    assert draw(jobs, run, config, resume=True).id == record.id
+    until(lambda: len(record.layouts) > len(before) + 1)
+    assert before.items() <= record.layouts.items()
 
 
 def test_a_bundled_run_takes_queries_and_projections(tmp_path, until):

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from dmlviz.catalog.reference_projections import METRICS
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import check, place_on, project, project_sequence, projection_quality, reference, registry
+from dmlviz.projection import check, place_on, project, projection_quality, reference, registry
 
 SMALL = {"perplexity": 10, "iterations": 250}
 
@@ -147,14 +147,6 @@ def test_the_engine_is_part_of_a_maps_identity_and_ours_keeps_its_old_one():
         assert ProjectionConfig.from_json(config.to_json()) == config
 
 
-def test_epochs_are_drawn_one_from_the_other(digits):
-    points = digits[0][:80]
-    drawn = project_sequence([points, points], reference_tsne(iterations=750))
-    assert [len(one.coordinates) for one in drawn] == [80, 80]
-    assert [one.iterations for one in drawn] == [750, 250]
-    assert np.corrcoef(drawn[0].coordinates.ravel(), drawn[1].coordinates.ravel())[0, 1] > 0.9
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_new_points_are_placed_by_the_maps_own_metric(digits, metric):
     points = digits[0][:200]
@@ -180,7 +172,7 @@ def test_what_a_map_keeps_is_measured_by_its_own_metric(digits, metric):
 @pytest.mark.slow
 def test_nothing_imports_umap_learn_before_it_draws():
     code = (
-        "import sys, dmlviz.projection as p; p.project, p.project_sequence, p.place_on; "
+        "import sys, dmlviz.projection as p; p.project, p.place_on; "
         "import dmlviz.projection.reference, dmlviz.runs.projection_run; "
         "import dmlviz.workers.job_worker, dmlviz_app.application; "
         "assert not {'umap', 'numba', 'pynndescent', 'sklearn'} & set(sys.modules), sorted(sys.modules)"

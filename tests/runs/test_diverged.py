@@ -98,15 +98,23 @@ def test_neighbors_of_the_last_snapshot_are_said_to_be_of_it(ended, capsys):
     assert "at step 4, its last snapshot" in error
 
 
-@pytest.mark.parametrize("config", [{"step": 4}, {"all_epochs": True}])
-def test_a_kept_step_is_drawn(ended, config):
+def test_a_kept_step_is_drawn(ended):
     runs, run, _ = ended
-    config = ProjectionConfig(method="pca", **config)
+    config = ProjectionConfig(method="pca", step=4)
     order.projection(runs, run.id, config)  # is not refused
     record = runs.create_projection(run, config)
     run_projection(record.path)
-    assert record.coordinates.reshape(-1, 2).shape == (20, 2)
+    assert record.coordinates.shape == (20, 2)
     assert record.state == "finished"
+
+
+def test_a_map_that_followed_to_a_bad_end_keeps_its_layouts_and_says_why(ended):
+    runs, run, said = ended
+    record = runs.create_projection(run, ProjectionConfig(method="pca", follow=True))
+    run_projection(record.path)
+    assert [*record.layouts] == run.snapshot_steps
+    assert record.state == "stopped"
+    assert re.search(said, record.end["reason"])
 
 
 def test_a_map_that_is_asked_for_by_its_name_is_of_the_last_kept_step(ended):

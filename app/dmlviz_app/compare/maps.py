@@ -55,9 +55,9 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
 
 
 def _map_picker(ui: CompareState, pair: Pair, side: str, label: str) -> None:
-    """Render a select box for the map of one side; maps wait for the end of a run."""
+    """Render a select box for the map of one side."""
     run_view = pair.a if side == "a" else pair.b
-    if run_view is None or not run_view.complete:
+    if run_view is None or not (run_view.complete or run_view.live):
         return
     titles = view_titles(run_view.run)
 

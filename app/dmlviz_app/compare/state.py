@@ -162,7 +162,7 @@ def resolve_pair(ui: CompareState, services: Services, preference: str | None) -
 def _with_map(ui: CompareState, side: str, view: RunView, services: Services) -> RunView:
     """Return the view with the map chosen for its side; a map that this run cannot have is dropped, and noted."""
     method = ui.views[side]
-    if method == LIVE or not view.complete:
+    if method == LIVE or not (view.complete or view.live):
         return view
     try:
         if method not in view_titles(view.run):

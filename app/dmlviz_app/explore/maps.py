@@ -18,7 +18,7 @@ from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench import component_props
-from dmlviz_app.workbench.current_view import RunView
+from dmlviz_app.workbench.current_view import RunView, followed
 from dmlviz_app.workbench.progress_panel import progress_panel
 from dmlviz_app.workbench.protocol import InspectorProps, Link, MapHeading, MapProps, WorkbenchProps
 from dmlviz_app.workbench.workbench import view_props, workbench
@@ -91,6 +91,8 @@ def _map_props(ui: UIState, run_view: RunView) -> MapProps:
     props["projects"] = run_view.complete
     if run_view.awaited is not None and run_view.awaited.projection is not None:
         props["awaits"] = run_view.awaited.projection.id
+        if run_view.awaited.follows:
+            props["queued"] = run_view.awaited.projection.config.declared.title
     props["replays"] = st.session_state.get(settings.REPLAYS, 0)
     if run_view.projection is not None and run_view.projection.config.subset is not None and ui.subset is not None:
         props["subset"] = {"bits": ui.subset.bits}
@@ -168,7 +170,7 @@ def _change_map(ui: UIState, services: Services, run_view: RunView, change: Call
         change()
         config = ui.projection()
         if config is not None:
-            services.jobs.project(run_view.run.id, config, resume=True)
+            services.jobs.project(run_view.run.id, followed(run_view, config), resume=True, instead=True)
     except UserError as error:
         ui.view, ui.previous_view, ui.subset, ui.whole_view = before
         ui.messages.say("map", error)

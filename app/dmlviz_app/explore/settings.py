@@ -111,7 +111,7 @@ def _train(ui: UIState, services: Services) -> None:
     config = ui.config(services.datasets.default())
     try:
         is_trained = services.jobs.is_trained(config)
-        ui.show(services.jobs.train(config))
+        ui.show(services.jobs.train(config), keeps_map=True)
         if is_trained:
             st.session_state[REPLAYED] = config.id
             st.session_state[REPLAYS] = st.session_state.get(REPLAYS, 0) + 1

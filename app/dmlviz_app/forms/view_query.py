@@ -83,7 +83,7 @@ def _projection_field(name: str) -> Param:
     """Return a field of the projection's config."""
     return Param(
         f"map.{name}",
-        _values({"engine": str, "all_epochs": bool}.get(name, int)),
+        _values({"engine": str, "follow": bool}.get(name, int)),
         _UNSET,
         after="view",
         get=lambda state: state.projection_overrides.get(name, _UNSET),

@@ -193,11 +193,15 @@ class UIState(TrainingDraft, UrlState):
             self.settings, self.params = dataset | task_state.settings, task_state.params
             self.show(None)
 
-    def show(self, run: str | None) -> None:
-        """Show another run, from its own side."""
+    def show(self, run: str | None, *, keeps_map: bool = False) -> None:
+        """Show another run, from its own side, or by the map that was chosen."""
         if run != self.run:
             self.opened = None
-        self.run, self.view, self.previous_view, self.projection_overrides = run, LIVE, LIVE, {}
+        kept = {"dims", "seed"} if keeps_map else ()
+        self.run, self.view, self.previous_view = run, self.view if keeps_map else LIVE, LIVE
+        self.projection_overrides = {
+            key: self.projection_overrides[key] for key in self.projection_overrides if key in kept
+        }
         self.beside, self.subset, self.whole_view = False, None, LIVE
         self.messages.forget("map")
         self.seen = SeenView(selected=self.seen.selected)

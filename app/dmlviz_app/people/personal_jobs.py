@@ -11,7 +11,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import num_test_images
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.job import Job, Status
-from dmlviz.jobs.order import Order, R, projection, training
+from dmlviz.jobs.order import FOLLOWS, JOBS, Order, R, projection, training
 from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.answers import EmbeddedImages
@@ -77,14 +77,26 @@ class PersonalJobs:
 
     def blocking(self) -> list[Job]:
         """Return the running jobs of which one must end before another begins: this person's, or else everybody's."""
-        running = [job for job, _ in self.scheduler.running_for() if job.worker is not None]
+        jobs = [job for job, _ in self.scheduler.running_for() if job.order.lane is JOBS]
+        running = [job for job in jobs if job.worker is not None]
         return [job for job in running if self.person.id in job.owners] or running
 
-    def project(self, run: str, config: ProjectionConfig, *, resume: bool = False) -> None:
-        """Start or queue a projection of a visible run; with `resume` one that was stopped goes on."""
+    def project(self, run: str, config: ProjectionConfig, *, resume: bool = False, instead: bool = False) -> None:
+        """Start or queue a projection of a visible run.
+
+        Args:
+            run: ID of the run.
+            config: The projection.
+            resume: Go on with one that was stopped.
+            instead: Stop this person's other maps that follow the run.
+        """
         self.runs.get(run)
         self.check_room()
-        self.submit(projection(self.scheduler.runs, run, config, resume=resume, holder=self.person.owner))
+        order = projection(self.scheduler.runs, run, config, resume=resume, holder=self.person.owner)
+        for job, _ in self.running_for() if instead else ():
+            if job.order.lane is FOLLOWS and job.order.run == run and job.order.folder != order.folder:
+                self.scheduler.stop(job.record, self.person.id)
+        self.submit(order)
 
     def stop(self, record: EventLogDir) -> bool:
         """Stop a job of this person; an admin stops any. See `JobScheduler.stop`."""

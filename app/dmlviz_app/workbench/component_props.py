@@ -71,6 +71,8 @@ def map_data(run_view: RunView) -> MapProps:
         kept=[name for name, is_available in available.items() if is_available],  # the map knows the addresses
         picture=_picture(run_view),
     )
+    if run_view.projection is not None and run_view.projection.config.follow:
+        data["follows"] = True
     if run_view.live or run_view.projection is not None:
         data["running"] = run_view.projection_live if run_view.projection is not None else run_view.live
     else:

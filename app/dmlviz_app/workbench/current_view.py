@@ -56,6 +56,11 @@ class RunView:
         """Return whether the projection is queued or computed."""
         return self.projection_status is not None and self.projection_status.is_live
 
+    @property
+    def follows(self) -> bool:
+        """Return whether the projection follows the training, which is under way."""
+        return self.live and self.projection is not None and self.projection.config.follow
+
     @cached_property  # a page asks several times, and each answer looks at four files
     def complete(self) -> bool:
         """Return whether all test images are embedded, so that they can be projected and searched."""
@@ -115,8 +120,12 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
     if ui.opened != run.id:
         ui.opened = run.id
         _open_on_umap(ui, run_view, services)
+    own = run_view
     try:
         run_view = with_projection(run_view, ui.projection(), services)
+        status = run_view.projection_status
+        if run_view.follows and status is not None and status.phase == "queued":
+            return replace(own, awaited=run_view)  # the linear view stands in until a worker is free
         ui.awaits &= run_view.projection_live
         if ui.awaits:
             return replace(with_projection(run_view, ProjectionConfig(method="pca"), services), awaited=run_view)
@@ -185,17 +194,30 @@ def view_titles(run: Run, *, subset: bool = False) -> dict[str, str]:
     return {LIVE: PROJECTIONS[native].title} | {name: PROJECTIONS[name].title for name in views}
 
 
+def followed(run_view: RunView, config: ProjectionConfig) -> ProjectionConfig:
+    """Return how a run is drawn by these settings: as a map that follows while it trains, and where one has."""
+    if not config.may_follow:
+        return config
+    following = config.replace(follow=True)
+    has_followed = (run_view.run.path / "projections" / following.id).is_dir()
+    return following if run_view.live or has_followed else config
+
+
 def with_projection(run_view: RunView, config: ProjectionConfig | None, services: Services) -> RunView:
     """Return the view with this projection, which is started if it does not exist; raise UserError if it failed."""
     if config is None:
         return run_view
+    config = followed(run_view, config)
     try:
         projection = run_view.run.projection(config.id)
     except RunNotFoundError:
         services.jobs.project(run_view.run.id, config)
         projection = services.runs.get(run_view.run.id).projection(config.id)
     status = services.jobs.status(run_view.run.id, config.id)
-    if status.phase == "failed" and projection.resume_state is None:
+    if config.follow and run_view.live and status.phase in ("stopped", "interrupted"):  # another map took its place
+        services.jobs.project(run_view.run.id, config, resume=True)
+        status = services.jobs.status(run_view.run.id, config.id)
+    if status.phase == "failed" and projection.resume_state is None and not projection.layouts:
         raise UserError(status.reason)  # there is nothing to see of it: the map before stays
     return replace(run_view, projection=projection, projection_status=status)
 

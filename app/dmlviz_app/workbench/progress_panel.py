@@ -1,6 +1,7 @@
 """Progress of a run or a projection, with its own Stop."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 
@@ -28,10 +29,13 @@ def progress_panel(
     Args:
         ui: State of the page.
         services: The session's services.
-        run_view: The run, with the projection if that is meant.
+        run_view: The run, with the projection if that is meant; of one that follows the training, that is.
         key: Of the component.
         on_leave: Leaves the view when its projection is canceled; by default for the view before.
     """
+    follows = run_view.follows
+    if follows:
+        run_view = replace(run_view, projection=None, projection_status=None)
     status = run_view.status if run_view.projection_status is None else run_view.projection_status
     running = run_view.projection_live if run_view.projection is not None else run_view.live
 
@@ -72,7 +76,7 @@ def progress_panel(
             projection=projection_config is not None,
             pausable=projection_config is not None and projection_config.resumable,
             waits_for_pictures=run_view.pictures is None,
-            replaces_map=ui.awaits,
+            replaces_map=ui.awaits or follows,
             waits_for=next((waits_for(job, services) for job in blocking), None),
         ),
         on_stop_change=stop,

@@ -13,7 +13,7 @@ from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import clamp_parameter, lowered
-from dmlviz.runs.projection_run import epoch_steps, projected_embeddings
+from dmlviz.runs.projection_run import projected_embeddings
 from dmlviz.runs.run import LIVE, Run
 from dmlviz_app.forms.parameters import bound_widget, form_fields, form_values
 from dmlviz_app.forms.view_options import OURS
@@ -22,11 +22,11 @@ from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.url_state import note_event
 from dmlviz_app.workbench import component_props
-from dmlviz_app.workbench.current_view import RunView, view_titles
+from dmlviz_app.workbench.current_view import RunView, followed, view_titles
 
 POPOVER = 340  # pixels
 ENGINE_KEY = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
-END, ALL_EPOCHS = "end", "all_epochs"  # what else than a step may be drawn
+END, ALL_EPOCHS = "end", "follow"  # what else than a step may be drawn
 
 
 def projection_picker(ui: UIState, services: Services, run_view: RunView) -> None:
@@ -72,7 +72,7 @@ def start_projection(ui: UIState, services: Services, run_view: RunView, *, resu
             ui.messages.say("map.step", f"{run.lacks('embeddings of all test images')} The map is of that step.")
             config = ui.projection()
         if config is not None:
-            services.jobs.project(run_view.run.id, config, resume=resume)
+            services.jobs.project(run_view.run.id, followed(run_view, config), resume=resume, instead=True)
     except UserError as error:
         ui.drop_projection(ui.view)
         ui.restore_view()
@@ -89,7 +89,10 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
     spec, values = declaration(ui.view, engine), ui.params_with(engine)
     if engine != OURS:
         st.caption(with_terms(spec.summary))
-    step = run.embedded_steps[0] if config.all_epochs else config.step
+    if run_view.live and not run.embedded_steps:
+        st.caption("Its parameters are here once the training has begun.")
+        return
+    step = run.embedded_steps[0] if followed(run_view, config).follow else config.step
     n, dimension = projected_embeddings(run, config, step)[0].shape
     if note := lowered(config, n, dimension)[1]:
         st.caption(note)
@@ -101,7 +104,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         fields: dict[str, Any] = {
             "engine": engine,
             "dims": st.session_state["view.dims"],
-            "all_epochs": epoch == ALL_EPOCHS,
+            "follow": epoch == ALL_EPOCHS,
         }
         fields["step"] = epoch if isinstance(epoch, int) else None
         fields["seed"] = st.session_state.get("view.seed", config.seed)
@@ -201,14 +204,13 @@ def _epoch_fields(config: ProjectionConfig, run: Run, noun: str | None) -> None:
     counts = [len(items) if config.items is None else np.isin(items, config.items).sum() for items in item_sets]
     which = "selected " if config.subset is not None else "" if noun else "test "
     what = f"{noun or 'image'}s"
-    num_maps = len(epoch_steps(run, config))
     titles = {
         END: f"Final: all {counts[0]:,} {which}{what}",
-        ALL_EPOCHS: f"All epochs ({num_maps} of {len(steps)}): {counts[1]:,} tracked {what}",
+        ALL_EPOCHS: f"All {len(steps):,} epochs: {counts[1]:,} tracked {what}",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked {what}" for step in steps}
     if not run.embedded:
         del titles[END]
-    option: str | int = ALL_EPOCHS if config.all_epochs else END if config.step not in steps else int(config.step or 0)
+    option: str | int = ALL_EPOCHS if config.follow else END if config.step not in steps else int(config.step or 0)
     bound_widget(
         st.selectbox,
         "Epoch",

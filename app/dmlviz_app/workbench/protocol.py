@@ -50,7 +50,8 @@ class MapProps(Source, ImageProps, Link, Nouns):
     """The map; items are numbered in the official order of the test images.
 
     What a person looks at is in the browser's store. With another number of `replays` it plays from its beginning.
-    `awaits` is the view by which the page replaces this one by itself.
+    `awaits` is the view by which the page replaces this one by itself; `queued` its title while it waits for a worker.
+    A projection that `follows` has a layout for each snapshot of the training.
     """
 
     title: NotRequired[str]
@@ -60,6 +61,8 @@ class MapProps(Source, ImageProps, Link, Nouns):
     subset: NotRequired[SelectionBits]
     projects: NotRequired[bool]
     awaits: NotRequired[str]
+    queued: NotRequired[str]
+    follows: NotRequired[bool]
     running: NotRequired[bool]
     autoplay: NotRequired[bool]
     replays: NotRequired[int]

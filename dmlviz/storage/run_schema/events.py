@@ -169,7 +169,7 @@ class ReplayFrame(FrameMeta, Centered):
 
 
 class ReplayEvent(Logged):
-    """All snapshots in one common projection; for a projection of all epochs, one frame per epoch."""
+    """All snapshots in one common projection."""
 
     event: Literal["replay"]
     view: Word
@@ -177,7 +177,6 @@ class ReplayEvent(Logged):
     basis: NotRequired[Word]
     explained: NotRequired[Explained]
     faithfulness: NotRequired[Faithfulness | None]
-    epochs: NotRequired[Count]
 
 
 class EndedEvent(Logged):
@@ -207,22 +206,26 @@ class FailedEvent(Logged):
 
 
 class ProjectionStartedEvent(Logged):
-    """A projection started, or resumed at `iteration`."""
+    """A projection started, or resumed at `iteration`; with `training_steps` it follows a training of so many."""
 
     event: Literal["started"]
     method: NotRequired[Word]
+    training_steps: NotRequired[StepNumber | None]
     iterations: NotRequired[Count | None]
     iteration: NotRequired[Count]
 
 
 class LayoutEvent(Logged):
-    """An intermediate layout of an iterative projection."""
+    """An intermediate layout of an iterative projection; with `step` the layout of a snapshot, which is kept."""
 
     event: Literal["frame"]
     iteration: Count
     of: Count
     error: NotRequired[Number | None]
     frame: Frame
+    step: NotRequired[StepNumber]
+    faithfulness: NotRequired[Faithfulness | None]
+    note: NotRequired[Sentence]
 
 
 class PhaseEvent(Logged):

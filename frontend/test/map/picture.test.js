@@ -5,7 +5,7 @@ import { rangeOf } from "../../src/map/ui/colorControl.ts";
 import { meaningOf, qualityFigures, measuredOn, splitSentence, varianceOf } from "../../src/map/ui/qualityFooter.ts";
 import { Model } from "../../src/map/data/model.ts";
 import { computePointColors } from "../../src/map/render/pointColors.ts";
-import { emptyTimeline, framesOf, reduceEvent } from "../../src/map/data/timeline.ts";
+import { emptyTimeline, framesOf, isCommon, reduceEvent } from "../../src/map/data/timeline.ts";
 import { ramp } from "../../src/lib/palette.ts";
 import { luminance } from "../../src/lib/theme.ts";
 
@@ -46,27 +46,27 @@ test("the variance is told by component where one was chosen", () => {
   assert.equal(varianceOf(null, [1, 2]), "");
 });
 
-test("a projection of all epochs plays by training step, each with its quality", () => {
+test("a map that follows a training plays by its steps, each layout with its quality, and ends with all images", () => {
   const timeline = emptyTimeline();
-  reduceEvent(timeline, { event: "started", iterations: 600 });
-  reduceEvent(timeline, { event: "frame", iteration: 10, of: 900, frame: { id: "a" } });
-  reduceEvent(timeline, {
-    event: "replay",
-    frames: [
-      { step: 0, id: "b", n: 3, faithfulness: kept },
-      { step: 60, id: "c", n: 3 },
-    ],
-  });
-  reduceEvent(timeline, { event: "finished", iteration: 900 });
-  assert.equal(timeline.noun, "step");
+  reduceEvent(timeline, { event: "started", method: "tsne", training_steps: 90, iterations: 1000 });
+  reduceEvent(timeline, { event: "frame", iteration: 30, of: 90, step: 30, frame: { id: "a" }, faithfulness: kept });
+  reduceEvent(timeline, { event: "frame", iteration: 60, of: 90, step: 60, frame: { id: "b" }, note: "Collapsed." });
+  assert.equal(timeline.total, 90);
+  assert.ok(isCommon(timeline));
+  reduceEvent(timeline, { event: "phase", words: "Settling", iteration: 5, of: 1000 });
+  assert.equal(timeline.phase, "Settling");
+  reduceEvent(timeline, { event: "finished", iteration: 90, frame: { id: "c" } });
+  assert.equal(timeline.phase, "");
   assert.deepEqual(
-    framesOf(timeline).map(({ step, frame }) => [step, frame.id]),
+    framesOf(timeline).map(({ step, frame, provisional }) => [step, frame.id, provisional]),
     [
-      [0, "b"],
-      [60, "c"],
+      [30, "a", true],
+      [60, "b", true],
+      [90, "c", false],
     ],
   );
   assert.equal(framesOf(timeline)[0].faithfulness, kept);
+  assert.equal(framesOf(timeline)[1].note, "Collapsed.");
 });
 
 test("after a pause the frames go on where they were", () => {

@@ -2,7 +2,7 @@
 import { heeding } from "../../lib/boundary.ts";
 import { ROUTES } from "../../lib/server.ts";
 import { bus, type PinnedNeighbors } from "../../lib/bus.ts";
-import { stream } from "../../lib/eventStream.ts";
+import { stream, type StreamEvent } from "../../lib/eventStream.ts";
 import { messageOf } from "../../lib/format.ts";
 import { groupColors } from "../../lib/palette.ts";
 import { Sprites } from "../../lib/sprites.ts";
@@ -39,6 +39,8 @@ export interface ReceiverParts {
   refresh: () => void;
   /** Say what went wrong. */
   trouble: (text: string | null) => void;
+  /** Ask the server what is to be shown now. */
+  rerun: () => void;
 }
 
 /** Key of the data on a map; a camera belongs to one key. */
@@ -54,6 +56,7 @@ export class PropsReceiver {
   private run: string | null = null; // that is followed
   private open: { run: string; pid: string | null } | null = null;
   private leave: (() => void) | null = null;
+  private stopWaiting: (() => void) | null = null; // for a projection in the queue
   private isDestroyed = false;
 
   constructor(private parts: ReceiverParts) {}
@@ -73,6 +76,7 @@ export class PropsReceiver {
       stream.renew({ run: data.run, pid: state.pid, begun: data.begun });
       this.heed(this.follow(data, state.pid, differ("replays")));
     } else if (differ("replays")) this.parts.playback.restart();
+    if (differ("run", "awaits", "queued")) this.awaitProjection(data);
     if (differ("subset")) this.parts.subset.arrive(data.subset?.bits ?? null);
     this.placeQuery();
     if (items || differ("values", "columns_url")) this.parts.recolor();
@@ -169,13 +173,31 @@ export class PropsReceiver {
         pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
         autoplay: Boolean(data.autoplay) && !isReturn && (left?.playing ?? true),
-        step: pid === null && !data.link ? (state.store.state.step ?? undefined) : undefined,
+        step: (pid === null || data.follows) && !data.link ? (state.store.state.step ?? undefined) : undefined,
       });
       this.publishSelection();
       this.listen(data, pid);
     } catch (error) {
       trouble(messageOf(error));
     }
+  }
+
+  /** Say how the projection stands that this map stands in for, and have it shown once it has a layout. */
+  private awaitProjection({ run, awaits: pid, queued, events_url: url }: MapData): void {
+    const { state, refresh, rerun } = this.parts;
+    this.stopWaiting?.();
+    this.stopWaiting = null;
+    state.queued = "";
+    if (!queued || !pid || !url) return;
+    const listener = (event: StreamEvent) => {
+      if (event.event === "queue") {
+        const place = event.position ? ` (${event.position} of ${event.of})` : "";
+        state.queued = `No worker is free for ${queued}${place}: until one is, this is the linear view`;
+        refresh();
+      } else if (["frame", "failed", "end"].includes(event.event)) setTimeout(rerun, 0);
+    };
+    this.stopWaiting = stream.subscribe(run, listener, pid);
+    stream.open({ run, pid, events_url: url.replace(/\/events(?=$|\?)/, `/projections/${pid}/events`) });
   }
 
   private listen(data: MapData, pid: string | null): void {
@@ -251,5 +273,6 @@ export class PropsReceiver {
   destroy(): void {
     this.isDestroyed = true;
     this.leave?.();
+    this.stopWaiting?.();
   }
 }

@@ -185,6 +185,7 @@ export class MapView {
       summary: () => this.publisher.summary(),
       recolor: () => this.painter.recolor(),
       trouble,
+      rerun: () => this.setTriggerValue("rerun", true),
     });
     this.observer = new ResizeObserver(() => {
       measureStage(this);
@@ -258,7 +259,8 @@ export class MapView {
 
   /** True if this map's steps are those of the store: not a projection's iterations, not one of two runs. */
   private get hasSteps(): boolean {
-    return this.state.pid === null && !this.state.data.link;
+    const { pid, data } = this.state;
+    return (pid === null || data.follows === true) && !data.link;
   }
 
   /** Keep the step at which the person has paused the replay. */

@@ -86,7 +86,7 @@ export class StatePublisher {
     layout.headline.update(state.data.title ?? "", layout.bar.words);
     // Until a new run has a frame of its own, the stage still holds the one before, faded.
     const visible = shown && scene.frame ? sum(scene.usable) : 0;
-    const [caption, note] = statusOf(state, timeline, shown && scene.frame, visible, playback.unplaced);
+    const [caption, note] = statusOf(state, timeline, shown && scene.frame, visible, playback.unplaced, shown?.note);
     layout.colorControl.update(state, layout.colorControl.name === "error" ? this.wrongItems() : 0);
     layout.caption.textContent = caption;
     layout.status.textContent = note;

@@ -23,6 +23,8 @@ export class MapState {
   contours: ContourState = "";
   /** Training images on the stage. */
   trained = 0;
+  /** How a projection stands that waits for a worker, in a sentence. */
+  queued = "";
   /** True if no point is in view. */
   astray = false;
   /** The error on this page, in a sentence. */

@@ -16,6 +16,8 @@ export interface Entry {
   provisional?: boolean;
   /** On a basis of its own. */
   own?: boolean;
+  /** What is to be known of it, in a sentence. */
+  note?: string;
 }
 
 /** An alarm, from a step on; `until` null: to the end. */
@@ -44,8 +46,12 @@ export interface Timeline {
   refitted: Entry[] | null;
   /** The one of the two that is shown. */
   refit: boolean;
-  /** Live view of a run: "plane", "fan", "pca". */
+  /** Live view of a run: "plane", "fan", "pca"; or the method of a map that follows its training. */
   view: string | null;
+  /** True if each layout goes on from the one before, so that places can be compared. */
+  follows: boolean;
+  /** What a projection does now that has no layout to show, in words. */
+  phase: string;
   alarms: Alarm[];
   /** While waiting. */
   queue: { phase: string; position: number | null; of: number | null } | null;
@@ -67,6 +73,8 @@ export const emptyTimeline = (): Timeline => ({
   refitted: null,
   refit: false,
   view: null,
+  follows: false,
+  phase: "",
   alarms: [],
   queue: null,
   state: "waiting",
@@ -90,9 +98,13 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
     case "started":
       timeline.state = "running";
       timeline.queue = null;
-      timeline.noun = "steps" in event ? "step" : "iteration";
-      timeline.total = ("steps" in event ? event.steps : event.iterations) ?? null;
-      timeline.view = "view" in event ? event.view : null;
+      timeline.follows = "training_steps" in event;
+      timeline.noun = "steps" in event || timeline.follows ? "step" : "iteration";
+      timeline.total = ("steps" in event ? event.steps : (event.training_steps ?? event.iterations)) ?? null;
+      timeline.view = ("view" in event ? event.view : "method" in event ? event.method : null) ?? null;
+      return "state";
+    case "phase":
+      timeline.phase = event.words;
       return "state";
     case "step":
       timeline.current = event.step;
@@ -104,7 +116,14 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
     case "frame":
       timeline.current = event.iteration;
       timeline.total = event.of ?? timeline.total;
-      timeline.live.push({ step: event.iteration, frame: event.frame, provisional: true });
+      timeline.phase = "";
+      timeline.live.push({
+        step: event.step ?? event.iteration,
+        frame: event.frame,
+        provisional: true,
+        faithfulness: event.faithfulness,
+        note: event.note,
+      });
       return "frames";
     case "alarm":
       timeline.alarms.push({
@@ -119,15 +138,15 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
-      timeline.replay = event.frames.map(({ step, explained, faithfulness, centers, ...frame }) => ({
+      timeline.replay = event.frames.map(({ step, explained, faithfulness, centers, ...frame }, i) => ({
         step,
         frame,
         explained,
         faithfulness,
         centers,
+        provisional: timeline.follows && i < event.frames.length - 1,
       }));
-      timeline.refitted = timeline.noun === "step" ? refitted(timeline.live, timeline.replay) : null; // all epochs came as iterations
-      timeline.noun = "step";
+      timeline.refitted = refitted(timeline.live, timeline.replay);
       Object.assign(timeline, { kept: event.faithfulness ?? null, explained: event.explained ?? null });
       return "replay";
     case "finished":
@@ -153,6 +172,7 @@ function finish(timeline: Timeline, event: EndedEvent | ProjectionEndedEvent | F
   timeline.state = event.event;
   timeline.reason = event.reason ?? "";
   timeline.queue = null;
+  timeline.phase = "";
   if ("faithfulness" in event) timeline.kept = event.faithfulness ?? timeline.kept;
   if ("explained" in event) timeline.explained = event.explained ?? timeline.explained;
   if (!("frame" in event) || !event.frame) return "state";
@@ -179,11 +199,13 @@ export const canRefit = ({ refitted, view }: Timeline): boolean => refitted !== 
 
 /** True if all frames share one basis, so that a line through an item's places is the way it went. */
 export const isCommon = (timeline: Timeline): boolean =>
-  timeline.noun === "step" && (timeline.view === "plane" || (timeline.replay !== null && !timeline.refit));
+  timeline.noun === "step" &&
+  (timeline.view === "plane" || (timeline.replay ? !timeline.refit : timeline.follows && timeline.view !== "pca"));
 
 /** Why training images have no place on a frame; "" where they have one: on a common basis, or on a projection's end. */
 export function unplaced(timeline: Timeline, { provisional = false }: Pick<Entry, "provisional">): string {
-  if (isCommon(timeline) || (timeline.noun === "iteration" && !provisional)) return "";
+  if (timeline.follows ? !provisional : isCommon(timeline) || (timeline.noun === "iteration" && !provisional))
+    return "";
   if (timeline.refit) return "training images are not placed on refitted frames";
   return timeline.noun === "step"
     ? "training images appear when the training is finished"

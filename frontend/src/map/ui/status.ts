@@ -11,13 +11,17 @@ const CONTOURS: Record<string, string> = {
   "one spot": "no contours: all points lie on one spot",
 };
 
-/** [caption at the edge, note in the middle] where `visible` points of a frame are to be seen; `unplaced`: why no training images. */
+/**
+ * [caption at the edge, note in the middle] where `visible` points of a frame are to be seen; `unplaced`: why no training
+ * images; `note`: what is to be known of the frame.
+ */
 export function statusOf(
-  { data, model, images, trained, contours, astray, trouble }: MapState,
+  { data, model, images, trained, contours, astray, trouble, queued }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
   unplaced: string,
+  note = "",
 ): [string, string] {
   if (!frame) return ["", trouble ?? (model.n ? waiting(timeline) : "No points")];
   const parts: string[] = [];
@@ -36,7 +40,10 @@ export function statusOf(
   if (model.pinned !== null && !frame.present[model.pinned])
     parts.push(`${model.noun} ${model.pinned} is not in this frame`);
   else if (missing) parts.push(`${missing} of ${model.neighbors.length} neighbors are not in this frame`);
+  for (const words of [note, timeline.phase, queued]) if (words) parts.push(words);
   if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
+  else if (timeline.follows && timeline.state === "stopped" && timeline.reason !== "paused")
+    parts.push(timeline.reason);
   if (timeline.connection === "retrying") parts.push("connection lost, reconnecting …");
   if (trouble) parts.push(trouble);
   return [parts.join(" · "), astray ? "No points here: Home or a double-click shows all" : ""];
@@ -47,7 +54,7 @@ function waiting(timeline: Timeline): string {
   if (timeline.queue) {
     return timeline.queue.phase === "queued" ? "Not begun yet" : "Starting …";
   }
-  if (timeline.state === "running") return "Waiting for the first frame …";
+  if (timeline.state === "running") return timeline.phase || "Waiting for the first frame …";
   if (timeline.state === "stopped") return "Stopped before the first frame";
   return timeline.connection === "retrying" ? "Connection lost, reconnecting …" : "Loading …";
 }
