@@ -115,7 +115,7 @@ LEARN = Part(
 )
 LABS = Part(
     kinds={
-        "trial": Kind("dmlviz.labs.trial_worker:run_trial"),
+        "trial": Kind("dmlviz.labs.run:run_trial"),
         "lab": Kind("dmlviz.workers.questions:lab", "question"),
     },
     commands=(

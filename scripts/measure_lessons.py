@@ -14,8 +14,7 @@ from pathlib import Path
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.lessons import LESSONS, Task
-from dmlviz.lessons.measured import COLUMNS, FILE
-from dmlviz.lessons.measurements import measured_values
+from dmlviz.lessons.measurements import COLUMNS, FILE, measured_values
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import Run, RunNotFoundError

@@ -8,10 +8,13 @@ import threading
 import tomllib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
 
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
@@ -25,9 +28,25 @@ from dmlviz_app.server import services
 from dmlviz_app.server.event_stream import event_hub
 from dmlviz_app.server.logs import configure_logs
 from dmlviz_app.server.middleware import middleware
-from dmlviz_app.server.session_lock import share_session_lock
 from dmlviz_app.server.settings import Settings
 from dmlviz_app.server.threads import enlarge_thread_pool
+
+_locks: dict[int, Any] = {}  # by the address of a state; that of one which is gone may serve the next
+
+
+def share_session_lock() -> None:
+    """Give all wrappers of one session's state the same lock; nothing the second time."""
+    own_lock = SafeSessionState.__init__
+    if hasattr(own_lock, "__wrapped__"):
+        return
+
+    @wraps(own_lock)
+    def with_one_lock(self: SafeSessionState, state: SessionState, yield_callback: Callable[[], None]) -> None:
+        own_lock(self, state, yield_callback)
+        object.__setattr__(self, "_lock", _locks.setdefault(id(state), threading.RLock()))
+
+    SafeSessionState.__init__ = with_one_lock  # type: ignore[method-assign]
+
 
 __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
 

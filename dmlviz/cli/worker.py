@@ -29,7 +29,7 @@ def worker(
     """Let this machine train for the servers of a fleet, until Ctrl-C. It comes back by itself after a fault."""
     from dmlviz.fleet.dask_config import check_address
     from dmlviz.fleet.dask_worker import run_worker
-    from dmlviz.fleet.resources import default_slots
+    from dmlviz.fleet.versions import default_slots
 
     def say(sentence: str) -> None:
         print(sentence, flush=True)

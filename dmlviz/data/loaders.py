@@ -9,7 +9,7 @@ from dmlviz.catalog.custom_datasets import PARTS
 from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.registry import Registry
+from dmlviz.catalog.parameters import Registry
 from dmlviz.data import idx
 from dmlviz.data.columns import column_numbers, describe_columns, read_columns
 from dmlviz.data.dataset import Split

@@ -13,11 +13,10 @@ from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import digit_image, photograph
-from dmlviz.data.cutout import cut_out
+from dmlviz.data.cutout import SAME, cut_out, own_ground
 from dmlviz.data.frame import Frame, around, around_mask, cover, cut
 from dmlviz.data.image_ops import BLANK, border_pixels, letterbox
 from dmlviz.data.import_report import to_grayscale
-from dmlviz.data.own_ground import SAME, own_ground
 from dmlviz.data.query_file import MAX_WORKING_SIDE, spec_with_images
 from dmlviz.errors import UserError
 

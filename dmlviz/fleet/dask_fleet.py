@@ -27,7 +27,6 @@ from dmlviz.fleet.dask_config import (
 from dmlviz.fleet.dask_link import DaskLink
 from dmlviz.fleet.dask_scheduler import start_scheduler
 from dmlviz.fleet.errors import FleetError
-from dmlviz.fleet.placing import best_machine
 from dmlviz.fleet.remote_job import RemoteJob
 from dmlviz.jobs.order import Order
 from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo
@@ -35,6 +34,7 @@ from dmlviz.runs.run import EventLogDir
 
 if TYPE_CHECKING:
     from distributed import Client
+from collections.abc import Iterable, Mapping
 
 REFRESH_S = 1.0  # seconds between two looks at which machines there are
 LOOK_TIMEOUT_S = 60.0  # seconds for the scheduler to say which machines there are
@@ -225,3 +225,27 @@ class DaskFleet:
         if client is not None:
             with contextlib.suppress(Exception):
                 client.close(timeout=2)
+
+
+def best_machine(
+    machines: Iterable[MachineInfo], jobs: Mapping[str, int], dataset: str, only: str = ""
+) -> MachineInfo | None:
+    """Return a machine with a free slot, at best one with the data and a GPU; None if there is none.
+
+    Args:
+        machines: The machines that are connected.
+        jobs: How many jobs each has, by its address.
+        dataset: Name of the data set.
+        only: Name of the one machine that may get it; empty for any.
+    """
+    free = [
+        (machine.slots - jobs.get(machine.address, 0), machine)
+        for machine in machines
+        if machine.can_train(dataset) and only in ("", machine.name)
+    ]
+
+    def merit(choice: tuple[int, MachineInfo]) -> tuple[bool, bool, int]:
+        slots, machine = choice
+        return dataset in machine.datasets, machine.gpus > 0, slots
+
+    return max((choice for choice in free if choice[0] > 0), key=merit, default=(0, None))[1]

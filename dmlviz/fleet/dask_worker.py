@@ -15,8 +15,7 @@ from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, scheduler_address, why_unreachable
 from dmlviz.fleet.errors import FleetError
 from dmlviz.fleet.machine import Machine, Message
-from dmlviz.fleet.resources import gpu_count
-from dmlviz.fleet.versions import refusal, versions
+from dmlviz.fleet.versions import gpu_count, refusal, versions
 
 if TYPE_CHECKING:
     from distributed.security import Security

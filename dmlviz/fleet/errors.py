@@ -1,5 +1,7 @@
 """Errors between two machines."""
 
+from importlib import import_module
+
 from dmlviz.errors import UserError
 
 
@@ -9,3 +11,13 @@ class FleetError(UserError):
 
 class MachineLostError(Exception):
     """A machine that has a job is gone, or gives no answer; the job should begin again elsewhere."""
+
+
+def import_extra(package: str) -> None:
+    """Import a package of the extra; raise FleetError, with the command that installs it, if it is missing."""
+    try:
+        import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise FleetError(f"A fleet needs the package {package}: pip install 'dmlviz[fleet]'.") from None

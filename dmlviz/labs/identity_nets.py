@@ -1,9 +1,11 @@
 """The nets that the labs on identities compare: titles and settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dmlviz.studies.trial import Trial
+from dmlviz.labs.lab import FigureRow
+from dmlviz.labs.statistics import mean_row
+from dmlviz.studies.trial import Trial, TrialResult
 
 COMMON: Mapping[str, Any] = {
     "net": "small",
@@ -89,3 +91,27 @@ def compared_trials(
         for net in nets
         if seed == 0 or NETS[net][1]
     ]
+
+
+def by_net(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
+    """Return the results that have values by the title of their net, in the order of `NETS`."""
+    trials = [result for result in results if result.values and "net" in result.trial.settings]
+    groups = {
+        title: [result for result in trials if result.trial.settings["net"] == net] for net, (title, _) in NETS.items()
+    }
+    return {title: group for title, group in groups.items() if group}
+
+
+def having(name: str, group: Sequence[TrialResult]) -> list[TrialResult]:
+    """Return the results that have this value; a trial that goes on may not have it yet."""
+    return [result for result in group if name in result.values]
+
+
+def seed_rows(
+    figure: str, series: str, xs: Sequence[float], group: Sequence[TrialResult], values: Callable[[TrialResult], Any]
+) -> list[FigureRow]:
+    """Return a row for each x: the mean over the seeds of what `values` gives for it, with a 95 % t-interval."""
+    if not group:
+        return []
+    columns = list(zip(*(values(result) for result in group), strict=True))
+    return [mean_row(figure, series, x, column) for x, column in zip(xs, columns, strict=True)]

@@ -1,4 +1,4 @@
-"""Lessons: one Markdown file each in this folder, with TOML front matter; together a course in three parts.
+"""Lessons: the entries of lessons.md, each with TOML before its text; together a course in three parts.
 
 A task sets up Explore (`settings`, URL parameters), asks for a guess, trains, and then shows what the run measured
 (`measurements`: keys that `evaluate` gives; `active`: fraction of active terms at the end; `map.` + metric: its value
@@ -6,9 +6,8 @@ on the map) and why (`reveal`). `follow_up` names the settings that remain avail
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -20,7 +19,6 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
 
 FOLDER = Path(__file__).resolve().parent
-FENCE = "+++\n"
 PARTS = ("Distances and losses", "Reading results", "Practice")
 """The parts of the course, in order."""
 
@@ -83,14 +81,13 @@ class Sheet:
 class Lesson:
     """A lesson: `text` is its page in Markdown; `related` names catalog entries by kind and name.
 
-    `part` is one of `PARTS`, `order` its place within the part.
+    `part` is one of `PARTS`.
     """
 
     name: str
     title: str
     summary: str
     part: str
-    order: int
     minutes: int
     tasks: tuple[Task, ...]
     sheet: Sheet
@@ -98,36 +95,17 @@ class Lesson:
     related: tuple[tuple[str, str], ...] = ()
 
 
-def front_matter(path: Path) -> dict[str, Any]:
-    """Return the fields of a file: its TOML and, as `text`, the Markdown after it; `related` as tuples.
-
-    Raises:
-        ValueError: If it has no front matter.
-    """
-    parts = path.read_text(encoding="utf-8").split(FENCE)
-    if len(parts) != 3 or parts[0]:
-        raise ValueError(f"{path.name} starts with +++, its settings as TOML, and +++ again")
-    fields = tomllib.loads(parts[1])
-    related = tuple(map(tuple, fields.get("related", ())))
-    return fields | {"name": path.stem, "text": parts[2].strip(), "related": related}
+def entries(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a file, in its order: +++, fields as TOML, +++ again, and Markdown, which is `text`."""
+    parts = path.read_text(encoding="utf-8").split("+++\n")[1:]
+    for head, body in zip(parts[::2], parts[1::2], strict=True):
+        fields = tomllib.loads(head)
+        yield fields | {"text": body.strip(), "related": tuple(map(tuple, fields.get("related", ())))}
 
 
-def read(path: Path) -> Lesson:
-    """Parse one file; raise ValueError where it is not a lesson."""
-    fields = front_matter(path)
+def _lesson(fields: dict[str, Any]) -> Lesson:
     tasks = tuple(Task(**{name: _to_tuple(value) for name, value in task.items()}) for task in fields.pop("tasks"))
-    for task in tasks:
-        if not 0 <= task.answer < len(task.guesses):
-            raise ValueError(f"{path.name}: {task.title!r} has no guess number {task.answer}")
-    if fields["part"] not in PARTS:
-        raise ValueError(f"{path.name}: the part of a lesson is one of {', '.join(PARTS)}; got {fields['part']!r}")
     return Lesson(tasks=tasks, sheet=Sheet(**fields.pop("sheet")), **fields)
-
-
-@cache
-def _all() -> dict[str, Lesson]:
-    lessons = sorted(map(read, FOLDER.glob("*.md")), key=lambda lesson: (PARTS.index(lesson.part), lesson.order))
-    return {lesson.name: lesson for lesson in lessons}
 
 
 def _field(name: str, text: str) -> Any:
@@ -141,4 +119,4 @@ def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-LESSONS: Mapping[str, Lesson] = _all()
+LESSONS: Mapping[str, Lesson] = {lesson.name: lesson for lesson in map(_lesson, entries(FOLDER / "lessons.md"))}

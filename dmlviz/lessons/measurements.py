@@ -1,13 +1,15 @@
 """Measurements that the tasks of a lesson read from their runs."""
 
+import csv
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from dmlviz.catalog.metrics import metric_title
-from dmlviz.lessons import Task
+from dmlviz.lessons import FOLDER, Lesson, Task
 from dmlviz.metrics import evaluate
 from dmlviz.runs.run import ProjectionRun, Run, RunNotFoundError
 from dmlviz.storage.text import counted
@@ -89,3 +91,45 @@ def _on_map_values(path: Path) -> Mapping[str, float]:
     """Return the retrieval scores of a finished map, as if it were the embedding."""
     coordinates, labels = ProjectionRun(path).coordinates, Run(path.parent.parent).labels
     return evaluate(coordinates, labels, clustering=False, full_ranking=False, verification=False)
+
+
+FILE = FOLDER / "measured.csv"
+COLUMNS = ("dataset", "lesson", "task", "seed", "run", "measurement", "value")
+
+
+@dataclass(frozen=True)
+class MeasuredRange:
+    """The values of one measurement of a task on one data set, from least to most, over so many seeds."""
+
+    dataset: str
+    label: str
+    least: float
+    most: float
+    seeds: int
+
+    @property
+    def text(self) -> str:
+        """The range as a sheet prints it."""
+        low, high = format_measurement(self.least), format_measurement(self.most)
+        return low if low == high else f"{low} to {high}"
+
+
+@cache
+def measured_rows() -> tuple[dict[str, str], ...]:
+    """Return the rows of the file; `run` is the ID of the training."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
+def measured_ranges(lesson: Lesson) -> Mapping[int, list[MeasuredRange]]:
+    """Return what a lesson's tasks measured, by number."""
+    values: dict[tuple[int, str, str], list[float]] = {}
+    for row in measured_rows():
+        if row["lesson"] == lesson.name:
+            key = int(row["task"]), row["dataset"], row["measurement"]
+            values.setdefault(key, []).append(float(row["value"]))
+    ranges: dict[int, list[MeasuredRange]] = {}
+    for (task, dataset, name), some in values.items():
+        measurement = MeasuredRange(dataset, measurement_label(name), min(some), max(some), len(some))
+        ranges.setdefault(task, []).append(measurement)
+    return ranges

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.registry import Registry
+from dmlviz.catalog.parameters import Registry
 from dmlviz.losses.base import FunctionLoss
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import LossParts

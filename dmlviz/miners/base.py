@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.registry import Registry
+from dmlviz.catalog.parameters import Registry
 from dmlviz.miners.tuples import Pairs, Triplets
 from dmlviz.ops.labeled_batch import LabeledBatch
 

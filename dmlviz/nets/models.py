@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import max_pool2d, prelu
 
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.registry import Registry
+from dmlviz.catalog.parameters import Registry
 from dmlviz.errors import UserError
 from dmlviz.ops.fixed_path import on_fixed_path
 from dmlviz.ops.pairwise import l2_normalize

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dmlviz.catalog.parameters import Registry
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.catalog.registry import Registry
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import EuclideanSearch

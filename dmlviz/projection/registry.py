@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmlviz.catalog.parameters import Registry
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.catalog.registry import Registry
 from dmlviz.config import ProjectionConfig
 from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.progress import ProgressReporter

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from dmlviz.catalog.datasets import SAMPLERS
-from dmlviz.catalog.registry import Registry
+from dmlviz.catalog.parameters import Registry
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.losses.hierarchical import class_distances

@@ -31,13 +31,12 @@ from dmlviz.training import sampling
 from dmlviz.training.augmentation import Augmentation
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
-from dmlviz.training.head_accuracy import NAME as HEAD_ACCURACY
-from dmlviz.training.head_accuracy import head_accuracy
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 from dmlviz.training.precision import Precision
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
-from dmlviz.training.validation_loss import fixed_tuples
+from dmlviz.training.validation_loss import NAME as HEAD_ACCURACY
+from dmlviz.training.validation_loss import fixed_tuples, head_accuracy
 from dmlviz.training.validation_split import split_training_images
 
 

@@ -34,10 +34,10 @@ def test_the_lessons_are_a_course_in_three_parts():
         assert lesson.tasks
 
 
-def test_the_places_in_a_part_are_counted():
-    for part in PARTS:
-        orders = [lesson.order for lesson in LESSONS.values() if lesson.part == part]
-        assert orders == list(range(1, len(orders) + 1))
+def test_lessons_follow_the_parts_of_the_course_and_every_answer_is_one_of_the_guesses():
+    parts = [lesson.part for lesson in LESSONS.values()]
+    assert parts == sorted(parts, key=PARTS.index)
+    assert all(0 <= task.answer < len(task.guesses) for lesson in LESSONS.values() for task in lesson.tasks)
 
 
 def test_old_links_to_lessons_still_work():

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from dmlviz_app.server.session_lock import share_session_lock
+from dmlviz_app.application import share_session_lock
 from dmlviz_app.widgets import components
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState

@@ -8,7 +8,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
 from dmlviz.metrics.probes import probe_scores
-from dmlviz.training.head_accuracy import head_accuracy
+from dmlviz.training.validation_loss import head_accuracy
 
 COUNTS = {"queries", "queries_left_out"}
 

@@ -22,8 +22,8 @@ from dmlviz.labs.lab_study import check_dataset, ready_made
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.reid import GALLERY_SIZES, size_rows
 from dmlviz.labs.reid import measure as reid
+from dmlviz.labs.run import measurement
 from dmlviz.labs.training import train_to_the_end
-from dmlviz.labs.trial_worker import measurement
 from dmlviz.labs.verification import measure as verification
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult, TrialStoppedError

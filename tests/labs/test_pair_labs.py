@@ -19,7 +19,7 @@ from dmlviz.labs.metric import signed_picture
 from dmlviz.labs.metric.measure import label_notions, slant, stroke_thickness
 from dmlviz.labs.patches import NETS
 from dmlviz.labs.patches import measure as patches
-from dmlviz.labs.patches.nets import build_patch_net
+from dmlviz.labs.patches.measure import build_patch_net
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.terrapattern import measure as terrapattern
 from dmlviz.labs.tracking import measure as tracking

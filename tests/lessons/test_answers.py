@@ -7,8 +7,7 @@ import torch
 
 from dmlviz.data import data_root
 from dmlviz.lessons import LESSONS
-from dmlviz.lessons.measured import measured_ranges, measured_rows
-from dmlviz.lessons.measurements import measured_values
+from dmlviz.lessons.measurements import measured_ranges, measured_rows, measured_values
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record

@@ -16,8 +16,8 @@ from dmlviz.runs.logits import logits
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.training.batch_terms import batch_terms
-from dmlviz.training.head_accuracy import NAME
 from dmlviz.training.trainer import Trainer
+from dmlviz.training.validation_loss import NAME
 
 SUM = {"a": "triplet", "b": "softmax", "weights": [1.0, 0.5]}
 FIELDS = {"dataset": "identities", "loss": "weighted_sum", "net": "mlp", "embedding_dim": 6, "steps": 3}

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 
-from dmlviz.labs.identity_rows import by_net
+from dmlviz.labs.identity_nets import by_net
 from dmlviz.labs.shown_images import find_images
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import TrialResult

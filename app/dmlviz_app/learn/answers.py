@@ -4,13 +4,13 @@
 page as the parameters of its address, and what was measured with them.
 """
 
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
-from dmlviz.lessons import FENCE
+from dmlviz.lessons import entries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +41,11 @@ class Answer:
     related: tuple[tuple[str, str], ...] = ()
 
 
-def _read(text: str) -> Iterator[Answer]:
-    """Yield the answers of a text, in its order: +++, the fields as TOML, +++ again, and the Markdown."""
-    parts = text.split(FENCE)[1:]
-    for head, body in zip(parts[::2], parts[1::2], strict=True):
-        fields = tomllib.loads(head)
-        runs = tuple(AnswerRun(**run) for run in fields.pop("runs"))
-        related = tuple(map(tuple, fields.pop("related", ())))
-        symptoms = tuple(fields.pop("symptoms"))
-        yield Answer(runs=runs, symptoms=symptoms, related=related, text=body.strip(), **fields)
+def _answer(fields: dict[str, Any]) -> Answer:
+    runs = tuple(AnswerRun(**run) for run in fields.pop("runs"))
+    return Answer(runs=runs, symptoms=tuple(fields.pop("symptoms")), **fields)
 
 
-_TEXT = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
-ANSWERS: Mapping[str, Answer] = {answer.name: answer for answer in _read(_TEXT)}
+ANSWERS: Mapping[str, Answer] = {
+    answer.name: answer for answer in map(_answer, entries(Path(__file__).with_suffix(".md")))
+}

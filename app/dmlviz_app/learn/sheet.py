@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.lessons import Lesson, Task
-from dmlviz.lessons.measured import MeasuredRange, measured_ranges
+from dmlviz.lessons.measurements import MeasuredRange, measured_ranges
 from dmlviz.storage.text import counted
 from dmlviz_app.learn import READ_SHEETS
 from dmlviz_app.server.services import Services

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.labs.identity_rows import having, seed_rows
+from dmlviz.labs.identity_nets import having, seed_rows
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.picture_grid import picture_grid
 from dmlviz.labs.shown_images import images_and_arrays

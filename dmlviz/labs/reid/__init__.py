@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, compared_trials, fields_of
-from dmlviz.labs.identity_rows import by_net, having, seed_rows
+from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, by_net, compared_trials, fields_of, having, seed_rows
 from dmlviz.labs.kept_arrays import kept_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.picture_grid import picture_grid

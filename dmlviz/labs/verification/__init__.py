@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from dmlviz.labs.identity_nets import NETS, compared_trials
-from dmlviz.labs.identity_rows import by_net, having, seed_rows
+from dmlviz.labs.identity_nets import NETS, by_net, compared_trials, having, seed_rows
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import caveat, compare, named_best

@@ -34,7 +34,7 @@ export interface RunContents {
   open?: boolean;
   /** True if there are neither scores nor a loss. */
   plain: boolean;
-  /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/page.py). */
+  /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/widget.py). */
   height?: number;
   /** Further files of the server, deflated, by their addresses below that of the run. */
   files?: Record<string, string | Bytes>;
