@@ -1,6 +1,7 @@
 """Print the JSON schema of what server and page send each other, and all components, for frontend/protocol.mjs."""
 
 import json
+from dataclasses import is_dataclass
 from typing import Any, get_args
 
 from dmlviz_app.feature import components, messages, props
@@ -47,7 +48,7 @@ def schema() -> dict[str, Any]:
 
 
 def _is_type(value: Any) -> bool:
-    return is_typeddict(value) or isinstance(value, TypeAliasType)
+    return is_typeddict(value) or isinstance(value, TypeAliasType) or (isinstance(value, type) and is_dataclass(value))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from dmlviz.losses.answers import CurveAxis, CurveControl
 from dmlviz.losses.base import Loss
 from dmlviz.miners.tuples import Triplets
 
@@ -25,31 +26,8 @@ _BASIS = _BASIS / _BASIS.norm(dim=1, keepdim=True)
 _LEARNED_RANGE = 10.0
 
 
-@dataclass(frozen=True)
-class Control:
-    """A slider for a fixed quantity: name, label, default, range and step."""
-
-    name: str
-    label: str
-    default: float
-    low: float
-    high: float
-    step: float
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The moving quantity: its title, its range, and its number format (divided by `unit`, followed by `suffix`)."""
-
-    title: str
-    low: float
-    high: float
-    unit: float = 1.0
-    suffix: str = ""
-
-
-DISTANCE = Axis("distance", 0.0, 2.0)
-ANGLE = Axis("angle", 0.0, torch.pi, DEGREE, "°")
+DISTANCE = CurveAxis("distance", 0.0, 2.0)
+ANGLE = CurveAxis("angle", 0.0, torch.pi, DEGREE, "°")
 
 
 @dataclass(frozen=True)
@@ -66,8 +44,8 @@ class Scene:
     """
 
     kind: Kind
-    axis: Axis
-    held: tuple[Control, ...]
+    axis: CurveAxis
+    held: tuple[CurveControl, ...]
     listed: bool = False
     twice: bool = False
     beside: bool = False
@@ -174,7 +152,7 @@ def scene_of(loss: Loss) -> Scene:
     spec = loss.declaration
     learned = _learned(loss)
     if spec.needs_classes:
-        others = Control("others", "Other classes", 9, 1, 99, 1)
+        others = CurveControl("others", "Other classes", 9, 1, 99, 1)
         length = () if _ignores_length(loss) else (_length(5.0),)
         return Scene("weights", ANGLE, (*_held(ANGLE, "class weight", 30, 90), others, *length))
     axis, length = DISTANCE, ()
@@ -193,21 +171,21 @@ def scene_of(loss: Loss) -> Scene:
     return max(moving, key=lambda found: found[1])[0]
 
 
-def _held(axis: Axis, noun: str, positive: float, negative: float) -> tuple[Control, Control]:
+def _held(axis: CurveAxis, noun: str, positive: float, negative: float) -> tuple[CurveControl, CurveControl]:
     unit = ", degrees" if axis is ANGLE else ""
     names = ("Own class weight", "The other class weight") if noun else ("Positive", "Negative")
     high, step = (180.0, 5.0) if axis is ANGLE else (2.0, 0.05)
     return (
-        Control("p", f"{names[0]} held at{unit}", positive, 0, high, step),
-        Control("n", f"{names[1]} held at{unit}", negative, 0, high, step),
+        CurveControl("p", f"{names[0]} held at{unit}", positive, 0, high, step),
+        CurveControl("n", f"{names[1]} held at{unit}", negative, 0, high, step),
     )
 
 
-def _length(default: float) -> Control:
-    return Control("length", "Length of the embedding", default, 0.5, 20, 0.5)
+def _length(default: float) -> CurveControl:
+    return CurveControl("length", "Length of the embedding", default, 0.5, 20, 0.5)
 
 
-def _learned(loss: Loss) -> tuple[Control, ...]:
+def _learned(loss: Loss) -> tuple[CurveControl, ...]:
     """Return sliders for the single numbers that a loss learns, except where a parameter says where they start."""
     known = {parameter.name for parameter in loss.declaration.parameters}
     controls = []
@@ -216,7 +194,9 @@ def _learned(loss: Loss) -> tuple[Control, ...]:
             start = float(values.detach())
             title = name.replace("_", " ").capitalize()
             reach = max(_LEARNED_RANGE, 2 * abs(start))
-            controls.append(Control(f"learned.{name}", f"{title} (learned)", start, start - reach, start + reach, 0.5))
+            controls.append(
+                CurveControl(f"learned.{name}", f"{title} (learned)", start, start - reach, start + reach, 0.5)
+            )
     return tuple(controls)
 
 

@@ -1,6 +1,5 @@
 """The terms of a recorded batch: what the run's loss makes of each comparison, computed anew from what was recorded."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,45 +8,15 @@ from torch import Tensor
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
-from dmlviz.losses.answers import TreeNode
+from dmlviz.losses.answers import BatchTerms, TreeNode
 from dmlviz.losses.base import Loss
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import SummedTerms, Terms
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 from dmlviz.ops.pairwise import without_autocast
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.term_places import Arc, class_arcs, count_noun, term_places
+from dmlviz.training.term_places import class_arcs, count_noun, term_places
 from dmlviz.training.tuple_difficulty import ComparingLoss, MinedTuples, classify_tuples
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatchTerms:
-    """The terms of a batch, with the numbers that stand in their formulas.
-
-    Attributes:
-        terms: For each comparison of `classify_tuples`, in that order, the terms that it takes part in: the value, 1
-            for a pair of two classes or 0, and the numbers of `symbols`. Empty where the loss has no term for it.
-        symbols: Symbols of each term's numbers, in LaTeX.
-        constants: Numbers that are the same in every term, by symbol.
-        formula, negative_formula, note: See `LossSpec.term`, `negative_term` and `term_note`.
-        count: Terms of which the loss is the mean, as in "96 triplets"; empty if it is no such mean, or if some are
-            unknown.
-        tree: Tree of the batch's classes, for a loss whose margins follow from one.
-        arcs: Arcs of the circle on which each class wins, for a loss with angle margins in two dimensions.
-        reason: Reason why there are no terms, in a sentence; empty where there are some.
-    """
-
-    terms: list[list[list[float]]]
-    symbols: list[str] = field(default_factory=list)
-    constants: dict[str, float] = field(default_factory=dict)
-    formula: str = ""
-    negative_formula: str = ""
-    note: str = ""
-    count: str = ""
-    arcs: list[Arc] = field(default_factory=list)
-    tree: list[TreeNode] = field(default_factory=list)
-    reason: str = ""
-
 
 NO_TERMS = "This loss is no sum over images or pairs, so that no comparison has a term of its own."
 NOT_RECORDED = "The weights that this loss learns were not recorded with the batch, so its terms are not known."

@@ -2,11 +2,12 @@
 
 import math
 from itertools import pairwise
-from typing import Literal, TypedDict
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+from dmlviz.losses.answers import Arc
 from dmlviz.losses.base import Loss
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.class_weights import ClassWeights
@@ -100,14 +101,6 @@ def _those_that_count(row: Tensor, place: Tensor, negative: Tensor, counts: Tens
 
 
 SAMPLES = 720  # directions
-
-
-class Arc(TypedDict):
-    """An arc on which the class in a row of the class weights wins, in radians."""
-
-    row: int
-    start: float
-    end: float
 
 
 def class_arcs(loss: Loss, embeddings: Tensor) -> list[Arc]:

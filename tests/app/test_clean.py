@@ -81,6 +81,7 @@ def test_own_vectors_are_looked_through_without_a_net(here):
         clean.decide([action(20, "exclude")], own, here)
     answer = payloads.findings(own, here)
     assert (answer["images"], answer["noun"], "sheet" in answer) == (20, "row", False)
+    assert answer["work"] == cleaning(here.store, own).id  # by which it is stopped
     assert ("suspect", 3) in [(row["kind"], row["image"]) for row in answer["rows"]]
     assert answer["values"]["3"] == "text text 3"
     assert b'"decided",9,"a"' in payloads.table(own, here)

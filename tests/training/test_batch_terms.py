@@ -12,11 +12,12 @@ import torch
 from dmlviz import losses, miners
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
+from dmlviz.losses.answers import BatchTerms
 from dmlviz.miners.tuples import Pairs
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
-from dmlviz.training.batch_terms import NO_TERMS, BatchTerms, batch_terms
+from dmlviz.training.batch_terms import NO_TERMS, batch_terms
 from dmlviz.training.term_places import class_arcs
 from dmlviz.training.tuple_difficulty import classify_tuples
 

@@ -5,35 +5,12 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from dmlviz.catalog.pair_thresholds import Distance, PairThresholds
-from dmlviz.losses.answers import TreeNode
+from dmlviz.losses.answers import BatchTerms as BatchTerms
 from dmlviz_app.server.protocol import Nouns, Source, SpriteSheets
 
 
 class BatchExplorerProps(Source, Nouns):
     """What the loss sees, and distances; of embeddings that were imported (`given`) only these."""
-
-
-class ClassArc(TypedDict):
-    """The arc of the circle on which a class (a row of the class weights) wins, in radians."""
-
-    row: int
-    start: float
-    end: float
-
-
-class BatchTerms(TypedDict):
-    """dmlviz/runs/…/batches/STEP/terms.json: see dmlviz/training/batch_terms.py."""
-
-    terms: list[list[list[float]]]
-    symbols: list[str]
-    constants: dict[str, float]
-    formula: str
-    negative_formula: str
-    note: str
-    count: str
-    arcs: list[ClassArc]
-    tree: list[TreeNode]
-    reason: str
 
 
 class ComparedTuples(TypedDict):

@@ -1,7 +1,6 @@
 """The routes of "What the loss sees": recorded batches, and distances of test images."""
 
 import asyncio
-from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,7 +8,6 @@ from starlette.routing import Route
 
 from dmlviz_app.batch_explorer import payloads as batches
 from dmlviz_app.batch_explorer.distance_histograms import histograms
-from dmlviz_app.batch_explorer.protocol import BatchTerms
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
 from dmlviz_app.server.json_response import JSONResponse
@@ -40,7 +38,7 @@ async def terms(request: Request) -> Response:
     run, step = personal(request).runs.get(request.path_params["run"]), request.path_params["step"]
     await asyncio.to_thread(run.batch, step)  # says what is wrong with it, if anything
     question = {"ask": "batch", "run": str(run.path.resolve()), "step": step}
-    payload = cast(BatchTerms, await ask_worker(request, personal(request).scheduler.inference_worker.call, question))
+    payload = await ask_worker(request, personal(request).scheduler.inference_worker.call, question)
     return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)
 
 
