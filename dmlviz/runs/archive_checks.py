@@ -36,8 +36,6 @@ def check_unpacked(folder: Path, holder: str) -> Path:
     """
     if not (folder / "run.json").is_file():
         raise invalid_export("run.json is missing")
-    _check_version(folder / "run.json")
-    _check_texts(folder / "run.json", read(OBJECT, folder / "run.json"))
     info = _validate_config(folder / "run.json", RUN)
     config = TrainConfig(**info["config"])
     # The ID follows from the settings, not from the file: equal settings are one run.
@@ -113,16 +111,14 @@ def _check_columns(run: Run) -> None:
 _UNFIT_IN_COLUMNS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]"
 
 
-def _check_version(path: Path) -> None:
-    info = read(OBJECT, path)
-    if info.get("version") != 1:
+def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
+    """Read run.json or projection.json, and register the custom data set that a run describes."""
+    content = read(OBJECT, path)
+    if content.get("version") != 1:
         raise invalid_export(
             "it was created by an incompatible version of dmlviz; export the run again with this version"
         )
-
-
-def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
-    """Read run.json or projection.json, and register the custom data set that a run describes."""
+    _check_texts(path, content)
     info: dict[str, Any] = read(schema, path)
     dataset = info.get("dataset")
     if dataset is None:

@@ -19,7 +19,7 @@ from dmlviz.storage.files import is_run_id
 from dmlviz_app.classroom import payloads
 from dmlviz_app.classroom.protocol import ClassroomEvent
 from dmlviz_app.people.classroom import RUN_PARAMETERS, Classroom, Place
-from dmlviz_app.people.classroom_register import class_not_found
+from dmlviz_app.people.classrooms import class_not_found
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
 from dmlviz_app.server.headers import NO_STORE, STREAM

@@ -41,17 +41,8 @@ def findings(run: Run, services: Services) -> ReviewAnswer:
     stored = record.findings
     if stored is None:
         return answer
-    answer = {
-        **answer,
-        "part": stored["part"],
-        "rows": stored["rows"],
-        "images": stored["images"],
-        "uncompared": stored["uncompared"],
-        "recall": stored["recall"],
-        "steps": stored["steps"],
-        "noun": stored["noun"],
-        "notes": stored["notes"],
-    }
+    for name in ("part", "rows", "images", "uncompared", "recall", "steps", "noun", "notes"):
+        answer[name] = stored[name]
     if stored["tile"]:
         answer["sheet"] = SpriteSheets(
             tile=stored["tile"],
