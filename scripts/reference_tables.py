@@ -33,7 +33,7 @@ def _commands() -> Iterator[str]:
 def _command(name: str, command: Any) -> Iterator[str]:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if each.param_type_name == "option"]
-    yield f"## {name}\n"
+    yield f"### {name}\n"
     yield f"`{' '.join([name, *(each.metavar or each.name.upper() for each in arguments)])}`\n"
     yield (command.help or "").replace("\b", "")
     words = (f"{', '.join([*each.opts, *each.secondary_opts])} {each.metavar or ''}".strip() for each in options)
@@ -64,7 +64,7 @@ def _type(annotation: Any) -> str:
 
 def _scores() -> Iterator[str]:
     for spec in METRICS.values():
-        yield f"## `{spec.name}`: {spec.title}\n"
+        yield f"### `{spec.name}`: {spec.title}\n"
         yield f"{spec.summary} {spec.when_to_use} *{spec.range}.*\n"
         yield from ([f"```tex\n{spec.formula}\n```\n"] if spec.formula else [])
         yield f"{spec.reference}\n"

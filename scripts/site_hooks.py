@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file from it
 from reference_tables import generated
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTSIDE = re.compile(r"\]\(\.\./((?!tutorials|reference|assets)[\w./-]+)\)")  # a link from a page of docs/
+OUTSIDE = re.compile(r"\]\(\.\./((?!assets)[\w./-]+)\)")  # a link from a page of docs/
 PLAYED = "digits"  # data set of the runs in the gallery: it comes with the program
 
 

@@ -259,7 +259,7 @@ def site(tmp_path_factory):
 def test_every_link_of_the_site_leads_somewhere(site):
     pages = {path: path.read_text() for path in site.rglob("*.html") if path.parent.name != "gallery"}
     places = {path: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for path, text in pages.items()}
-    assert len(pages) > 30
+    assert len(pages) > 20
     for page, text in pages.items():
         for link in re.findall(r'(?:href|src)="([^"]+)"', text):
             if page.name == "404.html" or re.match(r"[a-z]+:|#?$|//", link):
@@ -276,7 +276,7 @@ def test_the_gallery_plays_and_the_reference_has_signatures(site):
     played = [*(site / "gallery").glob("*.html")]
     assert played
     assert all("<script" in page.read_text() for page in played)
-    reference = (site / "reference" / "losses.html").read_text()
+    reference = (site / "REFERENCE.html").read_text()
     assert "embedding_dim" in reference
     assert "dmlviz.losses.build" in reference
 

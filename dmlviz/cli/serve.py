@@ -18,7 +18,7 @@ from dmlviz.network import check_port_free, network_address
 app = single_command_app()
 PANELS = {
     "Several people (docs/PEOPLE.md)": ("shared", "people", "user_header"),
-    "Log and metrics (docs/OPERATIONS.md)": ("log_format", "log_level", "metrics_token"),
+    "Log and metrics (docs/HOSTING.md)": ("log_format", "log_level", "metrics_token"),
 }
 
 

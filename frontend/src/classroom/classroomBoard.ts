@@ -115,7 +115,7 @@ class Board {
 
   private drawJoin(): void {
     const { code, link, reachable, qr, qr_size, ends } = this.data;
-    const warning = reachable ? null : h("p", "trouble", "Other machines cannot open this address: see docs/CLASS.md.");
+    const warning = reachable ? null : h("p", "trouble", "Other machines cannot open this address: see docs/PEOPLE.md.");
     this.join.replaceChildren(
       qrCode(qr, qr_size),
       h(
