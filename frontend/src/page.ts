@@ -13,7 +13,7 @@ export { default as upload } from "./explore/upload/upload.ts";
 export { default as lab_picture } from "./labs/lab_picture/labPicture.ts";
 export { default as lab_planes } from "./labs/lab_planes/labPlanes.ts";
 export { default as sketch_search } from "./labs/sketch_search/sketchSearch.ts";
-export { default as tracker } from "./labs/tracker/tracker.ts";
+export { default as tracker } from "./labs/tracker/tracker.tsx";
 export { default as metric_playground } from "./labs/metric_playground/metricPlayground.ts";
 export { default as threshold } from "./labs/threshold/threshold.ts";
 export { default as run_list } from "./runs/run_list/runList.tsx";

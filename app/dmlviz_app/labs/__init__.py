@@ -21,7 +21,7 @@ FEATURE = Feature(
         "labs/lab_picture/labPicture.ts",
         "labs/lab_planes/labPlanes.ts",
         "labs/sketch_search/sketchSearch.ts",
-        "labs/tracker/tracker.ts",
+        "labs/tracker/tracker.tsx",
         "labs/metric_playground/metricPlayground.ts",
         "labs/threshold/threshold.ts",
     ],

@@ -4,7 +4,7 @@ import {
   render,
   Component as PreactComponent,
   type ComponentChildren,
-  type FunctionComponent,
+  type ComponentType,
   type VNode,
 } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -54,7 +54,7 @@ export const draw = (place: HTMLElement | ShadowRoot, panel: VNode | null): void
 
 /** Export of a panel's file for Streamlit: `Panel` gets what Python sends, and `host`, its arguments. */
 export const panel =
-  <Data extends object>(style: string, Panel: FunctionComponent<Data & { host: ComponentArguments<Data> }>) =>
+  <Data extends object>(style: string, Panel: ComponentType<Data & { host: ComponentArguments<Data> }>) =>
   (host: ComponentArguments<Data>) =>
     mount(
       host.parentElement,

@@ -1,8 +1,7 @@
 // Drawing of the tracker's two canvases.
 import { circle, line } from "../../lib/canvas.ts";
-import { context2d, h, pointerPlace } from "../../lib/dom.ts";
+import { context2d } from "../../lib/dom.ts";
 import { type Box, heat, type Video } from "./videoState.ts";
-import { svg } from "../../charts/svg.ts";
 
 /** A color for each method: learned, pixels, untrained. They stand out on the gray frames in both themes. */
 export const COLORS = ["#ff7a3d", "#39b3ff", "#b9a2ff"];
@@ -80,40 +79,4 @@ function outline(view: HTMLCanvasElement, box: Box, side: number, color: string,
   context.lineWidth = width;
   context.strokeRect(...corner, size * scale, size * scale);
   context.setLineDash([]);
-}
-
-const WIDTH = 400;
-const HEIGHT = 64;
-
-export class OverlapChart {
-  readonly node: HTMLElement;
-  private drawing = svg("svg", {
-    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-    preserveAspectRatio: "none",
-    "aria-hidden": "true",
-  });
-  private count = 1;
-
-  constructor(seek: (frame: number) => void) {
-    this.node = h("div", "overlaps", h("span", null, "IoU"), this.drawing);
-    this.drawing.addEventListener("pointerdown", (event) =>
-      seek(Math.round(pointerPlace(event, this.drawing)[0] * (this.count - 1))),
-    );
-  }
-
-  draw(video: Video, frame: number, index: number): void {
-    this.count = video.count;
-    const x = (i: number) => (i / (video.count - 1)) * WIDTH;
-    const y = (value: number) => (1 - value) * (HEIGHT - 4) + 2;
-    const lines = video.followers.map((one, i) =>
-      svg("polyline", {
-        points: one.overlaps.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(" "),
-        stroke: COLORS[i],
-        class: i === index ? "chosen" : "",
-      }),
-    );
-    const cursor = svg("line", { x1: x(frame), x2: x(frame), y1: 0, y2: HEIGHT, class: "cursor" });
-    const ground = svg("line", { x1: 0, x2: WIDTH, y1: y(0), y2: y(0), class: "ground" });
-    this.drawing.replaceChildren(ground, ...lines, cursor);
-  }
 }
