@@ -10,12 +10,12 @@ export { default as script_preload } from "./explore/script_preload/scriptPreloa
 export { default as export } from "./explore/export/export.ts";
 export { default as import_preview } from "./explore/import_preview/importPreview.ts";
 export { default as upload } from "./explore/upload/upload.ts";
-export { default as lab_picture } from "./labs/lab_picture/labPicture.ts";
-export { default as lab_planes } from "./labs/lab_planes/labPlanes.ts";
-export { default as sketch_search } from "./labs/sketch_search/sketchSearch.ts";
+export { default as lab_picture } from "./labs/lab_picture/labPicture.tsx";
+export { default as lab_planes } from "./labs/lab_planes/labPlanes.tsx";
+export { default as sketch_search } from "./labs/sketch_search/sketchSearch.tsx";
 export { default as tracker } from "./labs/tracker/tracker.tsx";
-export { default as metric_playground } from "./labs/metric_playground/metricPlayground.ts";
-export { default as threshold } from "./labs/threshold/threshold.ts";
+export { default as metric_playground } from "./labs/metric_playground/metricPlayground.tsx";
+export { default as threshold } from "./labs/threshold/threshold.tsx";
 export { default as run_list } from "./runs/run_list/runList.tsx";
 export { default as review_sheet } from "./clean/review_sheet/reviewSheet.tsx";
 export { default as loss_plot } from "./learn/loss_plot/lossPlot.ts";

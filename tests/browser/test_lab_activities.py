@@ -151,11 +151,12 @@ def test_an_image_is_marked_in_every_map(person):
 
 
 # Moves a pointer over a canvas until an image is marked, and returns the image's number.
-POINT_AT_SOMETHING = """canvas => {
+POINT_AT_SOMETHING = """async canvas => {
     const box = canvas.getBoundingClientRect(), root = canvas.closest(".lab-planes");
     for (let share = 0.1; share < 0.9; share += 0.02) {
         const clientX = box.left + share * box.width, clientY = box.top + (1 - share) * box.height;
         canvas.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY }));
+        await null; // until it is drawn
         if (root.dataset.item !== "-1") return root.dataset.item;
     }
 }"""

@@ -18,12 +18,12 @@ FEATURE = Feature(
     kinds=LABS.kinds,
     commands=LABS.commands,
     components=[
-        "labs/lab_picture/labPicture.ts",
-        "labs/lab_planes/labPlanes.ts",
-        "labs/sketch_search/sketchSearch.ts",
+        "labs/lab_picture/labPicture.tsx",
+        "labs/lab_planes/labPlanes.tsx",
+        "labs/sketch_search/sketchSearch.tsx",
         "labs/tracker/tracker.tsx",
-        "labs/metric_playground/metricPlayground.ts",
-        "labs/threshold/threshold.ts",
+        "labs/metric_playground/metricPlayground.tsx",
+        "labs/threshold/threshold.tsx",
     ],
     site=LABS.site,
 )

@@ -1,5 +1,6 @@
 // State of panels that are functions.
-import { useLayoutEffect, useReducer, useState } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { messageOf } from "./format.ts";
 
 /** State of several parts, and what changes some of them. */
@@ -23,4 +24,17 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, wait =
     };
   }, [key]);
   return { value, trouble, ready: of === key && !trouble };
+}
+
+/** A node, and its width in pixels of the device. */
+export function useSide<Node extends HTMLElement>(): [RefObject<Node | null>, number] {
+  const node = useRef<Node>(null);
+  const [side, set] = useState(0);
+  useLayoutEffect(() => {
+    const { current } = node;
+    const watcher = new ResizeObserver(() => current && set(Math.round(current.clientWidth * devicePixelRatio)));
+    if (current) watcher.observe(current);
+    return () => watcher.disconnect();
+  }, []);
+  return [node, side];
 }

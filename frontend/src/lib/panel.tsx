@@ -11,6 +11,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { guarded, withinPart } from "./boundary.ts";
 import { wholeNameIn } from "./dom.ts";
 import { mount, type ComponentArguments } from "./mount.ts";
+import { readTheme, type Theme } from "./theme.ts";
 
 type Props = Record<string, unknown>;
 
@@ -52,9 +53,16 @@ class Boundary extends PreactComponent<{ place: HTMLElement | ShadowRoot; childr
 export const draw = (place: HTMLElement | ShadowRoot, panel: VNode | null): void =>
   render(panel && <Boundary place={place}>{panel}</Boundary>, place);
 
+/** What a panel gets: what Python sends, and its arguments. */
+export type Hosted<Data> = Data & { host: ComponentArguments<Data> };
+
+/** The theme where a panel stands. */
+export const themeOf = ({ parentElement: place }: { parentElement: HTMLElement | ShadowRoot }): Theme =>
+  readTheme(place instanceof ShadowRoot ? place.host : place);
+
 /** Export of a panel's file for Streamlit: `Panel` gets what Python sends, and `host`, its arguments. */
 export const panel =
-  <Data extends object>(style: string, Panel: ComponentType<Data & { host: ComponentArguments<Data> }>) =>
+  <Data extends object>(style: string, Panel: ComponentType<Hosted<Data>>) =>
   (host: ComponentArguments<Data>) =>
     mount(
       host.parentElement,

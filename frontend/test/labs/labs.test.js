@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { highest, middleOf, move, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
 import { columnsOf, grayOf } from "../../src/labs/lab_picture/ownPicture.ts";
-import { principalAxes } from "../../src/labs/lab_picture/miniMap.ts";
+import { principalAxes } from "../../src/labs/lab_picture/miniMap.tsx";
 import {
   covariance,
   descend,

@@ -1,10 +1,11 @@
 // A picture's tiles in the embedding: its first two principal axes. Click a point to choose its tile.
+import { useMemo } from "preact/hooks";
 import { maxOf } from "../../lib/extent.ts";
 import { circle } from "../../lib/canvas.ts";
-import { context2d, h, pointerPlace } from "../../lib/dom.ts";
+import { context2d, pointerPlace } from "../../lib/dom.ts";
 import { classColors } from "../../lib/palette.ts";
-import { css, readTheme } from "../../lib/theme.ts";
-import { fitOf, nearest, place, type Points } from "../lab_planes/planeGeometry.ts";
+import { css, type Theme } from "../../lib/theme.ts";
+import { fitOf, nearest, place } from "../lab_planes/planeGeometry.ts";
 
 const ROUNDS = 60;
 
@@ -54,43 +55,34 @@ function topAxis(spread: Float64Array, dimensions: number, first: Float64Array |
 }
 
 const REACH = 20; // pixels between a click and a point
+const SIDE = 520;
 
-export class MiniMap {
-  readonly node: HTMLCanvasElement;
-  private places: Points = new Float32Array();
-  private rows: Int8Array | null = null;
+interface Shown {
+  rows: Int8Array;
+  dimensions: number;
+  kinds: readonly number[] | null;
+  best: readonly number[];
+  chosen: number;
+  theme: Theme;
+  choose(this: void, place: number): void;
+}
 
-  constructor(choose: (place: number) => void) {
-    this.node = h("canvas", {
-      role: "img",
-      "aria-label": "Where the tiles lie in the embedding: click a point to choose its tile",
-      width: 520,
-      height: 520,
-    });
-    this.node.addEventListener("pointerdown", (event) => {
-      const place = nearest(this.places, ...pointerPlace(event, this.node), REACH / this.node.clientWidth, () => true);
-      if (place >= 0) choose(place);
-    });
-  }
-
-  /** Draw all tiles faintly, in the colors of their kinds where those are known, the best ones and the chosen one. */
-  paint(rows: Int8Array, dimensions: number, kinds: readonly number[] | null, best: readonly number[], chosen: number) {
-    if (rows !== this.rows) {
-      this.rows = rows;
-      const points = principalAxes(rows, dimensions);
-      this.places = place(points, fitOf(points, false));
-    }
-    const theme = readTheme(this.node);
+/** All tiles faintly, in the colors of their kinds where those are known, the best ones and the chosen one. */
+export function MiniMap({ rows, dimensions, kinds, best, chosen, theme, choose }: Shown) {
+  const places = useMemo(() => {
+    const points = principalAxes(rows, dimensions);
+    return place(points, fitOf(points, false));
+  }, [rows]);
+  const paint = (view: HTMLCanvasElement) => {
     const colors = classColors(kinds ? maxOf(kinds) + 1 : 1, theme.dark);
-    const context = context2d(this.node);
-    const side = this.node.width;
-    context.clearRect(0, 0, side, side);
+    const context = context2d(view);
+    context.clearRect(0, 0, SIDE, SIDE);
     const dot = (place: number, radius: number, color: string) => {
       context.fillStyle = color;
-      circle(context, this.places[2 * place] * side, this.places[2 * place + 1] * side, radius);
+      circle(context, places[2 * place] * SIDE, places[2 * place + 1] * SIDE, radius);
       context.fill();
     };
-    for (let place = 0; 2 * place < this.places.length; place++)
+    for (let place = 0; 2 * place < places.length; place++)
       dot(place, 2, css(kinds ? colors[kinds[place]] : theme.muted, 0.4));
     for (const place of best) {
       dot(place, 6, css(theme.background));
@@ -98,5 +90,17 @@ export class MiniMap {
     }
     dot(chosen, 10, css(theme.background));
     dot(chosen, 8, "#e4572e");
-  }
+  };
+  return (
+    <canvas
+      {...{ role: "img", width: SIDE, height: SIDE }}
+      aria-label="Where the tiles lie in the embedding: click a point to choose its tile"
+      ref={(view) => void (view && paint(view))}
+      onPointerDown={(event) => {
+        const view = event.currentTarget;
+        const place = nearest(places, ...pointerPlace(event, view), REACH / view.clientWidth, () => true);
+        if (place >= 0) choose(place);
+      }}
+    />
+  );
 }

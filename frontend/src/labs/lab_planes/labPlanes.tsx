@@ -1,0 +1,161 @@
+// Maps of the same images side by side: who points at an image in one of them sees it in all.
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { decodeBase64 } from "../../lib/base64.ts";
+import { loadImage } from "../../lib/canvas.ts";
+import { useLoaded, useParts } from "../../lib/hooks.ts";
+import { classColors } from "../../lib/palette.ts";
+import { panel, themeOf, type Hosted } from "../../lib/panel.tsx";
+import { fetchJson, serverUrl } from "../../lib/server.ts";
+import { css, type Theme } from "../../lib/theme.ts";
+import type { LabPlanes, LabPlanesProps, PlanePoints } from "../../protocol.ts";
+import { drawCircle, drawTemplates, RADIUS } from "./circle.ts";
+import { Plane, type Scene } from "./plane.tsx";
+import { angleTo, directions, fitOf, onCircle, place } from "./planeGeometry.ts";
+import style from "./labPlanes.css";
+
+const TILE = 56; // pixels of the picture beside the pointer
+const PARTS = ["Test images", "Training images", "Both"];
+const HINT = "Point at an image: it is marked in every map. A click on a class leaves only that one.";
+
+type Loaded = Omit<LabPlanes, "labels"> & { labels: Uint8Array };
+
+/** Where the images of a net are, and where they point. */
+interface Shown {
+  plane: PlanePoints;
+  points: Float32Array;
+  angles: Float32Array;
+}
+
+function LabPlanesView({ url, version, sheet, host }: Hosted<LabPlanesProps>) {
+  const load = async (): Promise<Loaded> => {
+    const data = await fetchJson<LabPlanes>(url, "The maps");
+    return { ...data, labels: decodeBase64(data.labels) };
+  };
+  const { value: data, trouble } = useLoaded(`${url}?${version}`, load);
+  // `only` is the class that is not dimmed, −1 for all; a sheet of pictures is loaded once an image is pointed at.
+  const [{ part, only, item, pictures }, set] = useParts({ part: 0, only: -1, item: -1, pictures: "" });
+  const tile = useRef<HTMLDivElement>(null);
+  const root = useRef<HTMLElement>(null);
+  const theme = themeOf(host);
+  const colors = classColors(data?.names.length ?? 1, theme.dark);
+  const planes = useMemo(() => data?.planes.map(shownOf) ?? [], [data]);
+  const themeName = `${theme.dark} ${css(theme.background)} ${css(theme.text)}`;
+  const scenes = useMemo(
+    () => planes.map((shown) => data && scenesOf(shown, data, colors, part, only)),
+    [data, part, only, themeName],
+  );
+  const address = sheet && `${serverUrl(sheet)}?${encodeURIComponent(version)}`;
+  useEffect(() => {
+    if (item >= 0 && address && pictures !== address) void loadImage(address).then(() => set({ pictures: address }));
+  }, [item >= 0, address]);
+
+  const point = (to: number, event: PointerEvent) => {
+    if (to !== item) set({ item: to });
+    const box = root.current?.getBoundingClientRect();
+    if (to < 0 || !box || !tile.current) return;
+    const left = Math.min(event.clientX - box.left + 16, box.width - TILE - 8);
+    tile.current.style.translate = `${left}px ${event.clientY - box.top + 16}px`;
+  };
+  const label = data?.labels[item] ?? -1;
+  const words =
+    data && item >= 0
+      ? `${data.names[label]}, ${item < data.tests ? "a test image" : "a training image"}: marked in all ${planes.length} maps.`
+      : HINT;
+  return (
+    <section
+      class="lab-planes"
+      ref={root}
+      {...(data && { "data-ready": true, "data-planes": planes.length, "data-part": PARTS[part], "data-only": only })}
+      data-item={data && item}
+    >
+      <div class="head">
+        <div class="parts" role="radiogroup" aria-label="Which images" hidden={data?.tests === data?.labels.length}>
+          {PARTS.map((title, i) => (
+            <button role="radio" aria-checked={i === part} onClick={() => set({ part: i, item: -1 })}>
+              {title}
+            </button>
+          ))}
+        </div>
+        <div class="legend" role="group" aria-label="Classes">
+          {data?.names.map((name, i) => (
+            <button
+              {...{ "aria-pressed": i === only, title: `Only ${name}`, style: `--color: ${css(colors[i])}` }}
+              onClick={() => set({ only: i === only ? -1 : i })}
+            >
+              <i />
+              {name}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div class="grid">
+        {planes.map(({ plane, angles }, i) => {
+          const own = item >= 0 && plane.centers?.[label];
+          return (
+            <figure>
+              <b>{plane.title}</b>
+              <span class="note">
+                {own ? `${angleTo(angles[item], own).toFixed(1)}° from its template` : plane.note}
+              </span>
+              {scenes[i]?.map((scene) => (
+                <Plane {...{ scene, theme, item, point }} />
+              ))}
+            </figure>
+          );
+        })}
+      </div>
+      <p class="reading" aria-live="polite">
+        {trouble || (data ? words : "Loading…")}
+      </p>
+      <div
+        class="tile"
+        hidden={item < 0 || !address || pictures !== address}
+        ref={tile}
+        style={data && item >= 0 && address ? tileStyle(address, item, data) : undefined}
+      />
+    </section>
+  );
+}
+
+export default panel(style, LabPlanesView);
+
+function shownOf(plane: PlanePoints): Shown {
+  const points = new Float32Array(decodeBase64(plane.points).buffer);
+  return { plane, points, angles: directions(points) };
+}
+
+/** A map of a net, or two: the images in the plane, and where they point. */
+function scenesOf({ plane, points, angles }: Shown, data: Loaded, colors: Scene["colors"], part: number, only: number) {
+  const { labels, tests } = data;
+  const { title, centers } = plane;
+  const shows = (item: number) => part === 2 || item < tests === (part === 0);
+  const circle = { angles, labels, colors, centers: centers ?? [], shows };
+  const common = {
+    ...{ labels, colors, shows, radius: 2, spoke: centers !== null },
+    dims: (item: number) => only >= 0 && labels[item] !== only,
+    hollow: (item: number) => part === 2 && item >= tests,
+  };
+  const plain: Scene = {
+    ...common,
+    label: `${title}: the images in the plane`,
+    places: place(points, fitOf(points, centers !== null)),
+    opacity: 0.7,
+    under: centers ? (context) => drawTemplates(context, colors, centers, 0.1) : undefined,
+  };
+  const round: Scene = {
+    ...common,
+    label: `${title}: directions on a circle, with templates and a histogram`,
+    places: onCircle(angles, RADIUS),
+    opacity: 0.35,
+    under: (context, theme: Theme) => drawCircle(context, theme, circle),
+  };
+  return centers ? [plain, round] : [plain];
+}
+
+function tileStyle(address: string, item: number, { columns, tile }: Loaded) {
+  return {
+    backgroundImage: `url("${address}")`,
+    backgroundSize: `${(columns * tile * TILE) / tile}px auto`,
+    backgroundPosition: `${-(item % columns) * TILE}px ${-Math.floor(item / columns) * TILE}px`,
+  };
+}
