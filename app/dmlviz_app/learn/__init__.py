@@ -18,8 +18,8 @@ FEATURE = Feature(
         "learn/loss_plot/lossPlot.ts",
         "learn/force_playground/forcePlayground.ts",
         "learn/layout_playground/layoutPlayground.tsx",
-        "learn/map_at_r_demo/mapAtRDemo.ts",
-        "learn/ranking_toy/rankingToy.ts",
+        "learn/map_at_r_demo/mapAtRDemo.tsx",
+        "learn/ranking_toy/rankingToy.tsx",
     ],
     site=LEARN.site,
 )

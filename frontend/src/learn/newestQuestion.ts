@@ -1,4 +1,5 @@
 // Questions to the server about a loss: one under way at a time; of those that come meanwhile only the newest waits.
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { heeding } from "../lib/boundary.ts";
 import { fetchServer } from "../lib/server.ts";
 
@@ -54,4 +55,23 @@ export class NewestQuestion<Question, Answer> {
       return { error: "The server cannot be reached." };
     }
   }
+}
+
+/** What asks such questions for a panel, as long as that is there. */
+export function useNewest<Question, Answer>(
+  onanswer: (answer: Answer, question: Question) => void,
+  onerror: (why: string) => void,
+): (url: string, question: Question) => void {
+  const newest = useRef({ onanswer, onerror });
+  newest.current = { onanswer, onerror };
+  const questions = useMemo(
+    () =>
+      new NewestQuestion<Question, Answer>(
+        (answer, question) => newest.current.onanswer(answer, question),
+        (why) => newest.current.onerror(why),
+      ),
+    [],
+  );
+  useLayoutEffect(() => () => questions.close(), []);
+  return (url, question) => questions.ask(url, question);
 }

@@ -20,7 +20,7 @@ import {
   takeStep,
 } from "../../src/learn/force_playground/arrangement.ts";
 import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.ts";
-import { scoreQuery } from "../../src/learn/map_at_r_demo/mapAtRDemo.ts";
+import { scoreQuery } from "../../src/learn/map_at_r_demo/mapAtRDemo.tsx";
 import { limit, reorder, rightAt, toggle } from "../../src/learn/ranking_toy/presets.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
