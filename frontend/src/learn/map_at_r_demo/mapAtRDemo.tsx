@@ -72,7 +72,7 @@ interface Drawn {
 }
 
 function Space({ given: { title, classes, ...given }, colors, say }: Drawn) {
-  const [{ points, scores, query }, set] = useParts({ ...given, query: null as number | null });
+  const [{ points, scores, query }, set] = useParts<Look>({ ...given, query: null });
   const dragged = useRef<number | null>(null);
   const ask = useNewest<Pick<SmallSpace, "points" | "classes">, SpaceScores>(({ scores }) => set({ scores }), say);
   const look = (to: number | null, at = points) => {
