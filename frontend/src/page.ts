@@ -23,6 +23,6 @@ export { default as force_playground } from "./learn/force_playground/forcePlayg
 export { default as layout_playground } from "./learn/layout_playground/layoutPlayground.tsx";
 export { default as map_at_r_demo } from "./learn/map_at_r_demo/mapAtRDemo.tsx";
 export { default as ranking_toy } from "./learn/ranking_toy/rankingToy.tsx";
-export { default as classroom_bar } from "./classroom/classroomBar.ts";
-export { default as classroom_board } from "./classroom/classroomBoard.ts";
+export { default as classroom_bar } from "./classroom/classroomBar.tsx";
+export { default as classroom_board } from "./classroom/classroomBoard.tsx";
 export { default as batch_explorer } from "./batch_explorer/batchExplorer.ts";

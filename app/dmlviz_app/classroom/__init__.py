@@ -19,5 +19,5 @@ FEATURE = Feature(
     ),
     routes=lazy("dmlviz_app.classroom.routes:routes"),
     actions=[OPEN_CLASS],
-    components=["classroom/classroomBar.ts", "classroom/classroomBoard.ts"],
+    components=["classroom/classroomBar.tsx", "classroom/classroomBoard.tsx"],
 )
