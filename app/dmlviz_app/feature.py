@@ -74,8 +74,8 @@ class Feature:
         page: Its page, linked to at the top.
         routes: Returns what it answers over HTTP, below /dmlviz; each declares who may ask (`server.access`).
         kinds: Background work, by name.
-        components: Modules below frontend/src whose default export is a component: `labs/tracker/tracker.tsx` is mounted
-            as "tracker", with `TrackerProps` of the folder's `protocol.py`. `npm run build` in frontend/ takes them.
+        components: Modules below frontend/src whose default export is a component: `labs/tracker/tracker.tsx` is
+            mounted as "tracker", with `TrackerProps` of the folder's `protocol.py`; `npm run build` takes them.
         commands: Commands, `dmlviz NAME`.
         actions: What a person may do, by their role: `services.person.may(ACTION)` answers.
         site: Adds pages to a site, and cards of its first page.
