@@ -137,7 +137,6 @@ def _lessons(state: Any) -> dict[str, str]:
     return {name: lesson.title for name, lesson in LESSONS.items()}
 
 
-_SUBSET = Type(lambda text, state: Selection.decode(text), lambda subset: subset.encode)
 _RECIPE = choice("recipe", lambda state: {name: recipe.title for name, recipe in RECIPES.items()})
 MAP = choice("map", _views)
 

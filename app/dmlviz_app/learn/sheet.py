@@ -1,6 +1,7 @@
 """Teacher's sheet of a lesson: a page of its own, made to be printed, from what the lesson's file says."""
 
 import html
+from pathlib import Path
 
 from markdown_it import MarkdownIt
 
@@ -11,38 +12,7 @@ from dmlviz.storage.text import counted
 from dmlviz_app.learn import READ_SHEETS
 from dmlviz_app.server.services import Services
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}: teacher's sheet</title>
-<style>
-:root {{ color-scheme: light dark; background: Canvas; color: CanvasText; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.5rem; margin-bottom: 0; }} h2 {{ font-size: 1.1rem; margin: 1.6rem 0 0.3rem; }}
-p {{ margin: 0.4rem 0; }} li.right {{ font-weight: 600; }}
-section {{ break-inside: avoid; }}
-table {{ border-collapse: collapse; margin: 0.6rem 0; font-size: 0.9em; }}
-th, td {{ border: 1px solid light-dark(#bbb, #666); padding: 0.2rem 0.6rem; text-align: left; }}
-small {{ color: light-dark(#595959, #aaa); }}
-@media print {{ :root {{ color-scheme: light; }} body {{ font-size: 10.5pt; margin: 0; max-width: none; }} }}
-</style>
-<h1>{title}</h1>
-<p><small>Teacher's sheet · {part} · {minutes} minutes · students do not see this page</small></p>
-<h2>Goal</h2>
-{goal}
-<h2>How it goes</h2>
-<p>Open <code>/?lesson={name}</code>, with <code>&amp;dataset=digits</code> for quick answers, or set the lesson for
-all on the page Class. For each task: read the question, let everybody commit to a guess, and let a few say why; look at
-the map while the run trains; then show the answer. Leave the last minutes for what to try alone.
-What students usually guess is a common expectation, not a statistic.</p>
-{tasks}
-<section>
-<h2>For the exam</h2>
-{exam}
-{exam_answer}
-</section>
-</html>
-"""
+_PAGE = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
 
 _TASK = """<section>
 <h2>{number}. {title}</h2>

@@ -1,7 +1,6 @@
 """Middleware for identification: sessions bound to people, the header of a proxy."""
 
 import os
-from collections.abc import Iterable
 from urllib.parse import quote
 
 from starlette.middleware import Middleware
@@ -37,11 +36,6 @@ class SessionBindingMiddleware:
 def person_name(person: Person) -> str:
     """Return the ID of a person as the header has it: in ASCII, and different for different people."""
     return quote(person.id, safe="")
-
-
-def bound_person(headers: Iterable[tuple[str, str]]) -> str | None:
-    """Return whose a session is, from the headers that its connection began with."""
-    return next((value for name, value in headers if name.lower() == PERSON_HEADER.lower()), None)
 
 
 def user_header(access: AccessSettings) -> list[Middleware]:
