@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz import metrics
-from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -18,10 +17,15 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     person.open(f"?run={digits_run.id}")
     page.locator(".loss-curve svg").press("End")
     person.map_has("step", str(digits_run.config.steps))
+    inspector = page.locator(".inspector")
+    inspector.get_by_text("Why?").click()  # of the example
+    page.get_by_role("button", name=re.compile("^Compare it with number")).click()
+    expect(inspector.locator(".pair")).to_contain_text("threshold")
+    inspector.locator(".pair").get_by_role("button", name="End", exact=True).click()
+    page.locator(".overlay").press("Escape")
     judged = metrics.evaluate_per_query(digits_run.embeddings, digits_run.labels)
     failing = set(judged.queries[judged.first_hit > 1].tolist())
     page.locator("[data-score=precision_at_1]").click()
-    inspector = page.locator(".inspector")
     expect(inspector).to_have_attribute("data-selected", str(len(failing)))
     person.map_has("selected", str(len(failing)))
     expect(page).to_have_url(re.compile("select=digits"))  # Python's answer draws the inspector anew
@@ -102,46 +106,6 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     person.map_has("contours", "few points")
     page.locator("[data-tool=whole]").click()
     person.map_has("points", str(len(digits_run.labels)))
-
-
-def test_in_a_hall_the_map_fills_the_screen_larger_and_a_point_is_still_picked_where_it_is_seen(person, digits_run):
-    """The key G: title, step and score above the map, all of it 1.6 times as large."""
-    page = person.page
-    person.open(f"?run={digits_run.id}")
-    page.locator(".loss-curve svg").press("End")
-    person.map_has("step", str(digits_run.config.steps))
-    page.keyboard.press("g")
-    headline = page.locator(".map .full-headline")
-    for words in (
-        digits_run.title,
-        f"step {digits_run.config.steps} of",
-        f"MAP@R {digits_run.metrics['map_at_r']:.3f}",
-    ):
-        expect(headline).to_contain_text(words)
-    expect(headline).to_be_visible()
-    looks = """(node) => {
-      const { layout, scene, model } = node.map, box = layout.overlay.getBoundingClientRect();
-      const items = Array.from(model.labels, (_, item) => item).filter((item) => scene.usable[item]);
-      const item = items.reduce((a, b) => (scene.screenOf(a)[0] > scene.screenOf(b)[0] ? a : b));
-      const [x, y] = scene.screenOf(item);
-      const scale = box.width / scene.port.width;
-      const sharpness = layout.overlay.width / (devicePixelRatio * box.width);
-      return { item, scale, sharpness, x: box.left + 1.6 * x, y: box.top + 1.6 * y };
-    }"""
-    until(lambda: page.locator(".map").evaluate(looks)["scale"] == pytest.approx(1.6, abs=0.01))
-    seen = page.locator(".map").evaluate(looks)  # the point farthest from the corner, where an error is largest
-    assert seen["sharpness"] == pytest.approx(1, abs=0.01), "canvases have the pixels of the screen"
-    page.mouse.move(seen["x"], seen["y"])
-    card = page.locator(".map .card")
-    expect(card).to_have_attribute("data-item", str(seen["item"]))
-    box = card.bounding_box()
-    assert box["width"] == pytest.approx(1.6 * card.evaluate("node => node.offsetWidth"), abs=2)
-    gap = max(box["y"] - seen["y"], seen["y"] - box["y"] - box["height"])
-    assert 0 < gap < 30, "the card stands at its point"
-    page.mouse.click(seen["x"], seen["y"])
-    person.map_has("pinned", str(seen["item"]))
-    page.keyboard.press("f")
-    expect(headline).to_be_hidden()
 
 
 def test_a_failing_run_shows_an_alarm_and_applies_its_suggestion(person, server):

@@ -66,32 +66,6 @@ def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run)
     page.get_by_role("button", name="Stop", exact=True).first.click()
 
 
-def test_the_outline_walks_from_classes_to_neighbors_by_keyboard(person, digits_run):
-    page, keyboard = person.page, person.page.keyboard
-    person.open(f"?run={digits_run.id}")
-    page.locator(".overlay").press("o")
-    tree = page.get_by_role("tree", name="Outline of the map")
-    of_class = tree.get_by_role("treeitem", name=re.compile("^Class 3, "))
-    for _ in range(3):
-        keyboard.press("ArrowDown")
-    expect(of_class).to_be_focused()
-    keyboard.press("ArrowRight")
-    images = tree.get_by_role("treeitem", name=re.compile("^test image "))
-    members = [int(item) for item in (digits_run.labels == 3).nonzero()[0]]
-    expect(images).to_have_count(len(members))
-    keyboard.press("ArrowRight")
-    keyboard.press("Enter")
-    person.map_has("pinned", str(members[0]))
-    expect(images.first).to_have_attribute("aria-selected", "true")
-    keyboard.press("ArrowRight")
-    near = tree.get_by_role("treeitem", name=re.compile("^Neighbor "))
-    expect(near).to_have_count(10)
-    nearest = page.locator(".inspector button.row").first.get_attribute("data-item")
-    expect(near.first).to_have_accessible_name(re.compile(f"^Neighbor 1: test image {nearest}, class "))
-    keyboard.press("Escape")
-    expect(page.locator(".overlay")).to_be_focused()
-
-
 def test_a_phone_has_what_a_hand_needs_at_the_bottom(visit, digits_run):
     person = visit(390, 844, first_visit=True, has_touch=True, is_mobile=True)
     page = person.page

@@ -6,7 +6,7 @@ axe-core checks the last, in both themes, and where everything is twice as large
 import re
 
 import pytest
-from playwright.sync_api import Request, Response
+from playwright.sync_api import Request, Response, expect
 
 from tests.browser.accessibility import accessibility_violations
 
@@ -44,7 +44,7 @@ def test_every_page_opens_by_its_address_with_all_its_files_and_is_accessible(vi
         page.locator(ready).first.wait_for()
         page.wait_for_load_state("networkidle")
         assert failures == [], name
-        assert page.locator(".opening").is_hidden(), name  # what is seen until the page is there
+        expect(page.locator(".opening")).to_be_hidden(timeout=2000)  # what is seen until the page's styles are there
         page.remove_listener("response", note)
         page.remove_listener("requestfailed", note_failure)
         violations[name or "explore"] = accessibility_violations(page)

@@ -52,7 +52,7 @@ def train(person):
 
 
 def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, runs, chromium, tmp_path):
-    person.open("?dataset=digits&net=mlp&steps=60")
+    person.open("?dataset=digits&net=mlp&steps=20")
     page = person.page
     choose(person, "Loss", "Margin ratio · plug-ins", "loss=margin_ratio")
     expect(page.get_by_label("Ratio", exact=True)).to_have_value("0.5")
