@@ -157,19 +157,6 @@ def test_mnist_is_the_default_if_on_disk_and_digits_otherwise(here, run, started
     assert started[0][0].dataset == "digits"
 
 
-def test_settings_round_trip_through_the_url(here, run):
-    page = Page(run=run.id)
-    page.selectbox(key="set.loss").select("contrastive")
-    page.run()
-    page.number_input(key="loss.contrastive.margin").set_value(0.75)
-    page.run()
-    query = dict(page.test.query_params.items())
-    assert query["loss"] == "contrastive"
-    assert query["loss.margin"] == "0.75"
-    again = Page(**query)
-    assert again.number_input(key="loss.contrastive.margin").value == 0.75
-
-
 def test_an_invalid_url_shows_a_message(here, run):
     page = Page(run=run.id, steps="-5")
     assert "steps" in page.captions

@@ -23,26 +23,6 @@ def give(owners, holder, **more):
     owners.add(RUN, holder=holder, name=holder.title(), title=f"{holder}'s run", **more)
 
 
-def test_a_run_is_its_holder_s_only(owners):
-    give(owners, "ada")
-    assert owners.visible_entry(RUN, "ada").title == "ada's run"
-    assert owners.visible_entry(RUN, "bob") is None
-    assert owners.visible_entry("fedcba9876543210", "ada") is None
-
-
-def test_two_who_train_the_same_have_an_entry_each(owners):
-    give(owners, "ada")
-    give(owners, "bob")
-    owners.change(RUN, "bob", title="Bob's", tags=("x",))
-    assert owners.entry(RUN, "ada").title == "ada's run"
-    assert owners.visible_entry(RUN, "bob").tags == ("x",)
-    assert owners.remove(RUN, "ada") is False
-    assert owners.visible_entry(RUN, "ada") is None
-    assert owners.remove(RUN, "bob") is True
-    owners.restore(RUN, "bob")
-    assert owners.entry(RUN, "bob").title == "Bob's"
-
-
 def test_holding_it_twice_changes_nothing(owners):
     give(owners, "ada")
     owners.share(RUN, "ada", "shelf")
@@ -86,27 +66,6 @@ def test_what_is_deleted_is_not_shared_any_more(owners):
     assert owners.visible_entry(RUN, "bob") is None
     owners.restore(RUN, "ada")
     assert owners.visible_entry(RUN, "bob") is None
-
-
-def test_only_a_holder_changes_an_entry(owners):
-    give(owners, "ada")
-    for change in (
-        lambda: owners.change(RUN, "bob", title="mine now"),
-        lambda: owners.remove(RUN, "bob"),
-        lambda: owners.restore(RUN, "bob"),
-    ):
-        with pytest.raises(UserError):
-            change()
-    owners.share(RUN, "bob", "shelf")
-    assert owners.entry(RUN, "ada").visibility == "private"
-
-
-def test_a_guest_s_entries_expire(owners):
-    give(owners, "ada")
-    give(owners, "guest", temporary=True)
-    assert owners.expired(3600) == []
-    ((item, entry),) = owners.expired(3600, now=owners.entry(RUN, "guest").added + 3601)
-    assert (item, entry.holder) == (RUN, "guest")
 
 
 def test_a_damaged_file_hides_the_run_and_is_not_overwritten(owners):
