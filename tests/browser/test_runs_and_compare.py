@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from dmlviz import metrics
 from dmlviz.config import ProjectionConfig
 from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -55,10 +56,11 @@ def test_a_run_is_renamed_deleted_restored_and_opened(person, runs, digits_run):
 
 
 def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, digits_run):
-    other = person.train("dataset=digits&net=mlp&steps=60&seed=8&embedding_dim=2")
-    person.map_has("state", "finished")
-    go(person, "Runs")
-    page = person.page
+    trained = Runs(runs).create(digits_run.config.replace(seed=8, embedding_dim=2))
+    for _ in train_and_record(trained):
+        pass
+    other, page = trained.id, person.page
+    page.goto(f"{person.url}/runs")
     for run in (digits_run.id, other):
         page.locator(f".run[data-run='{run}'] .compare").click()
         expect(page.locator(".compare-scores")).to_have_attribute("data-ready", "true")
