@@ -46,7 +46,9 @@ def query_net(export: RunExport) -> QueryNet:
             f"A page embeds a drawing by itself; {spec.title} needs its backbone for that, which is too large for a "
             "page."
         )
-    if not spec.trainable or spec.channels != 1:
+    if not spec.trainable:
+        raise UserError(f"A drawing needs the net that made the vectors; {spec.title} has none here.")
+    if spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
     from dmlviz.export.program.training import embedding_program
     from dmlviz.nets.models import EmbeddingNet

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz import data
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import LessonExport, RunExport
@@ -132,11 +133,12 @@ def _pixels(dataset: str, data_root: Path | None) -> str:
 
 
 def _scores(export: RunExport) -> str:
-    """Return a run's main scores, as in "P@1 0.93 · MAP@R 0.87 on 596 test images"."""
+    """Return a run's main scores, as in "P@1 0.93 · MAP@R 0.87 on 596 test images"; own vectors are embeddings."""
     metrics = export.run.metrics
     scores = [f"{METRICS[name].title} {metrics[name]:.3f}" for name in CARD_SCORES if name in metrics]
     queries = metrics.get("queries", math.nan)
-    return " · ".join(scores) + (f" on {queries:,.0f} test images" if scores and math.isfinite(queries) else "")
+    noun = "test images" if DATASETS[export.run.config.dataset].trainable else "embeddings"
+    return " · ".join(scores) + (f" on {queries:,.0f} {noun}" if scores and math.isfinite(queries) else "")
 
 
 def _size(folder: Path) -> int:

@@ -95,6 +95,17 @@ def enforce(
     return evicted
 
 
+def check_room(runs: Runs, run: str, limit: int) -> None:
+    """Raise UserError if a run of the trash has no room beside the others: it would make room for them at once."""
+    size = sum(folder_size(path) for path in runs.trash.runs() if path.name == run)
+    used = sum(run_size(one.path) for one in _stored_runs(runs))
+    if size and used + size > limit:
+        raise UserError(
+            f"There is no room for this run of {format_bytes(size)}: the others take {format_bytes(used)} of "
+            f"{format_bytes(limit)}. Delete one of them first."
+        )
+
+
 def _is_deleted(runs: Runs, run: str) -> bool:
     try:
         runs.delete(run)

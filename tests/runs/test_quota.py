@@ -9,7 +9,7 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.runs.quota import Rank, enforce, format_bytes, parse_limit, run_size, total_size
+from dmlviz.runs.quota import Rank, check_room, enforce, format_bytes, parse_limit, run_size, total_size
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.store import Runs
 
@@ -115,6 +115,15 @@ def test_what_made_room_stays_in_the_trash_for_an_hour_where_there_is_room(runs,
         os.utime(path, (time.time() - 3700,) * 2)
     enforce(runs, round(limit * SIZE), nobody)
     assert in_trash() == []
+
+
+def test_a_run_comes_back_only_where_it_would_stay(runs):
+    first, second = made(runs, 1), made(runs, 2)
+    enforce(runs, round(1.95 * SIZE), nobody)
+    with pytest.raises(UserError, match=r"no room for this run of .*Delete one of them first"):
+        check_room(runs, first.id, round(1.95 * SIZE))
+    runs.delete(second.id)
+    check_room(runs, first.id, round(1.95 * SIZE))
 
 
 BEYOND, TEMPORARY, KEPT = Rank

@@ -18,6 +18,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_record import AnswerRecord
 from dmlviz.runs.archive import MAX_BYTES, TOO_MUCH, Unpack, import_run
+from dmlviz.runs.quota import check_room
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import NEW_PREFIX, writing
 from dmlviz_app.runs import state
@@ -45,7 +46,10 @@ def routes() -> list[Route]:
 async def change(request: Request) -> Response:
     """Change a run (`RunChange`); its address names no run, since one that was deleted can be brought back."""
     asked = await read_json_body(request, _CHANGE, MAX_CHANGE, "A change of a run")
-    await asyncio.to_thread(state.change, asked, personal(request).runs)
+    services = personal(request)
+    if asked.get("deleted") is False:
+        await asyncio.to_thread(check_room, services.store, asked["run"], services.disk_limit)
+    await asyncio.to_thread(state.change, asked, services.runs)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 

@@ -116,7 +116,7 @@ def card(run: Run, services: Services) -> RunCardProps:
         pinned=run.pinned,
         badges=setting_badges(run),
         scores=scores,
-        tested=_test_images(run) if scores else None,
+        tested=_test_images(run) if scores and DATASETS[run.config.dataset].trainable else None,
         state=status.phase,
         machine=status.machine or run.info.get("machine", ""),
         damage=damage_summary(run, damage),
