@@ -18,8 +18,8 @@ export { default as metric_playground } from "./labs/metric_playground/metricPla
 export { default as threshold } from "./labs/threshold/threshold.tsx";
 export { default as run_list } from "./runs/run_list/runList.tsx";
 export { default as review_sheet } from "./clean/review_sheet/reviewSheet.tsx";
-export { default as loss_plot } from "./learn/loss_plot/lossPlot.ts";
-export { default as force_playground } from "./learn/force_playground/forcePlayground.ts";
+export { default as loss_plot } from "./learn/loss_plot/lossPlot.tsx";
+export { default as force_playground } from "./learn/force_playground/forcePlayground.tsx";
 export { default as layout_playground } from "./learn/layout_playground/layoutPlayground.tsx";
 export { default as map_at_r_demo } from "./learn/map_at_r_demo/mapAtRDemo.tsx";
 export { default as ranking_toy } from "./learn/ranking_toy/rankingToy.tsx";

@@ -15,8 +15,8 @@ FEATURE = Feature(
     kinds=LEARN.kinds,
     actions=[READ_SHEETS],
     components=[
-        "learn/loss_plot/lossPlot.ts",
-        "learn/force_playground/forcePlayground.ts",
+        "learn/loss_plot/lossPlot.tsx",
+        "learn/force_playground/forcePlayground.tsx",
         "learn/layout_playground/layoutPlayground.tsx",
         "learn/map_at_r_demo/mapAtRDemo.tsx",
         "learn/ranking_toy/rankingToy.tsx",

@@ -27,7 +27,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, wait =
 }
 
 /** A node, and its width in pixels of the device. */
-export function useSide<Node extends HTMLElement>(): [RefObject<Node | null>, number] {
+export function useSide<Node extends Element>(): [RefObject<Node | null>, number] {
   const node = useRef<Node>(null);
   const [side, set] = useState(0);
   useLayoutEffect(() => {

@@ -19,7 +19,7 @@ import {
   ring,
   takeStep,
 } from "../../src/learn/force_playground/arrangement.ts";
-import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.ts";
+import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.tsx";
 import { scoreQuery } from "../../src/learn/map_at_r_demo/mapAtRDemo.tsx";
 import { limit, reorder, rightAt, toggle } from "../../src/learn/ranking_toy/presets.ts";
 

@@ -2,7 +2,7 @@
 import { setAttributes, svg } from "../../charts/svg.ts";
 import { classColors } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
-import { formatNumber } from "../../widgets/paramControls.ts";
+import { formatNumber } from "../../widgets/paramControls.tsx";
 import { arrowTips, EXTENT, move, nameOf, places, type Arrangement, type Place, type Pulls } from "./arrangement.ts";
 
 const DIRECTIONS: Partial<Record<string, Place>> = {

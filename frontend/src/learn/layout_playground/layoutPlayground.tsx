@@ -11,7 +11,7 @@ import { readTheme } from "../../lib/theme.ts";
 import { LiveLayout, type LayoutSettings } from "../../projection/live.ts";
 import { keptNeighbors } from "../../projection/neighbors.ts";
 import type { LayoutPlaygroundProps, LossParameter, PointCloud } from "../../protocol.ts";
-import { formatNumber } from "../../widgets/paramControls.ts";
+import { formatNumber } from "../../widgets/paramControls.tsx";
 import { CLOUDS, type Cloud, type MadeCloud } from "./clouds.ts";
 import { draw, nearestPoint } from "./drawing.ts";
 import style from "./layoutPlayground.css";

@@ -3,7 +3,7 @@ import { maxOf, minOf } from "../../lib/extent.ts";
 import { ticks } from "../../charts/lossSeries.ts";
 import { pathOf, scale, setAttributes, svg } from "../../charts/svg.ts";
 import type { CurveAxis, CurveSide, LossCurve } from "../../protocol.ts";
-import { formatNumber } from "../../widgets/paramControls.ts";
+import { formatNumber } from "../../widgets/paramControls.tsx";
 
 export interface Reading {
   value: number;

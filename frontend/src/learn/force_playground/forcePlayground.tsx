@@ -2,10 +2,11 @@
 import { onAnimationFrame } from "../../charts/runSubscription.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { draw } from "../../lib/panel.tsx";
 import { readTheme } from "../../lib/theme.ts";
 import type { ForcePlaygroundProps, LossForces, LossInfo } from "../../protocol.ts";
 import { ROUTES } from "../../lib/server.ts";
-import { defaults, formatNumber, renderControls, visibleParams, type ParamValue } from "../../widgets/paramControls.ts";
+import { defaults, formatNumber, ParamControls, visibleParams, type ParamValue } from "../../widgets/paramControls.tsx";
 import { NewestQuestion } from "../newestQuestion.ts";
 import {
   arrange,
@@ -79,6 +80,7 @@ class ForcePlayground {
   private circle = h("input", { type: "checkbox", change: () => this.hold() });
   private shade = h("input", { type: "checkbox", change: () => this.draw() });
   private own = h("div", "knobs");
+  private speed = h("div", "knobs");
   private play = button("Play", () => (this.playing === undefined ? this.run() : this.pause()));
   private stage = h("div", "stage", this.ground.canvas, this.points.chart);
   private root: HTMLElement;
@@ -86,8 +88,6 @@ class ForcePlayground {
 
   constructor(parent: ParentNode) {
     this.shade.checked = true;
-    const rate = h("div", "knobs");
-    renderControls(rate, [RATE], { rate: RATE.default }, (_, value) => (this.rate = Number(value)));
     const buttons = [button("Step", () => this.step()), this.play, button("Start again", () => this.begin())];
     const side = h(
       "div",
@@ -96,7 +96,7 @@ class ForcePlayground {
       this.own,
       h("label", "tick", this.circle, "On the circle"),
       h("label", "tick", this.shade, "Loss as the ground"),
-      rate,
+      this.speed,
       h("div", "buttons", ...buttons),
       this.reading,
     );
@@ -135,14 +135,25 @@ class ForcePlayground {
     if (!info) return;
     this.loss = this.menu.value = name;
     this.params = defaults(info.parameters);
-    const parameters = visibleParams(info.parameters).filter((parameter) => parameter.name !== "centers");
-    renderControls(this.own, parameters, this.params, (key, value) => {
-      this.params[key] = value;
-      this.ask();
-    });
+    this.drawControls(info);
     this.circle.checked = info.on_sphere;
     if (info.needs_classes) this.presets.value = "batch";
     this.begin();
+  }
+
+  private drawControls(info: LossInfo): void {
+    const parameters = visibleParams(info.parameters).filter((parameter) => parameter.name !== "centers");
+    const change = (name: string, value: ParamValue) => {
+      this.params = { ...this.params, [name]: value };
+      this.drawControls(info);
+      this.ask();
+    };
+    const go = (_: string, value: ParamValue) => {
+      this.rate = Number(value);
+      this.drawControls(info);
+    };
+    draw(this.own, <ParamControls key={info.name} {...{ parameters, values: this.params, change }} />);
+    draw(this.speed, <ParamControls parameters={[RATE]} values={{ rate: this.rate }} change={go} />);
   }
 
   private begin(): void {
