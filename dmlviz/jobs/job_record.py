@@ -45,10 +45,14 @@ class TrainOrder(TypedDict):
 
 
 class ProjectOrder(TypedDict):
-    """The order of a projection, whose config is in its folder, and the ID of the person who asked for it."""
+    """The order of a projection, whose config is in its folder, and the ID of the person who asked for it.
+
+    `begin` is the ID of the run's projection from whose last layout one that follows goes on.
+    """
 
     kind: Literal["project"]
     holder: NotRequired[str]
+    begin: NotRequired[str]
 
 
 class TrialOrder(TypedDict):

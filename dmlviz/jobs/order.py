@@ -147,7 +147,7 @@ def training(runs: Runs, config: TrainConfig, room: int | None = None) -> Order[
 
 
 def projection(
-    runs: Runs, run: str, config: ProjectionConfig, *, resume: bool = False, holder: str = ""
+    runs: Runs, run: str, config: ProjectionConfig, *, resume: bool = False, holder: str = "", begin: str = ""
 ) -> Order[ProjectionRun]:
     """Return the order of a projection of a run, shared as a training.
 
@@ -157,6 +157,7 @@ def projection(
         config: The projection.
         resume: Continue a projection that was stopped or interrupted; otherwise it starts anew.
         holder: ID of the person whose room it takes.
+        begin: ID of a projection by the same method from whose last layout one that follows goes on.
 
     Raises:
         UserError: Before the run has embeddings, or for parameters that its points do not allow.
@@ -187,7 +188,7 @@ def projection(
         dataset=source.config.dataset,
         record=ProjectionRun,
         create=create,
-        content=ProjectOrder(kind="project", holder=holder),
+        content=ProjectOrder(kind="project", holder=holder, begin=begin),
         existing=existing,
         run=run,
         name=config.id,

@@ -40,7 +40,9 @@ Trains = Callable[[Run], bool]
 Writer = RecordWriter[ProjectionEvent]
 
 
-def run_projection(folder: Path, *, stop: Stop = None, trains: Trains = lambda run: run.state == "running") -> None:
+def run_projection(
+    folder: Path, *, stop: Stop = None, trains: Trains = lambda run: run.state == "running", begin: str = ""
+) -> None:
     """Compute the projection that a folder describes, continuing where an earlier attempt stopped.
 
     Errors during the computation end as a "failed" event.
@@ -49,6 +51,7 @@ def run_projection(folder: Path, *, stop: Stop = None, trains: Trains = lambda r
         folder: The folder of the projection, inside its run's.
         stop: Called between iterations; True stops.
         trains: Whether the run still trains, or is about to; a map that follows waits for its snapshots.
+        begin: ID of the projection by the same method from whose last layout a map that follows goes on, if any.
 
     Raises:
         UserError: If the folder has no valid projection, or another process is writing it.
@@ -59,7 +62,7 @@ def run_projection(folder: Path, *, stop: Stop = None, trains: Trains = lambda r
             if not record.events():
                 writer.event(started(record.config, run))
             if record.config.follow:
-                _follow(writer, record, run, stop, trains)
+                _follow(writer, record, run, stop, trains, begin)
             else:
                 _project_once(writer, record, run, stop)
         except Exception as error:
@@ -142,7 +145,7 @@ def _keep_state(record: ProjectionRun, projection: "Projection") -> None:
         np.savez(file, **state)  # type: ignore[arg-type]
 
 
-def _follow(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, trains: Trains) -> None:
+def _follow(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, trains: Trains, begin: str) -> None:
     """Write a layout of each snapshot, while the run trains of the newest, then settle into that of all test images."""
     from dmlviz.projection import LiveProjection
 
@@ -155,6 +158,12 @@ def _follow(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, trains:
     if frames:  # of an earlier attempt
         shown = max(frames)
         live.begin(record.positions(frames[shown]), projected_items(run, config.replace(step=shown)))
+    elif begin and trains(run):  # the same map with other settings
+        other = ProjectionRun(record.path.parent / begin)
+        kept = other.layouts
+        if kept and (other.config.method, other.config.dims) == (config.method, config.dims):
+            step = max(kept)
+            live.begin(other.positions(kept[step]), projected_items(run, config.replace(step=step)))
     while stop is None or not stop():
         is_training = trains(run)  # before the look, so that no snapshot is missed
         steps = [step for step in run.snapshot_steps if step > shown]

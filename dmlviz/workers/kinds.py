@@ -35,4 +35,5 @@ def project(work: Work) -> None:
 
     follows = trains(Run(work.folder.parent.parent))
     with use_threads(1 if follows else min(available_cores(), LAYOUT_THREADS)):
-        run_projection(work.folder, stop=work.stop, trains=trains)
+        begin = JobRecord(work.folder).order.get("begin", "")
+        run_projection(work.folder, stop=work.stop, trains=trains, begin=begin)

@@ -144,3 +144,27 @@ def test_on_a_phone_the_sidebar_closes_when_a_training_begins(visit):
     expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
     expect(page.get_by_role("button", name="Train", exact=True)).not_to_be_in_viewport()
     person.map_has("state", "finished")
+
+
+def test_a_map_follows_the_training_settles_keeps_its_layouts_and_stays_chosen(visit):
+    person = visit()
+    run = person.train("dataset=digits&net=lenet&steps=20000&num_snapshots=500")
+    person.choose("UMAP")
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    steps = set()
+    until(lambda: steps.add(person.of_map("step")) or len(steps - {""}) >= 3, what="the map does not follow")
+    assert person.of_map("state") == "running"
+    expect(person.words).to_contain_text("loss")  # that of the training
+    expect(person.map.locator(".foot > summary")).to_contain_text("neighbors survive")
+    person.press("Stop")
+    person.map_has("state", "finished")
+    person.map_has("points", "596")
+    last = int(person.of_map("step"))
+    person.page.locator("[title^='Previous']").first.click()
+    until(lambda: int(person.of_map("step")) < last, what="its layouts are not kept")
+    person.page.goto(person.page.url.partition("?")[0] + "?view=umap&dataset=digits&net=lenet&steps=19000")
+    person.press("Train")
+    person.map_has("run", re.compile(f"^(?!{run})[0-9a-f]{{16}}$"))
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    assert "view=umap" in person.page.url
+    person.press("Stop")

@@ -229,6 +229,20 @@ def test_a_map_that_made_way_for_another_goes_on_where_it_stood(jobs, short, unt
     assert before.items() <= record.layouts.items()
 
 
+def test_a_map_with_other_settings_goes_on_from_the_one_before(jobs, short, until):
+    run = jobs.submit(training(jobs.runs, short.replace(steps=60_000, num_snapshots=1000, seed=62)))
+    first = draw(jobs, run, ProjectionConfig(method="umap", follow=True))
+    until(lambda: len(first.layouts) > 3)
+    jobs.stop(first)
+    until(lambda: jobs.status(first).phase == "stopped")
+    config = ProjectionConfig(method="umap", params={"min_dist": 0.5}, follow=True)
+    second = draw(jobs, run, config, begin=first.id)
+    until(lambda: second.layouts)
+    before = first.positions(first.layouts[max(first.layouts)])
+    after = second.positions(second.layouts[min(second.layouts)])
+    assert np.corrcoef((before - before.mean(0)).ravel(), (after - after.mean(0)).ravel())[0, 1] > 0.8
+
+
 def test_a_bundled_run_takes_queries_and_projections(tmp_path, until):
     jobs = JobScheduler(tmp_path, slots=1, warm=False)
     try:

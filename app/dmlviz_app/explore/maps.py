@@ -170,7 +170,7 @@ def _change_map(ui: UIState, services: Services, run_view: RunView, change: Call
         change()
         config = ui.projection()
         if config is not None:
-            services.jobs.project(run_view.run.id, followed(run_view, config), resume=True, instead=True)
+            services.jobs.project(run_view.run.id, followed(run_view, config), resume=True, instead="")
     except UserError as error:
         ui.view, ui.previous_view, ui.subset, ui.whole_view = before
         ui.messages.say("map", error)

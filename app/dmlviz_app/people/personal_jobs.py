@@ -81,19 +81,21 @@ class PersonalJobs:
         running = [job for job in jobs if job.worker is not None]
         return [job for job in running if self.person.id in job.owners] or running
 
-    def project(self, run: str, config: ProjectionConfig, *, resume: bool = False, instead: bool = False) -> None:
+    def project(self, run: str, config: ProjectionConfig, *, resume: bool = False, instead: str | None = None) -> None:
         """Start or queue a projection of a visible run.
 
         Args:
             run: ID of the run.
             config: The projection.
             resume: Go on with one that was stopped.
-            instead: Stop this person's other maps that follow the run.
+            instead: ID of the map that is shown, if any: this person's other maps that follow the run are stopped, and
+                one by the same method goes on from its layout. None stops none.
         """
         self.runs.get(run)
         self.check_room()
-        order = projection(self.scheduler.runs, run, config, resume=resume, holder=self.person.owner)
-        for job, _ in self.running_for() if instead else ():
+        holder, begin = self.person.owner, instead or ""
+        order = projection(self.scheduler.runs, run, config, resume=resume, holder=holder, begin=begin)
+        for job, _ in self.running_for() if instead is not None else ():
             if job.order.lane is FOLLOWS and job.order.run == run and job.order.folder != order.folder:
                 self.scheduler.stop(job.record, self.person.id)
         self.submit(order)

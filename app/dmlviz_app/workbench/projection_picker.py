@@ -65,6 +65,7 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
 
 def start_projection(ui: UIState, services: Services, run_view: RunView, *, resume: bool = False) -> None:
     """Start or resume the selected projection; on failure note the message and restore the previous view."""
+    shown = "" if run_view.projection is None else run_view.projection.id
     try:
         config, run = ui.projection(), run_view.run
         if config is not None and config.whole and not run_view.live and not run_view.complete and run.snapshot_steps:
@@ -72,7 +73,7 @@ def start_projection(ui: UIState, services: Services, run_view: RunView, *, resu
             ui.messages.say("map.step", f"{run.lacks('embeddings of all test images')} The map is of that step.")
             config = ui.projection()
         if config is not None:
-            services.jobs.project(run_view.run.id, followed(run_view, config), resume=resume, instead=True)
+            services.jobs.project(run_view.run.id, followed(run_view, config), resume=resume, instead=shown)
     except UserError as error:
         ui.drop_projection(ui.view)
         ui.restore_view()

@@ -183,7 +183,7 @@ export class StatePublisher {
     this.frameKey = key;
     bus.emit("frame", {
       run: data.run,
-      view: pid ?? "live",
+      view: data.follows ? "live" : (pid ?? "live"), // one that follows plays the steps of the run
       index,
       count: entries.length,
       step: shown.step,

@@ -90,8 +90,8 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
         loss: null,
         scoring: false,
       });
-      standing.noun = "steps" in event ? "step" : "iteration";
-      standing.total = ("steps" in event ? event.steps : event.iterations) ?? null;
+      standing.noun = "steps" in event || "training_steps" in event ? "step" : "iteration";
+      standing.total = ("steps" in event ? event.steps : (event.training_steps ?? event.iterations)) ?? null;
       recordRate(standing, event);
       return true;
     case "step":
@@ -119,7 +119,8 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
       Object.assign(standing, { phase: event.event, reason: event.reason ?? "", fetching: null });
       standing.seconds = ("seconds" in event && event.seconds) || null;
       standing.done =
-        (standing.noun === "step" ? event.step : "iteration" in event ? event.iteration : null) ??
+        (standing.noun === "step" ? event.step : null) ??
+        ("iteration" in event ? event.iteration : null) ??
         (event.event === "finished" ? standing.total : null) ??
         standing.done;
       return true;
