@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz import metrics
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
