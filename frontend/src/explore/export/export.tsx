@@ -1,0 +1,103 @@
+// Downloads of the run on the screen: the script that reproduces it, and files.
+import { useState } from "preact/hooks";
+import { copied, h } from "../../lib/dom.ts";
+import { messageOf } from "../../lib/format.ts";
+import { dataOf, panel } from "../../lib/panel.tsx";
+import { fetchServer, refusal, serverUrl } from "../../lib/server.ts";
+import type { ExportFile, ExportProps, Script } from "../../protocol.ts";
+import style from "./export.css";
+
+const COPIED_MS = 1600; // that "Copied" stands on the button
+const KEPT_MS = 60_000; // that a file is kept for the browser to save it
+
+let open = 0; // which script is shown
+
+export default panel<ExportProps>(style, ({ scripts, files, note, loading }) => (
+  <section class="export" {...dataOf({ ready: true, files: files.length })}>
+    {scripts.length > 0 && <Scripts scripts={scripts} />}
+    <h3>Files</h3>
+    {note && <p class="quiet">{note}</p>}
+    <ul>
+      {files.map((file) => (
+        <li key={file.url}>
+          <File {...file} />
+        </li>
+      ))}
+    </ul>
+    {loading && files.length > 0 && (
+      <details>
+        <summary>Load the weights</summary>
+        <pre tabIndex={0}>{loading}</pre>
+        <div class="tabs">
+          <span class="quiet">images: uint8, n × channels × height × width</span>
+          <CopyButton text={loading} label="Copy" />
+        </div>
+      </details>
+    )}
+  </section>
+));
+
+function Scripts({ scripts }: { scripts: Script[] }) {
+  const [chosen, choose] = useState(open);
+  const at = Math.min((open = chosen), scripts.length - 1);
+  const { title, text } = scripts[at];
+  return (
+    <>
+      <h3>Reproduce</h3>
+      <div class="tabs" role="group" aria-label="Language">
+        {scripts.map((script, i) => (
+          <button aria-pressed={i === at} onClick={() => choose(i)} children={script.title} />
+        ))}
+        <CopyButton key={title} text={text} label={`Copy as ${title}`} />
+      </div>
+      <pre tabIndex={0}>{text}</pre>
+      <p class="quiet">Bit-identical on the same hardware.</p>
+    </>
+  );
+}
+
+function File({ title, summary, url, name, problem }: ExportFile) {
+  const [trouble, setTrouble] = useState(problem);
+  const [isMade, setMade] = useState(false);
+  const content = (
+    <>
+      <span class="words">
+        <strong>{title}</strong>
+        <span class="quiet">{isMade ? "Is being made …" : summary}</span>
+        <span class="problem" role="status" children={problem || trouble} />
+      </span>
+      <span class="size quiet">{name.slice(name.lastIndexOf("."))}</span>
+    </>
+  );
+  if (problem) return <span class="file" aria-disabled={true} children={content} />;
+
+  /** Download with fetch: a plain link would not tell why the server refuses. */
+  async function fetchFile(event: MouseEvent): Promise<void> {
+    event.preventDefault();
+    const link = event.currentTarget as HTMLElement;
+    setTrouble("");
+    setMade(true);
+    try {
+      const response = await fetchServer(url);
+      if (!response.ok) throw await refusal(response, title);
+      const file = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
+      link.after(file); // in the page, as Firefox wants it, and in the panel, which a click outside of it closes
+      file.click();
+      file.remove();
+      setTimeout(() => URL.revokeObjectURL(file.href), KEPT_MS);
+    } catch (error) {
+      setTrouble(messageOf(error));
+    }
+    setMade(false);
+  }
+  return <a class="file" href={serverUrl(url)} download={name} onClick={fetchFile} children={content} />;
+}
+
+function CopyButton({ text, label }: { text: string; label: string }) {
+  const [said, say] = useState("");
+  const copy = async () => {
+    say((await copied(text)) ? "Copied" : "Select the text and copy it");
+    setTimeout(() => say(""), COPIED_MS);
+  };
+  return <button class="copy" aria-live="polite" onClick={copy} children={said || label} />;
+}
