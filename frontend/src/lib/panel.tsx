@@ -10,6 +10,7 @@ import {
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { guarded, withinPart } from "./boundary.ts";
 import { wholeNameIn } from "./dom.ts";
+import { explain } from "./glossary.ts";
 import { mount, type ComponentArguments } from "./mount.ts";
 import { readTheme, type Theme } from "./theme.ts";
 
@@ -62,8 +63,11 @@ export const themeOf = ({ parentElement: place }: { parentElement: HTMLElement |
 
 /** Export of a panel's file for Streamlit: `Panel` gets what Python sends, and `host`, its arguments. */
 export const panel =
-  <Data extends object>(style: string, Panel: ComponentType<Hosted<Data>>) =>
-  (host: ComponentArguments<Data>) =>
+  <Data extends object, More = object>(
+    style: string,
+    Panel: ComponentType<Data & { host: ComponentArguments<Data> & More }>,
+  ) =>
+  (host: ComponentArguments<Data> & More) =>
     mount(
       host.parentElement,
       style,
@@ -139,4 +143,11 @@ interface EditFieldProps {
   placeholder?: string;
   maxLength: number;
   end(this: void, text: string | null): void;
+}
+
+/** Words that explain themselves by a term of the glossary. */
+export function Term({ term, ...words }: { term: string; class?: string; children: ComponentChildren }) {
+  const node = useRef<HTMLSpanElement>(null);
+  useLayoutEffect(() => void explain(node.current!, term), [term]);
+  return <span ref={node} {...words} />;
 }

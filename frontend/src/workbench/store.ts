@@ -136,13 +136,15 @@ export class ViewStore {
   keepOpen(details: HTMLDetailsElement, name: string): () => void {
     const show = () => (details.open = this.state.open.has(name));
     show();
-    details.addEventListener("toggle", () => {
-      const open = new Set(this.state.open);
-      if (details.open) open.add(name);
-      else open.delete(name);
-      this.set({ open });
-    });
+    details.addEventListener("toggle", () => this.setOpen(name, details.open));
     return this.subscribe((change) => void (change.has("open") && show()));
+  }
+
+  setOpen(name: string, isOpen: boolean): void {
+    const open = new Set(this.state.open);
+    if (isOpen) open.add(name);
+    else open.delete(name);
+    this.set({ open });
   }
 
   /** Follow the changes until the returned function is called. */

@@ -1,0 +1,105 @@
+// A closer look, below the scores: class by class, or one image's neighbors over the training. Closed until asked for.
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { dataOf, panel } from "../../lib/panel.tsx";
+import { fetchPerImage, type PerImage } from "../../lib/perImage.ts";
+import { fetchJson, ROUTES } from "../../lib/server.ts";
+import { readTheme } from "../../lib/theme.ts";
+import type { DetailProps, NeighborHistory } from "../../protocol.ts";
+import { useAnswer, useBus, useFrame, useView } from "../hooks.ts";
+import { pageStore, type ViewStore } from "../store.ts";
+import { ClassScores, whereOf } from "./classScores.tsx";
+import { captionOf, Timeline } from "./neighborTimeline.tsx";
+import style from "./detail.css";
+
+const TITLES = { classes: "By class", history: "Neighbors over time" };
+const SETTLED_MS = 160; // on one frame until it is looked at closely
+
+/** What is shown: the judged images at a step, or the neighbors of an image. */
+type Shown = { scores: PerImage; step: number | null } | { history: NeighborHistory | null; metric: string };
+
+export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data }) => {
+  const { store = pageStore, parentElement } = host;
+  const { run, begun, classes } = data;
+  const [what, setWhat] = useState<keyof typeof TITLES | null>(null);
+  const [own, setOwn] = useState<NeighborHistory | null>(null); // of a picture of one's own; null: of what is pinned
+  const [item, metric] = [useView(store, "pinned"), useView(store, "metric")];
+  const { step, playing } = useFrame(run);
+  const [settled, settle] = useState(step);
+  const root = useRef<HTMLElement>(null);
+  const [scrolled, setScrolled] = useState(true); // to what was opened
+  useBus("open-detail", ({ run: of, what: asked, history = null }) => {
+    if (of !== run) return;
+    const closes = asked === what && history === own;
+    setWhat(closes ? null : asked);
+    setOwn(history);
+    setScrolled(false);
+    last.current = {};
+  });
+  useBus("pinned", () => setOwn(null));
+  useBus("query-history", ({ run: of, history }) => of === run && setOwn((before) => before && history));
+  useLayoutEffect(() => setOwn(null), [run, begun]);
+  useLayoutEffect(() => {
+    const timer = setTimeout(() => !playing && settle(step), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [run, step, playing]);
+
+  const [question, ask] = useMemo((): [string | null, () => Promise<Shown>] => {
+    const of = `${ROUTES}/runs/${run}`;
+    if (what === "classes")
+      return [
+        `${of} ${begun} ${settled}`,
+        async () => ({ scores: await fetchPerImage(run, begun, settled), step: settled }),
+      ];
+    if (own || item === null)
+      return [
+        what && `${of} ${own ? JSON.stringify(own.near) : null}`,
+        () => Promise.resolve({ history: own, metric }),
+      ];
+    const url = `${of}/neighbor-history/${item}.json?metric=${metric}&v=${begun}`;
+    return [what && url, async () => ({ history: await fetchJson<NeighborHistory>(url, "The neighbors"), metric })];
+  }, [run, begun, what, settled, own, item, metric]);
+  const newest = useAnswer(question, ask);
+  const last = useRef<typeof newest>({});
+  if (newest.found || newest.trouble) last.current = newest; // what is there stays until there is something else
+  const { found, trouble } = last.current;
+
+  useLayoutEffect(() => {
+    const place = parentElement instanceof ShadowRoot ? parentElement.host : parentElement;
+    (place as HTMLElement).hidden = !what; // of no height, it has a gap around it
+    if (scrolled || !(found ?? trouble)) return;
+    setScrolled(true);
+    if (what)
+      root.current?.scrollIntoView?.({ block: "end", behavior: readTheme(root.current).still ? "auto" : "smooth" });
+  });
+  const isSeen = Boolean(found ?? trouble);
+  const classesView = useMemo(
+    () => found && "scores" in found && <ClassScores {...data} {...found} />,
+    [found, data.labels_url, run],
+  );
+  const caption =
+    found &&
+    ("scores" in found
+      ? `On ${whereOf({ ...data, ...found })}`
+      : found.history && captionOf(found.history, classes, found.metric));
+  return (
+    <section ref={root} class="detail" hidden={!what} {...dataOf({ what: what ?? "", ready: isSeen || null })}>
+      <header>
+        <h3>{what && TITLES[what]}</h3>
+        <span class="quiet">{caption}</span>
+        <button class="close" onClick={() => setWhat(null)} children="Close" />
+      </header>
+      <div class="body">
+        {what && trouble && <p class="quiet">{trouble}</p>}
+        {what === "classes" && classesView}
+        {what === "history" &&
+          found &&
+          "history" in found &&
+          (found.history ? (
+            <Timeline {...data} history={found.history} step={step} />
+          ) : (
+            <p class="quiet">Pin an image to see its neighbors over time.</p>
+          ))}
+      </div>
+    </section>
+  );
+});

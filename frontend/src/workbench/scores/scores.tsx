@@ -1,0 +1,134 @@
+// The scores of the shown step: value, change since the untrained net, course. Driven by the run's events alone.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { heeding } from "../../lib/boundary.ts";
+import { bus } from "../../lib/bus.ts";
+import { messageOf } from "../../lib/format.ts";
+import { dataOf, panel } from "../../lib/panel.tsx";
+import { failingItems, fetchPerImage, isTestable } from "../../lib/perImage.ts";
+import { fetchJson, ROUTES } from "../../lib/server.ts";
+import type { Nouns, Source } from "../../protocol.ts";
+import { Details } from "../details.tsx";
+import { useAnswer, useBus, useFrame, useRun } from "../hooks.ts";
+import { pageStore, type ViewStore } from "../store.ts";
+import {
+  captionAt,
+  emptyScores,
+  isFinal,
+  reasonAt,
+  reduceScores,
+  SCORES,
+  scoreInWords,
+  scoresAt,
+  shortCaptionAt,
+  stepAt,
+} from "./scoreState.ts";
+import { ScoreTile } from "./scoreTile.tsx";
+import style from "./scores.css";
+
+const HEADLINE = ["precision_at_1", "map_at_r"]; // shown in the full screen of the map
+const ONE_ROW = 7; // tiles; where there are more and little room, two rows of equal length are drawn
+const SETTLED_MS = 160; // on one frame until the images that fail there are looked up
+
+export default panel<Source & Nouns, { store?: ViewStore }>(style, ({ host: { store = pageStore }, ...source }) => {
+  const { run, begun, noun } = source;
+  const readings = useRun(source, emptyScores, reduceScores);
+  // Before anything is learned there are the pixels themselves: measured once a data set, and on the same images.
+  const baseline = readings.series.length ? `${ROUTES}/runs/${run}/baseline.json?v=${begun}` : null;
+  const { found: pixels = null } = useAnswer(baseline, (url) => fetchJson<Record<string, number>>(url, "The pixels"));
+  Object.assign(readings, { noun, pixels });
+  const { step, playing } = useFrame(run);
+  const [note, setNote] = useState(""); // what came of a click, until the next
+  const [active, setActive] = useState<string | null>(null); // the score whose failures are selected
+  const reason = useRef<string | null>(null); // of that selection
+  const asked = useRef<object | null>(null); // the newest question for it
+  const [heed] = useState(heeding);
+  useBus("selection", (selection) => {
+    if (selection?.reason !== reason.current) setActive(null); // something else is selected now
+  });
+  useLayoutEffect(() => setActive(null), [run, begun]);
+  useLayoutEffect(() => {
+    setNote("");
+    asked.current = null;
+    const settling = setTimeout(() => active && !playing && heed(select(active, true)), SETTLED_MS);
+    return () => clearTimeout(settling);
+  }, [run, step, playing]);
+
+  // Ask which items fail: seconds where there are many, so it begins with the pointer on its way to a score.
+  const judge = () => fetchPerImage(run, begun, isFinal(readings, step) ? null : stepAt(readings, step));
+
+  /** Select the images that fail a score at the shown step, and say what that means; `follows`: the step is another one. */
+  async function select(key: string, follows = false): Promise<void> {
+    const own = (asked.current = {});
+    setActive(key);
+    if (!follows) setNote(`Finding the ${noun ?? "image"}s that fail …`);
+    try {
+      const { items, words } = failingItems(await judge(), key);
+      if (asked.current !== own) return;
+      reason.current = reasonAt(readings, step, words);
+      bus.emit("select", { run, items, reason: reason.current, follows });
+      setNote(items.length ? "" : `No ${SCORES.find((score) => score.key === key)?.label} errors at this step`);
+    } catch (error) {
+      setActive(null);
+      setNote(messageOf(error));
+    }
+  }
+
+  function choose(key: string): unknown {
+    if (active !== key) return select(key);
+    asked.current = null;
+    setActive(null);
+    setNote("");
+    return bus.emit("select", { run, items: [], reason: null });
+  }
+
+  const scores = scoresAt(readings, step);
+  const at = stepAt(readings, step);
+  const words = scoreInWords(readings, step);
+  const caption = note || captionAt(readings, step);
+  useLayoutEffect(() => {
+    const spoken = HEADLINE.flatMap((key) => scores.filter((score) => score.key === key && score.value !== null));
+    const said = spoken.map(({ label, value }) => `${label} ${value?.toFixed(3)}`).join("  ");
+    bus.emit("scored", { run, scores: said, note: shortCaptionAt(readings, step) });
+  });
+  const many = scores.filter(({ absent }) => !absent).length > ONE_ROW;
+  const data = { ready: true, run, step: at ?? "", readings: readings.series.length, active: active ?? "" };
+  return (
+    <section class="scores" aria-label="Scores" {...dataOf(data)}>
+      <div class={many ? "row many" : "row"} onPointerEnter={() => void judge().catch(() => {})}>
+        {scores.map((score) => (
+          <ScoreTile
+            score={score}
+            step={at}
+            active={score.key === active}
+            select={isTestable(score.key) ? () => choose(score.key) : null}
+          />
+        ))}
+      </div>
+      <div class="said">
+        <p class="words" role="status" hidden={!words} children={words} />
+        <Details class="about" name="caption" store={store}>
+          <summary title={caption}>{note || shortCaptionAt(readings, step)}</summary>
+          <p>
+            <span>{caption}</span>
+          </p>
+        </Details>
+        <div class="foot">
+          <Details class="all" name="scores" store={store}>
+            <summary class="link">All scores</summary>
+          </Details>
+          <button
+            class="link"
+            title="Scores by class and confusion matrix"
+            hidden={at === null}
+            onClick={() => bus.emit("open-detail", { run, what: "classes" })}
+          >
+            By class
+          </button>
+          <span class="key" hidden={!pixels}>
+            <i class="base" /> untrained <i class="pixels" /> pixels
+          </span>
+        </div>
+      </div>
+    </section>
+  );
+});
