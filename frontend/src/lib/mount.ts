@@ -77,27 +77,3 @@ export function whenGone(parent: Node, destroy: () => void): () => void {
     if (!parent.isConnected) destroy();
   };
 }
-
-/** A component that is drawn anew, by `draw(root, data)`, when its data change. */
-export const staticComponent = <Data>(style: string, name: string, draw: (root: HTMLElement, data: Data) => void) =>
-  component<Data>(
-    style,
-    class {
-      private root = h("section", name);
-      private before: string | null = null;
-
-      constructor(parent: HTMLElement | ShadowRoot) {
-        parent.append(this.root);
-      }
-
-      update(data: Data): void {
-        const now = JSON.stringify(data);
-        if (now !== this.before) draw(this.root, data);
-        this.before = now;
-      }
-
-      destroy(): void {
-        this.root.remove();
-      }
-    },
-  );

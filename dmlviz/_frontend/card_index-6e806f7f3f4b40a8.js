@@ -1,1 +1,0 @@
-export { card_index as default } from "../dmlviz.workbench/page-40958c7aa4171505.js";

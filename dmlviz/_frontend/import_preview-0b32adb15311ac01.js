@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-40958c7aa4171505.js";

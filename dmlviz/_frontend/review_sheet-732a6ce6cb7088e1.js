@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-40958c7aa4171505.js";
