@@ -26,6 +26,9 @@ CONFIG = TrainConfig(
 )
 
 
+MAP = ProjectionConfig(method="tsne", params={"iterations": 60})
+
+
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory):
     """A folder with one run."""
@@ -34,7 +37,7 @@ def runs(tmp_path_factory):
     run = runs.create(CONFIG, "Größe <b>& Co</b>")
     for _ in train_and_record(run):
         pass
-    projection = runs.create_projection(run, ProjectionConfig(method="tsne", params={"iterations": 60}))
+    projection = runs.create_projection(run, MAP)
     run_projection(projection.path)
     assert run.state == projection.state == "finished"
     return runs
@@ -55,4 +58,4 @@ def kept(run):
 @pytest.fixture(scope="session")
 def kept_projection(run):
     """With its t-SNE."""
-    return RunExport.from_run(run, run.projections()[0])
+    return RunExport.from_run(run, run.projection(MAP.id))

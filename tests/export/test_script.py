@@ -100,10 +100,10 @@ def as_command_of(config):
     return as_command(RunExport(run))
 
 
-def test_the_script_of_a_stopped_run_says_that_it_trains_to_the_end(runs, run):
+def test_the_script_of_a_stopped_run_says_that_it_trains_to_the_end(run, kept_projection):
     stopped = type("R", (), {"config": run.config, "end": {"event": "stopped", "step": 5}, "info": {}, "id": "0" * 16})
     stopped.title = 'A "title"\\\n"""'
-    script = as_python(RunExport(stopped, run.projections()[0]))
+    script = as_python(RunExport(stopped, kept_projection.projection))
     assert "# Stopped at step 5 of 12" in script
     compile(script, "script", "exec")
 

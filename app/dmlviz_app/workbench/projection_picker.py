@@ -207,7 +207,7 @@ def _epoch_fields(config: ProjectionConfig, run: Run, noun: str | None) -> None:
     what = f"{noun or 'image'}s"
     titles = {
         END: f"Final: all {counts[0]:,} {which}{what}",
-        ALL_EPOCHS: f"All {len(steps):,} epochs: {counts[1]:,} tracked {what}",
+        ALL_EPOCHS: f"All epochs ({len(steps):,}): {counts[1]:,} tracked {what}",
     } | {step: f"Step {step:,}: {counts[1]:,} tracked {what}" for step in steps}
     if not run.embedded:
         del titles[END]
