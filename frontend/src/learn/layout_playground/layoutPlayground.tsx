@@ -17,7 +17,7 @@ import { draw, nearestPoint } from "./drawing.ts";
 import style from "./layoutPlayground.css";
 
 const BUDGET_MS = 8; // of a frame, for iterations
-const MEASURED_EVERY = 20; // frames
+const MEASURED_EVERY = 20; // frames; the cost four times as often
 const COSTS = 200; // of the curve
 // Sliders run over what shows something on a few hundred points.
 const RANGES: Partial<Record<string, [number, number, number]>> = {
@@ -94,10 +94,11 @@ export default panel<LayoutPlaygroundProps>(style, ({ method, parameters, clouds
         while (performance.now() < until && !layout.rests);
       const theme = readTheme(stage);
       draw(context2d(stage), layout, labels, classColors(points.classes.length, theme.dark), pinned, theme.text);
-      if (count++ % MEASURED_EVERY === 0 && layout.iterations) {
+      if (++count % (MEASURED_EVERY / 4) === 0 && !layout.rests) {
         const cost = layout.divergence;
-        if (cost !== null && !layout.rests) costs.push(cost);
-        if (costs.length > COSTS) costs.shift();
+        if (cost !== null && costs.push(cost) > COSTS) costs.shift();
+      }
+      if (count % MEASURED_EVERY === 0 && layout.iterations) {
         setReading({
           iterations: layout.iterations,
           kept: keptNeighbors(layout.near, layout.positions),
