@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.workbench/page-df5ccca0aa11d827.js";

@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-df5ccca0aa11d827.js";

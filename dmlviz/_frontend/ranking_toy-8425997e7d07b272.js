@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.workbench/page-df5ccca0aa11d827.js";

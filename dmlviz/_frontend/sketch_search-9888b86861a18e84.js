@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-df5ccca0aa11d827.js";

@@ -1,1 +1,0 @@
-export { upload as default } from "../dmlviz.workbench/page-df5ccca0aa11d827.js";
