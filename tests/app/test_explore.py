@@ -20,7 +20,7 @@ import dmlviz
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.recipes import RECIPES
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
@@ -215,6 +215,21 @@ def test_a_failed_run_shows_its_reason(here, write, monkeypatch):
     page = Page(run=run.id)
     assert page.data("progress")["phase"] == "failed"
     assert page.data("progress")["reason"] == "The loss became infinite at step 3."
+
+
+@pytest.mark.parametrize("end", ["stopped", "failed"])
+def test_a_training_that_failed_at_once_says_why_although_a_map_was_to_follow_it(here, end):
+    """The map of a training that never began would only say that it has no points."""
+    from dmlviz.runs.record_writer import RecordWriter
+
+    run = here.runs.create(TrainConfig(dataset="digits", seed=9), "failed")
+    map_ = here.runs.create_projection(run, ProjectionConfig(method="tsne", follow=True))
+    for record, event in ((run, "failed"), (map_, end)):
+        with RecordWriter(record) as writer:
+            writer.event({"event": event, "iteration": 0, "reason": f"The {record.path.name} is not on disk."})
+    page = Page(run=run.id, view="tsne")
+    assert page.data("map")["view"] == "live"
+    assert page.data("progress")["reason"] == f"The {run.id} is not on disk."
 
 
 def test_an_interrupted_run_can_still_be_viewed(here, write):

@@ -61,6 +61,13 @@ class RunView:
         """Return whether the projection follows the training, which is under way."""
         return self.live and self.projection is not None and self.projection.config.follow
 
+    @property
+    def is_without_layouts(self) -> bool:
+        """Return whether the projection followed a training that ended before its first snapshot."""
+        if self.projection is None or self.live or self.projection_live or self.complete:
+            return False
+        return self.projection.config.follow and not self.projection.layouts
+
     @cached_property  # a page asks several times, and each answer looks at four files
     def complete(self) -> bool:
         """Return whether all test images are embedded, so that they can be projected and searched."""
@@ -126,6 +133,8 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         status = run_view.projection_status
         if run_view.follows and status is not None and status.phase == "queued":
             return replace(own, awaited=run_view)  # the linear view stands in until a worker is free
+        if run_view.is_without_layouts:
+            return own  # which says why its training ended
         ui.awaits &= run_view.projection_live
         if ui.awaits:
             return replace(with_projection(run_view, ProjectionConfig(method="pca"), services), awaited=run_view)
