@@ -129,6 +129,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     shown = teacher.locator(".map").get_attribute("data-run") or ""
     map_has(ada, ready="true", run=shown)
     end = teacher.locator(".map").get_attribute("data-step") or ""
+    map_has(ada, step=end)
     teacher.locator(".map").evaluate("root => root.map.playback.seek(0)")
     expect(teacher.locator(".map")).not_to_have_attribute("data-step", end)  # a frame may have to be fetched first
     step = teacher.locator(".map").get_attribute("data-step") or ""
