@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.workbench/page-4a1ce9ebeb53f1b4.js";

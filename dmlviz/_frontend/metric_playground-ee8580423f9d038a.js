@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.workbench/page-4a1ce9ebeb53f1b4.js";

@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.workbench/page-4a1ce9ebeb53f1b4.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-4a1ce9ebeb53f1b4.js";
