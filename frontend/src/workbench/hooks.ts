@@ -1,5 +1,5 @@
 // What panels follow: a run's events, the step that its map shows, what a person looks at, answers.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { onAnimationFrame, RunSubscription, type RunSource } from "../charts/runSubscription.ts";
 import { bus, type BusEvents } from "../lib/bus.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
@@ -12,25 +12,24 @@ export function useRun<State>(
   empty: () => State,
   reduce: (state: State, event: StreamEvent) => boolean,
 ): State {
-  const [made] = useState(empty);
-  const state = useRef(made);
+  const held = useMemo(() => ({ state: empty() }), [run, pid, begun]); // nothing of another run, in no frame
   const [, setCount] = useState(0);
   useLayoutEffect(() => {
     const draw = onAnimationFrame(() => setCount((count) => count + 1));
     const subscription = new RunSubscription(
       () => {
-        state.current = empty();
+        held.state = empty();
         draw();
       },
-      (event) => reduce(state.current, event) && draw(),
+      (event) => reduce(held.state, event) && draw(),
     );
     if (run) subscription.subscribe({ run, pid, begun, events_url });
     return () => {
       subscription.unsubscribe();
       draw.cancel();
     };
-  }, [run, pid, begun]);
-  return state.current;
+  }, [held]);
+  return held.state;
 }
 
 /** Hear what happens on the page. */
