@@ -1,1 +1,0 @@
-export { card_index as default } from "../dmlviz.workbench/page-7fc0523bee5c2d62.js";
