@@ -59,7 +59,7 @@ def project(
     projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:
         _write_run(table, run, projection)
-    print(f"{config.declared.title}: {_format_measures(projection.faithfulness)}")
+    print(map_summary(projection))
     print(table or projection.path)
 
 
@@ -90,7 +90,8 @@ def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
     with stop_on_interrupt(lambda: console.print("Stopping …")) as stop, Progress(*columns, console=console) as bar:
         task = bar.add_task(projection.config.declared.title, total=None)
-        work = threading.Thread(target=run_projection, args=(projection.path,), kwargs={"stop": stop}, daemon=True)
+        options = {"stop": stop, "every": True}
+        work = threading.Thread(target=run_projection, args=(projection.path,), kwargs=options, daemon=True)
         work.start()
         count = 0
         while work.is_alive():
@@ -176,6 +177,11 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
     _write_table(target, names, rows, projection.coordinates)
     print(f"{title}: {_format_measures(projection.quality.summary)}")
     print(target)
+
+
+def map_summary(projection: ProjectionRun) -> str:
+    """Return the title of a finished map with its quality."""
+    return f"{projection.config.declared.title}: {_format_measures(projection.faithfulness)}"
 
 
 def _format_measures(measures: Mapping[str, Any]) -> str:

@@ -20,13 +20,15 @@ from dmlviz.catalog.parameters import Catalog
 from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app
 from dmlviz.cli.interrupt import stop_on_interrupt
 from dmlviz.cli.options import add_config_options
-from dmlviz.config import TrainConfig
+from dmlviz.cli.project import map_summary
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import FIELDS, GROUPS
 from dmlviz.config.notes import cost_note
 from dmlviz.data import data_root
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
 from dmlviz.jobs.claims import claimed
+from dmlviz.jobs.follower import Follower
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs, runs_folder
@@ -58,6 +60,9 @@ def train(
     data: DataFolder = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="title of the run")] = None,
     retrain: Annotated[bool, typer.Option("--retrain", help="train again even if this run exists")] = False,
+    live: Annotated[
+        str | None, typer.Option(metavar="NAME", help="map that follows the training, as in the app: pca, tsne, umap")
+    ] = None,
 ) -> None:
     """Train a net, print its scores, and save the run. Ctrl-C stops early and saves it too.
 
@@ -71,7 +76,7 @@ def train(
         settings["dataset"] = DATASETS.find(settings["dataset"])
     if settings.get("corrections") == LATEST:
         settings["corrections"] = _latest(settings, data_root(data))
-    config = TrainConfig(**settings)
+    config, drawn = TrainConfig(**settings), None if live is None else ProjectionConfig.following(live)
     store = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)
     run = _existing_run(store, config)
@@ -81,6 +86,7 @@ def train(
             raise UserError(busy)
         console.print(f"Already trained ({_scores(run.metrics)} on the test images). Use --retrain to train again.")
         console.print(str(run.path))
+        _settle(None if drawn is None else Follower(run, drawn), console)
         return
     dataset = _load(config.dataset, data, console)
     with (
@@ -89,7 +95,8 @@ def train(
     ):
         run = store.create(config, title)
         console.print(f"{run.title}: {counted(config.steps, 'step')}; Ctrl-C stops early")
-        last = _watch(_events(run, dataset, stop, data_root(data)), config, console)
+        follower = None if drawn is None else Follower(run, drawn)
+        last = _watch(_followed(_events(run, dataset, stop, data_root(data)), follower), config, console)
     if isinstance(last, Failed):
         print(last.reason, file=sys.stderr)
         raise typer.Exit(1)
@@ -103,6 +110,7 @@ def train(
             scores = _scores({key: last.metrics.get(f"{group}/{key}") for key in SCORES})
             console.print(f"{scores} on the test images of {group} classes")
     console.print(str(run.path))
+    _settle(follower, console)
     if stop():
         raise typer.Exit(130)
 
@@ -144,6 +152,22 @@ def _events(run: Run, dataset: Any, stop: Any, root: Path) -> Iterator[Event]:
 
     limit_to_one_thread()
     return train_and_record(run, data_root=root, data=dataset, stop=stop)
+
+
+def _followed(events: Iterator[Event], follower: Follower | None) -> Iterator[Event]:
+    """Yield the events, and begin the map with the first snapshot."""
+    for event in events:
+        yield event
+        if follower is not None and isinstance(event, Snapshot):
+            follower.start()
+
+
+def _settle(follower: Follower | None, console: Console) -> None:
+    """Wait for the map that has followed, if any, and print its quality."""
+    if follower is not None:
+        console.print(f"Drawing the {follower.config.declared.title} of each snapshot, and of all test images …")
+        projection = follower.wait()
+        console.print(f"{map_summary(projection)}\n{projection.path}")
 
 
 def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Event | None:

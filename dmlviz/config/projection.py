@@ -72,6 +72,17 @@ class ProjectionConfig(Config):
         """The test images to project, ascending; None for all."""
         return None if self.subset is None else unpack_items(self.subset)
 
+    @classmethod
+    def following(cls, drawn: "str | ProjectionConfig") -> "ProjectionConfig":
+        """Return a map that follows a training, of a method's name or of settings; raise UserError for any other."""
+        if isinstance(drawn, str):
+            return cls(method=drawn, follow=True)
+        if not isinstance(drawn, ProjectionConfig):
+            raise UserError(
+                f"A map is the name of a method, as tsne, or a ProjectionConfig; got {type(drawn).__name__}: pass one."
+            )
+        return drawn.replace(follow=True)
+
     def by(self, engine: Engine) -> "ProjectionConfig":
         """Return the same map drawn by another engine.
 

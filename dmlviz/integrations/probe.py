@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.recording.inputs import read_labels
 from dmlviz.recording.recording import Recording, RecordingWarning, record
@@ -112,6 +113,8 @@ class Probe:
         **options: Any,
     ) -> None:
         signature(record).bind(title, **options)
+        if options.get("projection") is not None:
+            options["projection"] = ProjectionConfig.following(options["projection"])
         self.title, self.options = title, options
         self.images, self.labels = to_probe(images, labels)
         ids, _ = read_labels(self.labels, options.get("classes"), len(self.images))

@@ -18,6 +18,7 @@ class PlanMessage(TypedDict):
     recording: str
     dataset: dict[str, Any]
     steps: int | None
+    projection: str | None
 
 
 class StepMessage(TypedDict):

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dmlviz.config import ProjectionConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.recording.dataset import recorded_dataset, save_images
@@ -55,6 +56,8 @@ class Recording:
         steps: Steps of the whole training, for the progress bar; None if unknown.
         side: Largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
         dataset: Title of the images. Runs of the same images and labels can be compared.
+        projection: A map that follows the training, with a layout of each snapshot: "pca", "tsne", "umap" or a
+            `ProjectionConfig`. A process of its own draws it, and settles it at the end; `run` waits for that.
         runs: The runs folder; by default that of the app.
         data: The data folder, for the images; by default that of the app.
 
@@ -88,6 +91,7 @@ class Recording:
         steps: int | None = None,
         side: int | None = None,
         dataset: str = "Recorded data",
+        projection: str | ProjectionConfig | None = None,
         runs: str | Path | None = None,
         data: str | Path | None = None,
     ) -> None:
@@ -100,6 +104,7 @@ class Recording:
         self._labels, names = read_labels(labels, classes, count_of(images))
         pictures = None if images is None else to_pictures(images, len(self._labels), side)
         spec = recorded_dataset(one_line(dataset) or "Recorded data", pictures, self._labels, names)
+        drawn = None if projection is None else ProjectionConfig.following(projection)
         total = None if steps is None else check_step(steps, None)
         self._runs = Runs(runs_folder(runs).absolute())
         self._dimensions: int | None = None
@@ -117,7 +122,7 @@ class Recording:
                 save_images(spec, pictures, self._labels, data_root(data))
             except UserError as error:
                 self._warn(f"The images of {title} are not kept: {error}", "disk")
-        plan = RunPlan(self._runs.folder, title, self.recording_id, spec.to_dict(), total)
+        plan = RunPlan(self._runs.folder, title, self.recording_id, spec.to_dict(), total, drawn)
         self._writer = WriterHandle(plan, self._labels)
         atexit.register(self._at_exit)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlviz import metrics
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import stratified_subset
 from dmlviz.data.class_names import has_label
 from dmlviz.runs.import_embeddings import MAX_SCORED
@@ -35,6 +35,7 @@ class RunPlan:
         recording: Its own ID, 16 hexadecimal digits.
         dataset: The data set, as in `DatasetSpec.to_dict`.
         steps: Steps of the whole training; None if unknown.
+        projection: A map that follows the training; None for none.
     """
 
     runs: Path
@@ -42,6 +43,7 @@ class RunPlan:
     recording: str
     dataset: dict[str, Any]
     steps: int | None = None
+    projection: ProjectionConfig | None = None
 
 
 class RunWriter:

@@ -53,6 +53,7 @@ class WriterHandle:
             recording=plan.recording,
             dataset=plan.dataset,
             steps=plan.steps,
+            projection=None if plan.projection is None else plan.projection.to_json(),
         )
         self._queue.put((message, labels))
         self._threads = [

@@ -17,6 +17,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from dmlviz.config import ProjectionConfig
+from dmlviz.jobs.follower import Follower
 from dmlviz.process_setup import limit_faiss_to_one_thread, lower_priority
 from dmlviz.recording.messages import Item, SnapshotMessage, StepMessage, receive
 from dmlviz.recording.run_writer import RunPlan, RunWriter
@@ -33,6 +35,7 @@ class Session:
         self.plan = plan
         self.labels = labels
         self.writer: RunWriter | None = None
+        self.follower: Follower | None = None
         self.began = time.monotonic()
         self.cpu_seconds = 0.0
         self.waiting: list[StepMessage] = []  # steps before the first snapshot
@@ -57,6 +60,8 @@ class Session:
                 self.writer.store()
                 answer(stored=True)
                 self.writer.end(reason, time.monotonic() - self.began, self.cpu_seconds)
+            if self.follower is not None:
+                self.follower.wait()
         except Exception as error:
             answer(trouble=error_message(error))
 
@@ -73,6 +78,9 @@ class Session:
                 self._step(waiting)
             self.waiting = []
         self.writer.snapshot(message["step"], embeddings, scored=not message["behind"])
+        if self.plan.projection is not None and self.follower is None:
+            self.follower = Follower(self.writer.run, self.plan.projection)
+            self.follower.start()
 
 
 def answer(**fields: Any) -> None:
@@ -112,7 +120,8 @@ def write_recording(stream: Iterator[Item]) -> None:
     plan, labels = first
     assert labels is not None
     assert plan["event"] == "plan"
-    run_plan = RunPlan(Path(plan["runs"]), plan["title"], plan["recording"], plan["dataset"], plan["steps"])
+    drawn = None if plan["projection"] is None else ProjectionConfig.from_json(plan["projection"])
+    run_plan = RunPlan(Path(plan["runs"]), plan["title"], plan["recording"], plan["dataset"], plan["steps"], drawn)
     session = Session(run_plan, labels)
     reason = LOST
     for message, array in stream:

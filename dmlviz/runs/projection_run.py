@@ -41,7 +41,12 @@ Writer = RecordWriter[ProjectionEvent]
 
 
 def run_projection(
-    folder: Path, *, stop: Stop = None, trains: Trains = lambda run: run.state == "running", begin: str = ""
+    folder: Path,
+    *,
+    stop: Stop = None,
+    trains: Trains = lambda run: run.state == "running",
+    begin: str = "",
+    every: bool = False,
 ) -> None:
     """Compute the projection that a folder describes, continuing where an earlier attempt stopped.
 
@@ -52,6 +57,8 @@ def run_projection(
         stop: Called between iterations; True stops.
         trains: Whether the run still trains, or is about to; a map that follows waits for its snapshots.
         begin: ID of the projection by the same method from whose last layout a map that follows goes on, if any.
+        every: Whether a map that follows draws every snapshot, however far it falls behind the training; otherwise it
+            leaves out those that came meanwhile, since somebody is watching.
 
     Raises:
         UserError: If the folder has no valid projection, or another process is writing it.
@@ -62,7 +69,7 @@ def run_projection(
             if not record.events():
                 writer.event(started(record.config, run))
             if record.config.follow:
-                _follow(writer, record, run, stop, trains, begin)
+                _follow(writer, record, run, stop, trains, begin, every)
             else:
                 _project_once(writer, record, run, stop)
         except Exception as error:
@@ -145,7 +152,9 @@ def _keep_state(record: ProjectionRun, projection: "Projection") -> None:
         np.savez(file, **state)  # type: ignore[arg-type]
 
 
-def _follow(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, trains: Trains, begin: str) -> None:
+def _follow(
+    writer: Writer, record: ProjectionRun, run: Run, stop: Stop, trains: Trains, begin: str, every: bool
+) -> None:
     """Write a layout of each snapshot, while the run trains of the newest, then settle into that of all test images."""
     from dmlviz.projection import LiveProjection
 
@@ -168,7 +177,7 @@ def _follow(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, trains:
         is_training = trains(run)  # before the look, so that no snapshot is missed
         steps = [step for step in run.snapshot_steps if step > shown]
         if steps:
-            shown = steps[-1 if is_training else 0]  # those that came meanwhile are skipped: a map is not to lag behind
+            shown = steps[-1 if is_training and not every else 0]
             _write_layout(frame_writer, live, run, config, shown)
         elif is_training:
             time.sleep(LOOK_S)

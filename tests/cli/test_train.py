@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from dmlviz.cli.train import _watch, train
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.runs.store import Runs
 from dmlviz.training.events import Step
 
@@ -46,6 +46,23 @@ def test_retrain_trains_again_and_gives_the_same_embeddings(trained, run_cli, qu
     assert code == 0
     assert (run.path / "embeddings.npy").stat().st_mtime_ns > written
     assert (run.embeddings == first).all()
+
+
+@pytest.mark.slow
+def test_a_map_follows_the_training_and_a_second_call_shows_it(run_cli, tmp_path, quick):
+    for words in (["Finished 12 steps"], ["Already trained"]):
+        code, output, _ = run_cli(*quick, "--live", "umap", "--runs", tmp_path)
+        assert code == 0
+        (run,) = Runs(tmp_path, bundled=tmp_path / "none").list()
+        config = ProjectionConfig(method="umap", follow=True)  # as the app's own
+        projection = run.projection(config.id)
+        assert (projection.config, projection.state) == (config, "finished")
+        assert [*projection.layouts] == run.snapshot_steps
+        assert len(projection.coordinates) == 596
+        assert all(text in output for text in (*words, "UMAP: trustworthiness", str(projection.path)))
+    code, _, error = run_cli(*quick, "--live", "fan", "--runs", tmp_path)
+    assert (code, error.count("\n")) == (2, 1)
+    assert "follow is for PCA, and t-SNE and UMAP" in error
 
 
 @pytest.mark.slow

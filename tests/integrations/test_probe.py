@@ -68,6 +68,7 @@ def test_more_than_fits_into_memory_is_refused(monkeypatch):
         ({"labels": np.ones((3, 4))}, "one label for each"),
         ({"shown": None}, "needs labels, or images to show"),
         ({"batch_size": 0}, "batch_size is at least 1; got 0"),
+        ({"labels": [0, 1, 0], "projection": "mds"}, "no projection called 'mds'"),
     ],
 )
 def test_what_is_wrong_is_said_before_the_training(arguments, message):

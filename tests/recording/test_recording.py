@@ -11,6 +11,7 @@ import pytest
 from torch import distributed
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from dmlviz.config import ProjectionConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate
@@ -70,6 +71,29 @@ def test_a_recording_is_a_run_like_any_other(recorded):
     assert [frame["step"] for frame in run.events()[-2]["frames"]] == [0, 10, 20, 30]
     assert [*check(run, thorough=True)] == []
     assert run.neighbors(5, 3, step=10)[0].label in range(4)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    ["tsne", "pca", ProjectionConfig(method="umap", params={"neighbors": 5}, seed=3)],
+    ids=["tsne", "pca", "umap"],
+)
+def test_a_map_follows_with_a_layout_of_each_snapshot(drawn, tmp_path):
+    shown = walk(4)
+    with record("walk", labels=LABELS, runs=tmp_path, projection=drawn) as recording:
+        for step, embeddings in enumerate(shown):
+            recording.snapshot(step, embeddings)
+    (projection,) = recording.run.projections()
+    config = drawn if isinstance(drawn, ProjectionConfig) else ProjectionConfig(method=drawn)
+    assert projection.config == config.replace(follow=True)
+    assert ([*projection.layouts], projection.state) == ([0, 1, 2, 3], "finished")
+    assert projection.coordinates.shape == (60, 2)
+
+
+def test_a_map_that_cannot_follow_is_refused_before_the_training(tmp_path):
+    for drawn, message in (("mds", "no projection called 'mds'"), ("fan", "follow is for PCA"), (3, "got int")):
+        with pytest.raises(UserError, match=message):
+            record("walk", labels=LABELS, runs=tmp_path, projection=drawn)
 
 
 def test_its_images_are_a_data_set_on_which_nothing_is_trained(recorded, tmp_path):
