@@ -27,10 +27,21 @@ export const compareQuery = ({ a, b }: Query, run: string): Query =>
     Object.entries({ a: run, b: a === run ? b : a }).filter((entry): entry is [string, string] => Boolean(entry[1])),
   );
 
-/** Go there. */
+/**
+ * Go there. Until a person does something else, a page that was left does not come back: Streamlit pushes the address
+ * of a page when its run begins, which may have been asked for before, and Back would lead to that.
+ */
 export function navigate(address: string): void {
-  history.pushState({}, "", address);
-  dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+  const { pathname } = new URL(address, location.href);
+  const push: History["pushState"] = (...entry) => History.prototype.pushState.apply(history, entry);
+  push({}, "", address);
+  dispatchEvent(new PopStateEvent("popstate", { state: {} })); // also ends what an earlier call has begun
+  history.pushState = (state, unused, to) => {
+    if (new URL(to ?? "", location.href).pathname === pathname) push(state, unused, to);
+  };
+  const over = () => delete (history as Partial<History>).pushState;
+  for (const name of ["popstate", "pointerdown", "keydown"])
+    addEventListener(name, over, { capture: true, once: true });
 }
 
 /** Follow the address until the returned function is called; `back` says whether by Back, Forward or a link of ours. */

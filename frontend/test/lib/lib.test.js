@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test, { describe, it } from "node:test";
 import { bus } from "../../src/lib/bus.ts";
 import { h, wholeNames } from "../../src/lib/dom.ts";
-import { addressOf, compareQuery, exploreQuery } from "../../src/lib/router.ts";
+import { addressOf, compareQuery, exploreQuery, navigate } from "../../src/lib/router.ts";
 import { baseOf, refusal, serverUrl } from "../../src/lib/server.ts";
 import { css, luminance, mix, parseColor } from "../../src/lib/theme.ts";
 
@@ -53,6 +53,27 @@ describe("theme", () => {
     assert.equal(css([1, 2, 3], 0.5), "rgba(1, 2, 3, 0.5)");
     assert.ok(luminance([255, 255, 255]) > 0.99 && luminance([16, 19, 23]) < 0.01);
   });
+});
+
+test("a page that one has left does not come back, until one does something else", () => {
+  const [entries, events] = [[], new EventTarget()];
+  globalThis.History = class {
+    pushState(_state, _unused, address) {
+      entries.push(address);
+    }
+  };
+  globalThis.history = new History();
+  globalThis.location = { href: "http://here/runs?search=a" };
+  globalThis.PopStateEvent = class extends Event {};
+  globalThis.addEventListener = events.addEventListener.bind(events);
+  globalThis.dispatchEvent = events.dispatchEvent.bind(events);
+  navigate("/?run=1");
+  history.pushState({}, "", "/runs?run=1"); // Streamlit begins the page that was asked for before
+  history.pushState({}, "", "/?run=1&seed=2");
+  assert.deepEqual(entries, ["/?run=1", "/?run=1&seed=2"]);
+  events.dispatchEvent(new Event("pointerdown"));
+  history.pushState({}, "", "/runs");
+  assert.equal(entries.at(-1), "/runs");
 });
 
 test("pages are found beside the one that is left, wherever the app lies", () => {
