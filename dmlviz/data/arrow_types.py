@@ -103,7 +103,8 @@ def _plain(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
     if types.is_run_end_encoded(kind):
         return _plain(compute.run_end_decode(column))
     if types.is_dictionary(kind) and not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
-        return _plain(column.cast(kind.value_type))
+        whole = [part.dictionary.take(part.indices) for part in column.chunks]
+        return _plain(pyarrow.chunked_array(whole, kind.value_type))
     if str(kind) in ("string_view", "binary_view"):
         return column.cast(pyarrow.large_string() if str(kind) == "string_view" else pyarrow.large_binary())
     if str(kind).startswith(("list_view", "large_list_view")):

@@ -14,6 +14,7 @@ from dmlviz.storage.text import plain_name
 MAX_CLASSES = 65_535  # the page has two bytes for each label
 MAX_NAME = 1000  # characters of a class name, as runs and data sets keep it
 MAX_SHOWN = 40  # on a page
+WHITE_SPACE = "Labels that differ only by white space around them are one class."
 UNLABELED = "no label"  # the class of what has no label: the only one, or the last
 
 
@@ -57,6 +58,9 @@ def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> 
             "of the scores."
         )
     notes += changed_note(label for label in labels.tolist() if isinstance(label, str))
+    texts = {label for label in labels.tolist() if isinstance(label, str) and label.strip()}
+    if len({text.strip() for text in texts}) < len(texts):
+        notes.append(WHITE_SPACE)
     words = [name for name in classes if name in NO_NUMBER]
     if words:
         notes.append(f"{', '.join(words)} is a class: if it stands for no label, add --missing {','.join(words)}.")

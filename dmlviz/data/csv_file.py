@@ -25,6 +25,7 @@ MAX_LINES_PER_ROW = 10
 SEEN = 100  # lines that decide what delimits cells, and whether the first is a header
 DELIMITERS = ("\t", ";", "|", ",")  # the first of those that are in every line alike
 WESTERN = "cp1252"  # what Excel writes in Western Europe and America, where it does not write UTF-8
+_ESCAPED = re.compile(rb'\\"[^,;|\t\r\n"]')  # a quote as Spark and MySQL write it: RFC 4180 doubles it
 _HINT = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's first line
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
 _FILE = re.compile(r".*\.(png|jpe?g|webp|bmp|gif)", re.IGNORECASE)
@@ -35,6 +36,7 @@ class _Form:
     """How a file is written: what delimits cells, lines before the first row, names of columns, what was noticed."""
 
     delimiter: str
+    escape: str | None
     skipped: int
     names: list[str]
     notes: list[str]
@@ -58,10 +60,10 @@ def read_csv_file(
     import pyarrow
     from pyarrow import csv as arrow_csv
 
-    encoding, lines = _encoding(path)
+    encoding, lines, escaped = _encoding(path)
     if lines > MAX_LINES_PER_ROW * MAX_VECTORS:  # a quoted text may hold some line ends
         raise too_many(path.name, lines)
-    form = _form(path, encoding, quoted)
+    form = _form(path, encoding, quoted, "\\" if quoted and escaped else None)
     if len(form.names) > 2 * MAX_DIMENSIONS:
         raise UserError(f"A table has up to {2 * MAX_DIMENSIONS:,} columns; {path.name} has {len(form.names):,}.")
     numbers = [str(number) for number in range(len(form.names))]  # names may be equal
@@ -85,6 +87,7 @@ def read_csv_file(
                 arrow_csv.ParseOptions(
                     delimiter=form.delimiter,
                     quote_char='"' if quoted else False,
+                    escape_char=form.escape or False,
                     newlines_in_values=quoted,
                     ignore_empty_lines=len(numbers) > 1,
                     invalid_row_handler=note_bad_row,
@@ -105,6 +108,8 @@ def read_csv_file(
     notes = list(form.notes)
     if empty:
         notes.append(f"Rows left out at the end, as all their cells are empty: {empty:,}.")
+    if form.escape:
+        notes.append('Quotes in texts are written \\" in it; a backslash before another character is left away, too.')
     if encoding == WESTERN:
         notes.append(f"{path.name} is not UTF-8 and was read as Windows-1252: save it as UTF-8 if letters are wrong.")
     table, more = typed_columns(table.rename_columns(form.names), texts, missing, form.delimiter)
@@ -112,21 +117,24 @@ def read_csv_file(
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a text file, without the white space around them."""
-    encoding, lines = _encoding(path)
+    """Return the lines of a text file."""
+    encoding, lines, _ = _encoding(path)
     if lines > MAX_LINES_PER_ROW * MAX_VECTORS:
         raise too_many(path.name, lines)
     with _open_text(path, encoding) as file:
-        return [line.strip() for line in file.read().splitlines()]
+        return file.read().splitlines()
 
 
-def _encoding(path: Path) -> tuple[str, int]:
-    """Return the encoding of a file, and the number of its lines."""
-    lines, size, decoder, encoding = 0, 0, codecs.getincrementaldecoder("utf-8")(), "utf-8"
+def _encoding(path: Path) -> tuple[str, int, bool]:
+    """Return the encoding of a file, the number of its lines, and whether quotes in it are escaped by a backslash."""
+    lines, size, decoder, encoding, escaped = 0, 0, codecs.getincrementaldecoder("utf-8")(), "utf-8", False
     with open_unpacked(path) as file:
         for part in iter(lambda: file.read(1 << 20), b""):
             if not lines and part.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 encoding = "utf-16"
+            elif not lines and (part[1:4:2] == b"\0\0" or part[:3:2] == b"\0\0"):  # without a mark at its beginning
+                encoding = "utf-16-le" if part[1:2] == b"\0" else "utf-16-be"
+            escaped = escaped or _ESCAPED.search(part) is not None
             lines, size = lines + part.count(b"\n"), size + len(part)
             if size > MAX_TABLE_BYTES:
                 raise too_large(path.name, size)
@@ -135,7 +143,7 @@ def _encoding(path: Path) -> tuple[str, int]:
                     decoder.decode(part)
                 except UnicodeDecodeError:
                     encoding = WESTERN
-    return encoding, lines
+    return encoding, lines, escaped
 
 
 def _open_text(path: Path, encoding: str) -> io.TextIOWrapper:
@@ -143,7 +151,7 @@ def _open_text(path: Path, encoding: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(open_unpacked(path), encoding=name, errors="replace", newline="")
 
 
-def _form(path: Path, encoding: str, quoted: bool) -> _Form:
+def _form(path: Path, encoding: str, quoted: bool, escape: str | None) -> _Form:
     with _open_text(path, encoding) as file:
         lines = [file.readline(MAX_LINE) for _ in range(SEEN)]
     if any(len(line) == MAX_LINE for line in lines):
@@ -164,7 +172,7 @@ def _form(path: Path, encoding: str, quoted: bool) -> _Form:
 
     def rows(part: Sequence[str]) -> list[list[str]]:
         try:
-            return list(csv.reader(part, delimiter=delimiter, quoting=quoting))  # type: ignore[arg-type]
+            return list(csv.reader(part, delimiter=delimiter, quoting=quoting, escapechar=escape))  # type: ignore[arg-type]
         except csv.Error as error:
             raise UserError(f"{path.name} could not be read as {path.suffix[1:]} ({error}): save it again.") from None
 
@@ -178,7 +186,7 @@ def _form(path: Path, encoding: str, quoted: bool) -> _Form:
             said = comments - 1
             if said:
                 notes.append(f"Lines at the start that are comments (#): {said}.")
-            return _Form(delimiter, begin + comments, _names(last, body), notes)
+            return _Form(delimiter, escape, begin + comments, _names(last, body), notes)
         else:
             notes.append(f"Lines at the start that are comments (#): {comments}.")
     begin += comments
@@ -188,12 +196,13 @@ def _form(path: Path, encoding: str, quoted: bool) -> _Form:
         texts = [all(_kind(row[i]) not in ("number", "") for row in body if len(row) == width) for i in range(width)]
         names = [f"text {number}" if text else f"f{number}" for number, text in enumerate(texts)]
         notes.append(f"{path.name} has no row of names; its columns are called {', '.join([*names[:3], '…'][:width])}.")
-        return _Form(delimiter, begin, names, notes)
+        return _Form(delimiter, escape, begin, names, notes)
     if why:
         notes.append(why)
-    reader = csv.reader(lines[begin:], delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
+    _check_one_header(path.name, body)
+    reader = csv.reader(lines[begin:], delimiter=delimiter, quoting=quoting, escapechar=escape)  # type: ignore[arg-type]
     next(reader)
-    return _Form(delimiter, begin + reader.line_num, _names(body[0], body[1:]), notes)
+    return _Form(delimiter, escape, begin + reader.line_num, _names(body[0], body[1:]), notes)
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str:
@@ -236,6 +245,21 @@ def _is_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> str | No
         shown = ", ".join(map(str, digits[:3])) + (" …" if len(digits) > 3 else "")
         return f"The first row is read as names of columns, as it counts ({shown})."
     return "" if names > alike or not names + alike else None
+
+
+def _check_one_header(name: str, body: Sequence[Sequence[str]]) -> None:
+    """Raise UserError where a row of equal names, above numbers, is followed by one that tells them apart, as pandas
+    writes columns of two levels."""
+    names = Counter(cell.strip() for cell in body[0])
+    equal = [i for i, cell in enumerate(body[0]) if cell.strip() and names[cell.strip()] > 1]
+    second, *below = [[row[i] for i in equal] for row in body[1:] if len(row) == len(body[0])] or [[]]
+    if not equal or len(set(second)) < len(equal) or any(_kind(cell) != "number" for row in below for cell in row):
+        return
+    if below and _is_header(second, below) is not None:
+        raise UserError(
+            f"A table has one row of names; {name} has two, which begin {body[0][equal[0]]}, {body[0][equal[1]]} and "
+            f"{second[0]}, {second[1]}: join them, as {body[0][equal[0]]}_{second[0]}."
+        )
 
 
 def _kind(cell: str) -> str:

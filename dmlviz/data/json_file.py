@@ -29,6 +29,10 @@ def read_json_file(path: Path) -> "pyarrow.Table":
         raise too_large(path.name, size)
     with open_unpacked(path) as file:
         lines = [line for _, line in zip(range(SEEN), file, strict=False) if line.strip()]
+    if not lines:
+        raise UserError(
+            f"A table has a row for each picture or vector; {path.name} is empty: check how it was written."
+        )
     rows = [_object(line) for line in lines]
     whole = len(lines) < 2 and path.name.lower().endswith((".json", ".json.gz"))
     if not whole and rows and all(row is not None for row in rows):
@@ -49,14 +53,31 @@ def read_json_file(path: Path) -> "pyarrow.Table":
     if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # of pandas
         content = {name: list(column.values()) for name, column in content.items()}
     if isinstance(content, dict) and all(isinstance(column, list) for column in content.values()):
-        return pyarrow.table(content)
+        return pyarrow.table({name: _column(values, name, path.name) for name, values in content.items()})
     if isinstance(content, list) and all(isinstance(row, dict) for row in content):
         names = dict.fromkeys(name for row in content for name in row)
-        return pyarrow.table({name: [row.get(name) for row in content] for name in names})
+        return pyarrow.table({key: _column([row.get(key) for row in content], key, path.name) for key in names})
+    if isinstance(content, list) and not any(isinstance(row, list | dict) for row in content):  # a list of labels
+        return pyarrow.table({"label": _column(content, "label", path.name)})
     raise UserError(
         f"A table of JSON has an object for each row, or a list for each column; {path.name} is neither: write it with "
         "to_json(orient='records') of pandas."
     )
+
+
+def _column(values: list[Any], column: str, name: str) -> "pyarrow.Array":
+    import pyarrow
+
+    try:
+        return pyarrow.array(values)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+        first = next(value for value in values if value is not None)
+        row = next((row for row, value in enumerate(values, 1) if type(value) not in (type(first), type(None))), 1)
+        raise UserError(
+            f"The values of a column are of one type, and whole numbers have up to 18 digits; column {column} of "
+            f"{name} begins with {str(first)[:40]!r} ({type(first).__name__}), and row {row:,} has "
+            f"{str(values[row - 1])[:40]!r} ({type(values[row - 1]).__name__}): write them alike, codes as texts."
+        ) from None
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dmlviz.data.arrow_types import is_text, plain_table
+from dmlviz.data.class_names import WHITE_SPACE
 from dmlviz.data.columns import clean_columns
 from dmlviz.data.csv_file import read_lines
 from dmlviz.data.table_file import (
@@ -70,7 +71,7 @@ def read_labels_file(path: Path, rows: int, columns: "pyarrow.Table | None", cho
     if suffix == ".txt" or suffix.startswith((".csv", ".tsv")):
         lines = read_lines(path)
         marks = "\t" if suffix != ".csv" else "\t,;|"
-        unquoted = re.sub(r'"[^"]*"', "", "".join(lines[:2]))
+        unquoted = re.sub(r'"[^"]*"', "", "".join(line.strip() for line in lines[:2]))
         if not any(mark in unquoted for mark in marks):
             return _one_column(path.name, lines, rows, choice)
     table, notes = read_table_file(path, replace(choice, vector=()))
@@ -100,8 +101,9 @@ def _side_by_side(first: "pyarrow.Table | None", second: "pyarrow.Table") -> "py
     return plain_table(pyarrow.Table.from_arrays([*first.columns, *second.columns], names))[0]
 
 
-def _one_column(name: str, lines: list[str], rows: int, choice: Choice) -> FileLabels:
-    given = len(lines)
+def _one_column(name: str, whole: list[str], rows: int, choice: Choice) -> FileLabels:
+    given, lines = len(whole), [line.strip() for line in whole]
+    merged = len(set(lines) - {""}) < len({line for line in whole if line.strip()})
     if name.lower() != METADATA:
         lines = [
             line[1:-1].replace('""', '"') if len(line) > 1 and line[0] == line[-1] == '"' else line for line in lines
@@ -115,7 +117,7 @@ def _one_column(name: str, lines: list[str], rows: int, choice: Choice) -> FileL
         raise _other_length(name, given, rows)
     labels = [None if line in ("", *choice.missing) else plain_cell(line) for line in lines[header:]]
     first = f"the lines of {name} after its header {lines[0][:40]!r}" if header else f"all lines of {name}"
-    return FileLabels(np.array(labels, object), first)
+    return FileLabels(np.array(labels, object), first, notes=(WHITE_SPACE,) if merged else ())
 
 
 def _other_length(name: str, labels: int, rows: int) -> UserError:

@@ -345,7 +345,8 @@ def _holds_paths(column: "pyarrow.ChunkedArray") -> bool:
 
 
 def _vector(table: "pyarrow.Table", free: list[str], name: str, pictures: bool) -> tuple[str, ...]:
-    column = list_column([table.schema.field(column) for column in free])
+    filled = [column for column in free if table.column(column).null_count < table.num_rows]
+    column = list_column([table.schema.field(column) for column in filled])
     return (column,) if column is not None else numeric_vector(table, free, name, pictures)
 
 

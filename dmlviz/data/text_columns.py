@@ -52,8 +52,13 @@ def typed_columns(
 
     columns = [_cells(column, missing) for column in table.columns]
     names = table.column_names
+    notes = [
+        f"Values of column {name} that differ only by white space around them are taken as equal."
+        for name, column, raw in zip(names, columns, table.columns, strict=True)
+        if not column.equals(raw) and _merged(raw)
+    ]
     typed: list[pyarrow.ChunkedArray] = []
-    comma, point, notes = [], False, []
+    comma, point = [], False
     for number, column in enumerate(columns):
         kept = column if names[number].lower() in texts else _direct(column)
         typed.append(kept)
@@ -104,6 +109,15 @@ def _cells(column: "pyarrow.ChunkedArray", missing: Sequence[str]) -> "pyarrow.C
 
     column = compute.utf8_trim_whitespace(column)
     return _without(column, array(["", *missing]))
+
+
+def _merged(column: "pyarrow.ChunkedArray") -> bool:
+    """Return whether texts become equal without the white space around them; of those of nothing else, none does."""
+    from pyarrow import compute
+
+    texts = column.unique()
+    texts = texts.filter(compute.greater(compute.utf8_length(compute.utf8_trim_whitespace(texts)), 0))
+    return len(compute.utf8_trim_whitespace(texts).unique()) < len(texts) and not _all_match(column, _POINT)
 
 
 def _without(column: "pyarrow.ChunkedArray", words: "pyarrow.Array") -> "pyarrow.ChunkedArray":

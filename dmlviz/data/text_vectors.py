@@ -18,15 +18,20 @@ NOTHING = ("", "nan", "NaN", "None", "null", "NULL", "NA")
 _PAIRS = {"[": "]", "{": "}", "(": ")"}
 _BETWEEN = str.maketrans("[]{}(),;|", " " * 9)
 _WORD = re.compile(r"[A-Za-z_.]{0,20}")
+_SCALAR = re.compile(r"\bn(?:p|umpy)\.float\d\d\b")  # [np.float64(0.1), …], as NumPy 2 prints a list of its numbers
 
 
 def looks_like_a_vector(text: str) -> bool:
-    """Return whether a text begins as a vector does, even if it is cut off: a bracket, then two numbers."""
+    """Return whether a text begins as a vector does, even if it is cut off: a bracket, then two numbers.
+
+    A number alone in brackets is none: (3.20) is a loss in accounting, [7] a reference.
+    """
+    text = _SCALAR.sub("", text[:1000]) + text[1000:]
     begin, text = _begin(text), text.rstrip()
     if begin < 0 or (text[-1] in _PAIRS.values() and text[-1] != _PAIRS[text[begin]]):  # (0, 1] is an interval
         return False
     words = text[begin : begin + 500].translate(_BETWEEN).split()
-    return _is_float(words[0]) and (len(words) == 1 or _is_float(words[1])) if words else False
+    return len(words) > 1 and _is_float(words[0]) and _is_float(words[1])
 
 
 def parse_text_vectors(table: "pyarrow.Table", name: str) -> "pyarrow.Table":
@@ -75,6 +80,7 @@ def _begin(text: str) -> int:
 def _parse(text: str | None, row: int, column: str, name: str) -> np.ndarray | None:
     if text is None or text.strip() in NOTHING:
         return None
+    text = _SCALAR.sub("", text)
     begin = _begin(text)
     inside = text
     if begin >= 0:  # the first bracket in a word such as tensor( … ) is inside
@@ -84,6 +90,8 @@ def _parse(text: str | None, row: int, column: str, name: str) -> np.ndarray | N
             cut = f", after {EXCEL_LIMIT:,} characters, as Excel does" if len(text) >= EXCEL_LIMIT else ""
             raise _refused(column, name, row, f"cut off{cut}")
         inside = text[begin : end + 1]
+        if inside[0] == "[" and "[" in inside[1:] and not inside[1:].lstrip().startswith("["):
+            raise _refused(column, name, row, f"{text[:40]!r}, of several lists, as a sparse vector has")
     try:
         return np.array(inside.translate(_BETWEEN).split(), np.float64)
     except ValueError:

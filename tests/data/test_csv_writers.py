@@ -87,6 +87,8 @@ WRITERS = {
         index=False, sep="|", lineterminator="\r\n"
     ),
     "pandas, UTF-16": lambda k: frame(k, columns=NAMES).to_csv(index=False).encode("utf-16"),
+    "pandas, UTF-16 without a mark": lambda k: frame(k, columns=NAMES).to_csv(index=False).encode("utf-16-le"),
+    "Spark": lambda k: frame(k, columns=NAMES).to_csv(index=False, doublequote=False, escapechar="\\"),
     "pandas, packed": lambda k: gzip.compress(frame(k, columns=NAMES).to_csv(index=False).encode()),
     "Excel": lambda k: "\ufeff" + excel(k, ".", ",", ","),
     "Excel, German": lambda k: excel(k, ",", ".", ";"),
@@ -155,6 +157,14 @@ def test_only_an_empty_cell_and_what_is_named_is_no_label(tmp_path):
     assert imported.classes == ("01", "1", "1.10", "1e5", "no label")
 
 
+def test_what_white_space_merges_is_said_and_columns_that_it_pads_alike_are_not(tmp_path):
+    rows = [f"{i},{i + 0.5},{label},{side}" for i, (label, side) in enumerate([(" a", " l "), ("a ", " r "), ("a", " l ")])]
+    imported = read(tmp_path, "\n".join(["x,y,label,side", *rows]))
+    assert [note for note in imported.notes if "white space" in note] == [
+        "Values of column label that differ only by white space around them are taken as equal."
+    ]
+
+
 @pytest.mark.parametrize("row", [5, 120, pytest.param(40_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("odd", ["n/k", "1.2.3", "12 kg"])
 def test_a_column_of_the_vector_that_is_not_of_numbers_is_named_wherever_it_shows(tmp_path, row, odd):
@@ -172,6 +182,8 @@ def test_a_column_of_the_vector_that_is_not_of_numbers_is_named_wherever_it_show
         ("d0,d1,label\n1,2,a\n3,4\n", r"3 columns, and row 2 \('3,4'\) has 2 cells"),
         ("d0,d1\n1,2\n3,\n", r"the first in row 2, column d1"),
         ("", "t.csv is empty"),
+        (",emb,emb,meta\n,0,1,label\n" + "0,1.5,2.5,a\n1,2.5,4.5,b\n", "has two, which begin emb, emb and 0, 1: join"),
+        ("emb,emb,emb\nx,y,z\n" + "1.5,2.5,1\n" * 3, "has two, which begin emb, emb and x, y: join them, as emb_x"),
         ("\n\n", "t.csv is empty"),
         (b"d0,d1\n1,2\n\xff\xfe,4\n".decode("latin-1"), "d1 of|d0 of"),
     ],

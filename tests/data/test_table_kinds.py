@@ -54,6 +54,8 @@ TYPES = {
     "[0.1 0.2]": pa.array([str(row) for row in VECTORS]),
     "tensor([0.1])": pa.array([f"tensor({row.tolist()}, device='cuda:0')" for row in VECTORS]),
     "array([0.1])": pa.array([f"array({row.tolist()}, dtype=float32)" for row in VECTORS]),
+    "[np.float32(0.1)]": pa.array([str(list(row)) for row in VECTORS]),
+    "dictionary": pa.DictionaryArray.from_arrays(pa.array(range(N), pa.int8()), pa.array(VECTORS.tolist())),
     "(0.1, 0.2)": pa.array([str(tuple(row.tolist())) for row in VECTORS]),
     "{0.1,0.2}": pa.array(["{" + ",".join(map(str, row.tolist())) + "}" for row in VECTORS]),
     "[[0.1, 0.2]]": pa.array([str([row.tolist()]) for row in VECTORS]),
@@ -71,7 +73,7 @@ def test_vectors_of_every_type_are_read(tmp_path, kind, name):
         {"input_ids": tokens, name: TYPES[kind], "label": LABELS} if not texts else {name: TYPES[kind], "label": LABELS}
     )
     is_whole(validated(add_data(table, runs=tmp_path / "runs", report=lambda line: None)))
-    if kind != "list view":  # Parquet has none
+    if kind not in ("list view", "dictionary"):  # Parquet has none
         parquet.write_table(table, tmp_path / "t.parquet")
         is_whole(read(tmp_path / "t.parquet"))
         is_whole(read(tmp_path / "t.parquet", choice=Choice(vector=(name,))))
@@ -89,6 +91,8 @@ def validated(run):
         (["[1, 2", "[1, 2", "[1, 2"], "v of t.parquet holds vectors as texts; that in row 1 is cut off"),
         (["[1, 2, 3]", "[1, 2, ..., 3]", "[1, 2, 3]"], "that in row 2 is shortened"),
         (["[1, 2, 3]", "[1, x, 3]", "[1, 2, 3]"], r"that in row 2 is '\[1, x, 3\]'"),
+        (["(3,[0,1],[0.5,2])"] * 3, r"that in row 1 is '\(3,\[0,1\].*of several lists, as a sparse vector has"),
+        (["(3.20)", "4.10", "(0.5)"], r"those of t.parquet are v \(string\)"),
         (["[1, 2, 3]", None, "[1, 2, 3]"], "3 numbers in row 1 and nothing in row 2"),
         ([[[1.0, 2.0]], [[1.0]], [[1.0, 2.0]]], "2 numbers in one of its lists in row 1 and 1 numbers in row 2"),
         ([b"\x00" * 16] * 3, r"t.parquet has no column called label \(its columns are v\)"),
@@ -105,9 +109,24 @@ def test_vectors_that_cannot_be_read_are_refused_by_row_or_type(tmp_path, values
 
 
 def test_intervals_and_references_are_texts(tmp_path):
-    table = {"d0": VECTORS[:, 0], "d1": VECTORS[:, 1], "bin": ["(0, 1]", "[1] of two", "{x}"] * 4, "label": LABELS}
+    bins, notes = ["(0, 1]", "[1] of two", "{x}"] * 4, [f"[{i}]" for i in range(N)]
+    table = {"d0": VECTORS[:, 0], "d1": VECTORS[:, 1], "bin": bins, "note": notes, "label": LABELS}
+    table["none"] = pa.nulls(N, pa.list_(pa.float32()))
     parquet.write_table(pa.table(table), tmp_path / "t.parquet")
-    assert read(tmp_path / "t.parquet").columns.column_names == ["bin"]
+    imported = read(tmp_path / "t.parquet")
+    assert (imported.embeddings.shape, imported.columns.column_names) == ((N, 2), ["bin", "note"])
+
+
+@pytest.mark.parametrize("odd", ["1", True, 1.5, 10**25, [1]])
+def test_values_of_two_types_in_a_column_of_json_are_refused_by_column_and_row(tmp_path, odd):
+    rows = [{"embedding": row, "label": 1} for row in VECTORS.tolist()]
+    rows[4]["label"] = odd
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    if odd == 1.5:
+        assert read(tmp_path / "t.json").classes == ("1", "1.5")
+        return
+    with pytest.raises(UserError, match="column label of t.json begins with '1' .int., and row"):
+        read(tmp_path / "t.json")
 
 
 FILES = {
@@ -197,6 +216,7 @@ GAP = ["cat", "", *NAMES[2:]]
         ("l.csv", "id,class\n" + "".join(f"{i},{k}\n" for i, k in enumerate(LABELS)), LABELS),
         ("l.csv", pd.DataFrame({"label": LABELS}).to_csv(), LABELS),
         ("l.json", json.dumps([{"label": k} for k in LABELS]), LABELS),
+        ("l.json", json.dumps(LABELS), LABELS),
         ("l.npy", np.array(NAMES)[:, None], NAMES),
         ("l.npy", np.arange(N)[None], [str(i) for i in range(N)]),
     ],
