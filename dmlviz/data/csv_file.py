@@ -195,7 +195,11 @@ def _form(path: Path, encoding: str, quoted: bool, escape: str | None) -> _Form:
         width = Counter(len(row) for row in body).most_common(1)[0][0]
         texts = [all(_kind(row[i]) not in ("number", "") for row in body if len(row) == width) for i in range(width)]
         names = [f"text {number}" if text else f"f{number}" for number, text in enumerate(texts)]
-        notes.append(f"{path.name} has no row of names; its columns are called {', '.join([*names[:3], '…'][:width])}.")
+        label = _label_of_pixels(body)
+        if label is not None:  # as MNIST and the digits of the UCI are passed on
+            names[label] = "label"
+        shown = [*names[:3], "…"][:width] if label in (None, 0) else [*names[:2], "…", "label"]
+        notes.append(f"{path.name} has no row of names; its columns are called {', '.join(shown)}.")
         return _Form(delimiter, escape, begin, names, notes)
     if why:
         notes.append(why)
@@ -247,9 +251,20 @@ def _is_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> str | No
     return "" if names > alike or not names + alike else None
 
 
+def _label_of_pixels(rows: Sequence[Sequence[str]]) -> int | None:
+    """Return the column of the labels of rows that are a square's pixels and a label; None for others.
+
+    It is the first or the last, whichever changes: a corner of a picture is blank.
+    """
+    side = round((len(rows[0]) - 1) ** 0.5)
+    if side < 8 or side * side + 1 != len(rows[0]) or not all(cell.strip().isdecimal() for row in rows for cell in row):
+        return None
+    first, last = (len({row[end].strip() for row in rows}) > 1 for end in (0, -1))
+    return None if first == last else 0 if first else len(rows[0]) - 1
+
+
 def _check_one_header(name: str, body: Sequence[Sequence[str]]) -> None:
-    """Raise UserError where a row of equal names, above numbers, is followed by one that tells them apart, as pandas
-    writes columns of two levels."""
+    """Raise UserError where a second row tells equal names above numbers apart, as pandas writes two levels of them."""
     names = Counter(cell.strip() for cell in body[0])
     equal = [i for i, cell in enumerate(body[0]) if cell.strip() and names[cell.strip()] > 1]
     second, *below = [[row[i] for i in equal] for row in body[1:] if len(row) == len(body[0])] or [[]]

@@ -59,6 +59,11 @@ def import_path(
     path, choice = Path(path), choice or Choice()
     notes: list[str] = []
     place = path if path.is_dir() else path.parent
+    if path.suffix.lower() == ".mat" or (path.is_dir() and any(path.glob("emnist*.mat"))):
+        raise UserError(
+            f"Files of MATLAB are not read; got {path.name}: of EMNIST, bring those of its gzip.zip "
+            "(emnist-letters-train-images-idx3-ubyte.gz …); of other data, arrays saved by numpy.savez."
+        )
     raw = import_raw_files(siblings(path), place.resolve().name, title, follow_paths) or import_pixel_tables(
         pixel_tables(path), path.name, title
     )

@@ -252,10 +252,11 @@ def _dataset(
             "Fashion-MNIST.",
         )
     if "test" not in images:
-        test = np.arange(len(labels["train"])) % 5 == 0
+        test = np.zeros(len(labels["train"]), bool)
+        test[np.argsort(labels["train"], kind="stable")[::5]] = True
         images = {"train": images["train"][~test], "test": images["train"][test]}
         labels = {"train": labels["train"][~test], "test": labels["train"][test]}
-        notes.append("There is no file to test on: every fifth image is.")
+        notes.append("There is no file to test on: every fifth image of a class is.")
     parts = {f"{part}_images": np.ascontiguousarray(images[part]) for part in custom_datasets.PARTS}
     parts |= {f"{part}_labels": labels[part] for part in custom_datasets.PARTS}
     counts, number = class_counts(classes, parts), sum(map(len, labels.values()))

@@ -146,6 +146,19 @@ def test_rows_without_a_header_are_all_read(tmp_path, writer):
     np.testing.assert_allclose(read(tmp_path, BARE[writer](None)).embeddings, VECTORS, rtol=1e-6)
 
 
+@pytest.mark.parametrize("end", [0, -1])
+def test_pixels_without_a_header_have_their_label_at_the_end_that_is_no_blank_corner(tmp_path, end):
+    pictures = np.random.default_rng(0).integers(0, 256, (N, 64))
+    pictures[:, [0, -1]] = 0
+    rows = [
+        list(map(str, [*([i % 3] if end == 0 else []), *row, *([] if end == 0 else [i % 3])]))
+        for i, row in enumerate(pictures)
+    ]
+    imported = read(tmp_path, "\n".join(map(",".join, rows)))
+    np.testing.assert_array_equal(imported.embeddings, pictures)
+    assert [imported.classes[label] for label in imported.labels[:3]] == ["0", "1", "2"]
+
+
 def test_only_an_empty_cell_and_what_is_named_is_no_label(tmp_path):
     labels = ["1", "01", "1e5", "True", "NA", "1.10", "", " "]
     rows = "".join(f"{i},{i + 0.5},{label}\n" for i, label in enumerate(labels))
@@ -158,7 +171,9 @@ def test_only_an_empty_cell_and_what_is_named_is_no_label(tmp_path):
 
 
 def test_what_white_space_merges_is_said_and_columns_that_it_pads_alike_are_not(tmp_path):
-    rows = [f"{i},{i + 0.5},{label},{side}" for i, (label, side) in enumerate([(" a", " l "), ("a ", " r "), ("a", " l ")])]
+    rows = [
+        f"{i},{i + 0.5},{label},{side}" for i, (label, side) in enumerate([(" a", " l "), ("a ", " r "), ("a", " l ")])
+    ]
     imported = read(tmp_path, "\n".join(["x,y,label,side", *rows]))
     assert [note for note in imported.notes if "white space" in note] == [
         "Values of column label that differ only by white space around them are taken as equal."

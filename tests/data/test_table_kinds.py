@@ -125,7 +125,7 @@ def test_values_of_two_types_in_a_column_of_json_are_refused_by_column_and_row(t
     if odd == 1.5:
         assert read(tmp_path / "t.json").classes == ("1", "1.5")
         return
-    with pytest.raises(UserError, match="column label of t.json begins with '1' .int., and row"):
+    with pytest.raises(UserError, match=r"column label of t.json begins with '1' \(int\), and row"):
         read(tmp_path / "t.json")
 
 
