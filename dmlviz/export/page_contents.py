@@ -21,6 +21,7 @@ from dmlviz.storage.run_schema.events import EndEvent, FrameMeta, ReplayEvent, R
 
 MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; beyond it frames are dropped evenly, and the page says so
 MAX_DISTANCE = 65535
+LIVE_FRAMES = ("snapshot", "frame")  # the events of frames that came while a run was on
 
 F = TypeVar("F", bound=FrameMeta)
 Packed: TypeAlias = np.ndarray | bytes | str
@@ -211,9 +212,10 @@ def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[P
         plane = PROJECTIONS[replay["view"]].identity
         taken = _fit_frame_budget(replay["frames"], budget, each=1 if plane else 2)
         steps, left_out = {frame["step"] for frame in taken}, len(replay["frames"]) - len(taken)
-        events = [event for event in events if event["event"] != "snapshot" or event["step"] in steps]
+        events = [event for event in events if event["event"] not in LIVE_FRAMES or event.get("step") in steps]
         events[events.index(replay)] = ReplayEvent({**replay, "frames": taken})
-        shown = [*taken, *(event["frame"] for event in events if event["event"] == "snapshot" and not plane)]
+        live = () if plane else (event for event in events if event["event"] in LIVE_FRAMES)
+        shown = [*taken, *(frame for event in live for frame in frames_of(event))]
     frames: dict[str, Packed] = {frame["id"]: record.frame(frame["id"]) for frame in shown}
     end = EndEvent(event="end", state=record.state)
     return PageStream(pid=pid, events=[*events, end], frames=frames), left_out

@@ -8,8 +8,11 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from dmlviz.export import page_contents, write
+from dmlviz.config import ProjectionConfig
+from dmlviz.export import RunExport, page_contents, write
 from dmlviz.runs.frames import Box, dequantize
+from dmlviz.runs.projection_run import run_projection
+from dmlviz.storage.run_schema.events import frames_of
 
 
 def html_of(kept):
@@ -82,6 +85,17 @@ def test_an_exported_projection_has_its_own_frames(kept_projection):
     assert (run["pid"], projection["pid"]) == (None, kept_projection.projection.id)
     end = next(event for event in projection["events"] if event["event"] == "finished")
     assert end["frame"]["id"] in projection["frames"]
+
+
+@pytest.mark.parametrize("method", ["pca", "tsne", "umap"])
+def test_a_map_that_followed_is_replayed_with_a_layout_of_each_snapshot(method, run, runs):
+    projection = runs.create_projection(run, ProjectionConfig(method=method, follow=True))
+    run_projection(projection.path)
+    stream = kept_in(html_of(RunExport.from_run(run, projection)))["streams"][1]
+    steps = [event["step"] for event in stream["events"] if event["event"] == "frame"]
+    assert steps == run.snapshot_steps
+    shown = [frame for event in stream["events"] if event["event"] in ("frame", "replay") for frame in frames_of(event)]
+    assert {frame["id"] for frame in shown} <= set(stream["frames"])
 
 
 def test_too_many_frames_are_thinned_with_a_note(kept, monkeypatch):
