@@ -96,7 +96,8 @@ def train(
         run = store.create(config, title)
         console.print(f"{run.title}: {counted(config.steps, 'step')}; Ctrl-C stops early")
         follower = None if drawn is None else Follower(run, drawn)
-        last = _watch(_followed(_events(run, dataset, stop, data_root(data)), follower), config, console)
+        events = _events(run, dataset, stop, data_root(data))
+        last = _watch(events if follower is None else follower.beside(events), config, console)
     if isinstance(last, Failed):
         print(last.reason, file=sys.stderr)
         raise typer.Exit(1)
@@ -152,14 +153,6 @@ def _events(run: Run, dataset: Any, stop: Any, root: Path) -> Iterator[Event]:
 
     limit_to_one_thread()
     return train_and_record(run, data_root=root, data=dataset, stop=stop)
-
-
-def _followed(events: Iterator[Event], follower: Follower | None) -> Iterator[Event]:
-    """Yield the events, and begin the map with the first snapshot."""
-    for event in events:
-        yield event
-        if follower is not None and isinstance(event, Snapshot):
-            follower.start()
 
 
 def _settle(follower: Follower | None, console: Console) -> None:

@@ -1,17 +1,20 @@
 """A map that follows a training of this program, drawn by another process, so that the training is hardly slower."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.jobs.order import projection
 from dmlviz.process_setup import ONE_THREAD_ENV, lower_priority
 from dmlviz.runs.record_writer import error_message
-from dmlviz.runs.run import ProjectionRun, Run
+from dmlviz.runs.run import ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
+from dmlviz.training.events import Event, Snapshot
 
 PROGRAM = "import sys; sys.path[:] = {path!r}; from dmlviz.jobs.follower import main; main(*sys.argv[1:])"
 LOOK_S = 0.1
@@ -43,16 +46,30 @@ class Follower:
             )
         return self._process
 
+    @property
+    def record(self) -> ProjectionRun | None:
+        """The map, once it is whole."""
+        with contextlib.suppress(RunNotFoundError):
+            record = self.run.projection(self.config.id)
+            return record if record.state == "finished" else None
+        return None
+
+    def beside(self, events: Iterator[Event]) -> Iterator[Event]:
+        """Yield the events of a training as they are recorded; the first snapshot starts the process."""
+        for event in events:
+            yield event
+            if isinstance(event, Snapshot):
+                self.start()
+
     def wait(self) -> ProjectionRun:
         """Wait until the map is whole, and return it; raise UserError where none was made."""
         process = self.start()
         said = process.communicate()[0].decode(errors="replace").strip()
         if process.returncode:
             raise UserError(f"The map could not be drawn: {said or 'its process was ended'}")
-        record = self.run.projection(self.config.id)
-        if record.state != "finished":
-            reason = record.end and record.end.get("reason")
-            raise UserError(f"The map was not drawn: {reason or 'its process was ended'}")
+        if (record := self.record) is None:
+            end = self.run.projection(self.config.id).end
+            raise UserError(f"The map was not drawn: {(end and end.get('reason')) or 'its process was ended'}")
         return record
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dmlviz.config import ProjectionConfig
     from dmlviz.notebook.widget import MapWidget
 
 __all__ = ["show"]
@@ -16,6 +17,7 @@ def show(
     images: Any = None,
     *,
     classes: Sequence[Any] | None = None,
+    projection: "str | ProjectionConfig | None" = None,
     height: int = 460,
     runs: str | Path | None = None,
     data: str | Path | None = None,
@@ -29,6 +31,9 @@ def show(
             without classes. Only with embeddings.
         images: The images (n), as `dmlviz.record` takes them. Only with embeddings.
         classes: Class names, by label. Only with embeddings.
+        projection: The map of a run or training: "pca", "tsne", "umap" or a `ProjectionConfig`, with a layout of each
+            snapshot, drawn by another process where it is not there; by default the one that follows a run that is on,
+            as of `dmlviz.record(…, projection="tsne")`, else the run's own view.
         height: Height of the map in pixels.
         runs: The runs folder, for a training; by default that of the app.
         data: The data folder, for the images of a run; by default that of the app.
@@ -41,4 +46,4 @@ def show(
     """
     from dmlviz.notebook.display import map_widget
 
-    return map_widget(thing, labels, images, classes, height, runs, data)
+    return map_widget(thing, labels, images, classes, projection, height, runs, data)

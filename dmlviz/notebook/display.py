@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.config import ProjectionConfig
 from dmlviz.data import load
 from dmlviz.data.class_names import UNLABELED, class_ids
 from dmlviz.data.sprite_sheet import encode_sheet, sheet_count, tile_side
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport, SpriteSheets
-from dmlviz.export.page_contents import live_contents, page_contents
+from dmlviz.export.page_contents import RunContents, live_contents, page_contents
+from dmlviz.jobs.follower import Follower
 from dmlviz.notebook.widget import MapWidget
 from dmlviz.recording.dataset import recorded_dataset
 from dmlviz.recording.inputs import read_embeddings, read_labels, to_numpy
@@ -33,51 +35,78 @@ def map_widget(
     labels: Any,
     images: Any,
     classes: Sequence[Any] | None,
+    projection: str | ProjectionConfig | None,
     height: int,
     runs: str | Path | None,
     data: str | Path | None,
 ) -> MapWidget:
     """Return the widget that `dmlviz.show` shows; its arguments are explained there."""
     folder = None if data is None else Path(data)
+    drawn = None if projection is None else ProjectionConfig.following(projection)
     if isinstance(thing, Training):
-        return _show_training(thing, height, runs_folder(runs), folder)
+        return _show_training(thing, drawn, height, runs_folder(runs), folder)
     if isinstance(thing, Run):
-        return _show_run(thing, height, folder)
+        return _show_run(thing, drawn, height, folder)
+    if drawn is not None:
+        raise UserError("projection is for a run or a training; got embeddings: use dmlviz.projection.project.")
     return _show_embeddings(thing, labels, images, classes, height)
 
 
-def _show_run(run: Run, height: int, data: Path | None) -> MapWidget:
+def _show_run(run: Run, drawn: ProjectionConfig | None, height: int, data: Path | None) -> MapWidget:
     export = RunExport.from_run(run, data_root=data)
-    if run.state != "running":
-        return MapWidget(page_contents(export), run, height)
+    if drawn is None and run.state == "running":
+        drawn = next((one.config for one in run.projections() if one.config.follow and one.state == "running"), None)
+    follower = None if drawn is None else Follower(run, drawn)
+    if run.state != "running" and (follower is None or follower.record is not None):
+        return MapWidget(_contents(run, export.sheets, follower), run, height)
     labels = run.labels
     if labels is None:
         raise UserError(f"{run.title} has no embeddings yet: wait until its training has started.")
-    widget = MapWidget(live_contents(export, labels), run, height)
-    widget.follow(lambda final_run: page_contents(RunExport(final_run, None, export.sheets)))
+    widget = MapWidget(_live_contents(export, labels, follower), run, height)
+    widget.follow(
+        lambda final_run: _contents(final_run, export.sheets, follower), None if follower is None else follower.wait
+    )
     return widget
 
 
-def _show_training(training: Training, height: int, runs: Path, data: Path | None) -> MapWidget:
+def _show_training(
+    training: Training, drawn: ProjectionConfig | None, height: int, runs: Path, data: Path | None
+) -> MapWidget:
     training.take()
     config = training.config
     dataset = training.data or load(config.dataset, data)
     run = Runs(runs).create(config)
     export = RunExport(run, None, _sheets(dataset.test.images))
-    widget = MapWidget(live_contents(export, dataset.test.labels), run, height)
+    follower = None if drawn is None else Follower(run, drawn)
+    widget = MapWidget(_live_contents(export, dataset.test.labels, follower), run, height)
 
     def work() -> None:
-        for _ in train_and_record(run, data=dataset, stop=lambda: widget.stopping):
+        events = train_and_record(run, data=dataset, stop=lambda: widget.stopping)
+        for _ in events if follower is None else follower.beside(events):
             pass
+        if follower is not None and run.embedded:
+            follower.wait()
 
-    widget.follow(lambda final_run: page_contents(RunExport(final_run, None, export.sheets)), work)
+    widget.follow(lambda final_run: _contents(final_run, export.sheets, follower), work)
     end = time.monotonic() + START_S
     while run.tracked_indices is None and widget.error is None and time.monotonic() < end:
         time.sleep(0.02)
-    contents = live_contents(export, dataset.test.labels)  # now with the tracked images
+    contents = _live_contents(export, dataset.test.labels, follower)  # now with the tracked images
     if widget.contents["near"] is None:  # else it is over already, and the widget shows the finished run
         widget.contents = contents
     return widget
+
+
+def _live_contents(export: RunExport, labels: np.ndarray, follower: Follower | None) -> RunContents:
+    contents = live_contents(export, labels)
+    if follower is not None:
+        contents["view"] = follower.config.id
+    return contents
+
+
+def _contents(run: Run, sheets: SpriteSheets | None, follower: Follower | None) -> RunContents:
+    """Return the contents of a finished run, on the map that has followed it if that is whole."""
+    return page_contents(RunExport(run, None if follower is None else follower.record, sheets))
 
 
 def _show_embeddings(

@@ -13,7 +13,7 @@ from uuid import uuid4
 from dmlviz.export.page import BUILT
 from dmlviz.export.page_contents import RunContents
 from dmlviz.integrations.requirement import missing
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import LIVE, EventLogDir, ProjectionRun, Run
 from dmlviz.storage.files import LogFollower
 from dmlviz.storage.run_schema.events import EndEvent, RunEvent, frames_of
 
@@ -173,7 +173,7 @@ class MapWidget(anywidget.AnyWidget):
 
         Args:
             contents_of: Makes the contents of the finished run.
-            work: Trains the run, if this process trains it.
+            work: Trains the run, or draws its map, if this process does.
         """
         if work is not None:
             self._work = threading.Thread(target=self._guard, args=(work,), name="training", daemon=True)
@@ -204,28 +204,39 @@ class MapWidget(anywidget.AnyWidget):
 
     def _follow(self, contents_of: Callable[[Run], RunContents]) -> None:
         assert self.run is not None
-        run, follower, count = self.run, LogFollower(self.run.log.path), 0
+        run, view = self.run, self.contents["view"]
+        records: dict[str | None, EventLogDir[Any]] = {None: run}
+        if view != LIVE:
+            records[view] = ProjectionRun(run.path / "projections" / view)
+        logs = {pid: LogFollower(record.log.path) for pid, record in records.items()}
+        counts = dict.fromkeys(records, 0)
         while True:
-            is_over = run.state != "running" and (self._work is None or not self._work.is_alive())
-            lines = follower.read_new()
-            if lines:
-                count = lines[-1][0] + 1
-                self._send_events(run, lines[0][0], [run.log.event(line.encode(), number) for number, line in lines])
+            is_over = all(record.state != "running" for record in records.values())
+            is_over = is_over and (self._work is None or not self._work.is_alive())
+            for pid, record in records.items():
+                lines = logs[pid].read_new()
+                if lines:
+                    counts[pid] = lines[-1][0] + 1
+                    events = [record.log.event(line.encode(), number) for number, line in lines]
+                    self._send_events(record, pid, lines[0][0], events)
             if is_over:
                 break
             threading.Event().wait(POLL_S)
-        self._send_events(run, count, [EndEvent(event="end", state=run.state)])
+        for pid, record in records.items():
+            self._send_events(record, pid, counts[pid], [EndEvent(event="end", state=record.state)])
         self.run = Run(run.path)
         if self.run.embedded:
             self.contents = contents_of(self.run)
             for page in self._pages:
                 page.update(self._page(), raw=True)
 
-    def _send_events(self, run: Run, first: int, events: Sequence[RunEvent]) -> None:
+    def _send_events(self, record: EventLogDir[Any], pid: str | None, first: int, events: Sequence[RunEvent]) -> None:
+        assert self.run is not None
         frames = [frame for event in events for frame in frames_of(event)]
-        frames_by_id = {frame["id"]: b64encode(run.frame(frame["id"])).decode() for frame in frames}
-        self._messages.append({"run": run.id, "from": first, "events": [*events], "frames": frames_by_id})
-        self.send(self._messages[-1])
+        frames_by_id = {frame["id"]: b64encode(record.frame(frame["id"])).decode() for frame in frames}
+        message = {"run": self.run.id, "pid": pid, "from": first, "events": [*events], "frames": frames_by_id}
+        self._messages.append(message)
+        self.send(message)
 
     def _on_ready(self, widget: Any, content: Any, buffers: Any) -> None:
         """Send a new page all messages that were sent before it opened."""

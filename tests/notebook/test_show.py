@@ -22,6 +22,7 @@ from dmlviz import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
+from tests.waiting import until
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=12, num_snapshots=3, eval_subset_size=50)
 LABELS = np.arange(40) % 4
@@ -193,6 +194,28 @@ def test_a_training_is_shown_while_it_goes_on_and_kept_as_a_run(tmp_path):
     assert sent == widget._messages
     with pytest.raises(UserError, match="This training has begun"):
         dmlviz.show(training, runs=tmp_path)
+
+
+@pytest.mark.slow
+def test_a_map_follows_a_training_and_a_recording_while_they_go_on(run, tmp_path):
+    widget = dmlviz.show(dmlviz.train(CONFIG), projection="tsne", runs=tmp_path).wait()
+    assert widget.error is None
+    config = dmlviz.ProjectionConfig(method="tsne", follow=True)
+    with dmlviz.record("walk", labels=LABELS, runs=tmp_path / "own", projection=config) as recording:
+        recording.snapshot(0, vectors())
+        until(lambda: [*tmp_path.glob(f"own/*/projections/{config.id}/events.jsonl")])
+        beside = recording.run.show()
+        assert (beside.contents["view"], beside.contents["near"]) == (config.id, None)
+        recording.snapshot(1, vectors(1))
+    assert beside.wait().error is None
+    for shown, steps in ((widget, run.snapshot_steps), (beside, [0, 1])):
+        sent = [message for message in shown._messages if message["pid"] == config.id]
+        events = [event for message in sent for event in message["events"]]
+        assert [event["step"] for event in events if event["event"] == "frame"] == steps
+        assert [event["event"] for event in events][-2:] == ["finished", "end"]
+        assert (shown.contents["view"], len(shown.contents["streams"])) == (config.id, 2)
+    with pytest.raises(UserError, match="projection is for a run or a training"):
+        dmlviz.show(vectors(), projection="tsne")
 
 
 def test_a_training_stays_an_iterator():

@@ -35,9 +35,10 @@ interface Model {
   send(content: unknown): void;
 }
 
-/** New lines of a run's log, from line `from` on, with the frames that they name. */
+/** New lines of the log of a run, or of its projection `pid`, from line `from` on, with the frames that they name. */
 interface News {
   run: string;
+  pid: string | null;
   from: number;
   events: RunEvent[];
   frames: Record<string, string>;
@@ -45,7 +46,7 @@ interface News {
 
 /** Once for each widget in a page, before it is drawn. */
 function initialize({ model }: { model: Model }): () => void {
-  const take = ({ run, from, events, frames }: News) => stream.feed({ run, events, frames, from });
+  const take = (news: News) => stream.feed(news);
   model.on("msg:custom", take);
   try {
     model.send({ event: "ready" }); // Python answers with what is there already
