@@ -34,9 +34,16 @@ class Trajectory(TypedDict):
 
 
 class EmbeddedImages(TypedDict):
-    """Embeddings of images (n × d), and their places (n × dims) on each map; `confidence` is that of each image."""
+    """Embeddings of images (n × d), and their places (n × dims) on each map; `confidence` is that of each image.
+
+    Before the end of a training they are by the net of `step`, the newest one, and maps are those of the steps `at`.
+    `ways` has their places (n × dims) at earlier steps, on maps that followed the training.
+    """
 
     embeddings: list[list[float]]
     places: dict[str, list[list[float]]]
+    step: NotRequired[int]
+    at: NotRequired[dict[str, int]]
+    ways: NotRequired[dict[str, list[tuple[int, list[list[float]]]]]]
     trajectory: NotRequired[Trajectory]
     confidence: NotRequired[list[Confidence]]

@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.nets.features import check_weights, features_of
@@ -23,8 +23,8 @@ from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
 from dmlviz.ops.device import default_device
 from dmlviz.projection import place_on
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
-from dmlviz.runs.projection_run import projected_items
-from dmlviz.runs.run import Run
+from dmlviz.runs.projection_run import projected_embeddings, projected_items
+from dmlviz.runs.run import LIVE, ProjectionRun, Run
 from dmlviz.storage.regular_file import regular_path
 
 if TYPE_CHECKING:
@@ -35,22 +35,66 @@ CHUNK = 100  # images per forward pass: their feature maps fit into the processo
 
 
 def handle_request(question: dict[str, Any]) -> EmbeddedImages:
-    """Answer a request of the inference worker.
+    """Answer a request of the inference worker: by a run's final net, or by its newest one.
 
     Args:
         question: {"run": folder, "images": base64 of uint8 (n × h × w or n × h × w × 3), "shape": its shape},
             optionally "views": projection IDs, and "trajectory": True for the trajectory over the checkpoints.
 
     Raises:
-        UserError: If the images do not fit the net, or the run has not finished.
+        UserError: If the images do not fit the net, or the run has no net yet.
     """
     run, images = Run(question["run"]), decode_images(question)
-    embeddings = embed(run, images)
+    step = run.net_step
+    embeddings = embed(run, images, step, keep=step is None)
+    if step is not None:
+        places, at = _on_newest_maps(run, step, embeddings)
+        return EmbeddedImages(embeddings=embeddings.tolist(), places=places, step=step, at=at)
     places = project_onto_maps(run, embeddings, question.get("views"))
     reply = EmbeddedImages(embeddings=embeddings.tolist(), places=places)
     if question.get("trajectory"):
         reply["trajectory"] = trajectory(run, images)
+        reply["ways"] = _ways(run, reply["trajectory"], places)
     return reply
+
+
+def _on_newest_maps(run: Run, step: int, embeddings: np.ndarray) -> tuple[dict[str, list[list[float]]], dict[str, int]]:
+    """Place embeddings (n × d) of a step among the tracked images, where these stand now on each map; and its step."""
+    places, at = {}, {LIVE: step}
+    frame = next(one["frame"] for one in run.events() if one["event"] == "snapshot" and one["step"] == step)
+    linear = ProjectionConfig(method="pca")
+    places[LIVE] = place_on(linear, run.snapshot(step), run.positions(frame), embeddings).tolist()
+    for projection in run.projections():
+        with suppress(DamagedFileError):  # which the run's card says
+            layouts = projection.layouts if projection.config.follow else {}
+            if layouts:
+                shown = max(layouts)
+                places[projection.id] = _on_layout(run, projection, step, shown, embeddings).tolist()
+                at[projection.id] = shown
+    return places, at
+
+
+def _on_layout(run: Run, projection: ProjectionRun, step: int, shown: int, embeddings: np.ndarray) -> np.ndarray:
+    """Place embeddings (n × d) of a step among those of the same step, which lie as in the layout of step `shown`."""
+    inputs, _ = projected_embeddings(run, projection.config.replace(follow=False), step)
+    return place_on(projection.config, inputs, projection.positions(projection.layouts[shown]), embeddings)
+
+
+def _ways(
+    run: Run, nets: Trajectory, places: dict[str, list[list[float]]]
+) -> dict[str, list[tuple[int, list[list[float]]]]]:
+    """Place what the checkpoints embedded on the layouts of the same steps, on each of these maps that has some."""
+    ways = {}
+    for projection in run.projections():
+        if projection.id in places and projection.config.follow:
+            layouts = projection.layouts
+            pairs = zip(nets["steps"], nets["embeddings"], strict=False)
+            ways[projection.id] = [
+                (step, _on_layout(run, projection, step, step, np.asarray(one, np.float32)).tolist())
+                for step, one in pairs
+                if step in layouts
+            ]
+    return ways
 
 
 def decode_images(question: dict[str, Any]) -> np.ndarray:
@@ -71,13 +115,14 @@ def trajectory(run: Run, images: np.ndarray) -> Trajectory:
     return Trajectory(steps=steps, embeddings=[embeddings.tolist() for embeddings in by_step], places=positions)
 
 
-def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
+def embed(run: Run, images: np.ndarray, step: int | None = None, keep: bool = True) -> np.ndarray:
     """Embed images with a run's net.
 
     Args:
         run: A run with weights.
         images: uint8 images (n × h × w or n × h × w × 3), prepared as the run's data set.
         step: Use the checkpoint of this step instead of the final net.
+        keep: Whether the net is kept in memory for the next question.
 
     Returns:
         Embeddings (n × d, float32).
@@ -90,7 +135,7 @@ def embed(run: Run, images: np.ndarray, step: int | None = None) -> np.ndarray:
     if images.shape[1:3] != (spec.size, spec.size):
         got = " × ".join(map(str, images.shape[1:3]))
         raise UserError(f"Expected images of {size} pixels; got {got}.")
-    net = trained_net(run, step)
+    net = trained_net(run, step, keep)
     if isinstance(net, FineTunedNet):
         return net.embed(images)
     with torch.inference_mode():
@@ -117,7 +162,7 @@ def net_input(spec: DatasetSpec, images: np.ndarray) -> Tensor:
     return (x / 255 - spec.mean) / spec.std
 
 
-def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedNet":
+def trained_net(run: Run, step: int | None = None, keep: bool = True) -> "EmbeddingNet | FineTunedNet":
     """Return a run's net with its final weights or those of a checkpoint, in evaluation mode; it may be shared.
 
     Raises:
@@ -130,7 +175,7 @@ def trained_net(run: Run, step: int | None = None) -> "EmbeddingNet | FineTunedN
         raise UserError(f"{run.title} keeps no weights of step {step:,}: {has}.")
     if not path.exists():
         raise run.lacks("model")
-    load = _fine_tuned_net if run.config.unfrozen_blocks else _net
+    load = _fine_tuned_net if run.config.unfrozen_blocks else _net if keep else _net.__wrapped__
     return load(run.path, path, path.stat().st_mtime_ns)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dmlviz.nets.models import EmbeddingNet
 
 MAX_CALIBRATED = 2000  # images: fewer move the limits by chance
+MAX_LIVE = 500  # while a net trains, which is not to wait for it
 MAX_COMPARED = 4000  # test images, by their features: with fewer, noise is not far enough from all of them
 PROBE = 50  # images, which say how fast the net is
 SLOW_S = 2e-3  # of processor time for an image; the test images, which are embedded already, calibrate slower nets
@@ -43,6 +44,7 @@ class Judge:
         root: The data folder; None for the default one.
         searched: Indices of the test images that are searched; all by default.
         compare_features: Whether features are compared, too.
+        step: The snapshot whose tracked images calibrate it; None for all images of a finished run.
     """
 
     def __init__(
@@ -51,17 +53,16 @@ class Judge:
         root: Path | None = None,
         items: np.ndarray | None = None,
         compare_features: bool = True,
+        step: int | None = None,
     ) -> None:
-        embeddings, labels = run.embeddings, run.labels
-        assert embeddings is not None  # the run is finished
-        assert labels is not None
+        embeddings, labels = run.embeddings_at(step)
         items = np.arange(len(labels)) if items is None else items
         embeddings, labels = embeddings[items], labels[items]
         self._dataset, self._labels = run.config.dataset, labels
         self._search = NearestNeighbors(embeddings)
         self._net: _FeatureNet | None = None
         self._references: NearestNeighbors | None = None
-        held_out = _held_out(run, root)
+        held_out = None if step is not None else _held_out(run, root)
         if held_out is not None:
             self._net, data, rows = held_out
             features, points = self._net.forward(data.train.images[rows])
@@ -71,7 +72,7 @@ class Judge:
             signals, true = self._signals(*self._search.search(points, NEIGHBORS), features), data.train.labels[rows]
             short, basis = "validation images", f"{len(rows):,} validation images"
         else:
-            rows = _evenly(len(labels), MAX_CALIBRATED)
+            rows = _evenly(len(labels), MAX_CALIBRATED if step is None else MAX_LIVE)
             signals, true = self._signals(*self._search.others(NEIGHBORS, rows)), labels[rows]
             short, basis = "test images", f"{len(rows):,} test images, each against the others"
         self.calibration = Calibration(signals, signals.label == true, basis, short)
@@ -117,8 +118,9 @@ def judge_of(run: Run, root: Path | None = None) -> Judge:
 
 def confidence(question: dict[str, Any], reply: EmbeddedImages, root: Path | None) -> list[Confidence]:
     """Return the confidence of each answer in the `reply` of `dmlviz.runs.embed.handle_request` to a `question`."""
-    embeddings = np.asarray(reply["embeddings"], np.float32)
-    return judge_of(Run(question["run"]), root).judge(decode_images(question), embeddings)
+    run, embeddings = Run(question["run"]), np.asarray(reply["embeddings"], np.float32)
+    judge = Judge(run, step=reply["step"]) if "step" in reply else judge_of(run, root)
+    return judge.judge(decode_images(question), embeddings)
 
 
 class _FeatureNet:

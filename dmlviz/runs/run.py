@@ -219,6 +219,21 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         """Steps at which the net was saved."""
         return self._steps("nets", ".safetensors")
 
+    @property
+    def net_step(self) -> int | None:
+        """Step of the newest net, where its snapshot is told of; None for that of the end.
+
+        Raises:
+            RunNotFoundError: If there is none yet.
+        """
+        if (self.path / "embeddings.npy").exists() and (self.end is not None or (self.path / "basis.npz").exists()):
+            return None  # the basis is the last of what comes with them
+        told = {event["step"] for event in self.events() if event["event"] == "snapshot"}
+        steps = [step for step in self.checkpoint_steps if step in told]
+        if not steps:
+            raise self.lacks("model")
+        return steps[-1]
+
     def snapshot(self, step: int) -> np.ndarray:
         """Return embeddings of the tracked images after `step` batches (n × d, float32)."""
         shape = (self._count("tracked.npy"), self.config.embedding_dim)

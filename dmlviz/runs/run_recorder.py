@@ -1,5 +1,6 @@
 """Writes the files of a run from the events of its training."""
 
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -39,6 +40,7 @@ from dmlviz.training.suggestions import suggestions
 
 QUALITY_SAMPLE = 1000  # test images for the quality of the final map, and for the 99th percentile of distances
 STOPPED_QUALITY_SAMPLE = 250  # after Stop, when a user waits
+NET_SHARE = 0.02  # of a training's time, at most, for keeping its newest net
 MAX_CURVE_POINTS = 1500  # longer trainings log means of several steps
 
 
@@ -67,6 +69,8 @@ class RunRecorder:
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, Centered] = {}
         self.is_embedded = False  # the test images are, after the last batch
+        self._newest: list[int] = []  # steps of the nets that are kept until newer ones come
+        self._began, self._spent = time.perf_counter(), 0.0
 
     def write(self, event: Event) -> None:
         """Write one event: alarms, then arrays, then the event, so that its readers find the arrays."""
@@ -143,7 +147,9 @@ class RunRecorder:
     def _snapshot(self, event: Snapshot) -> None:
         write_array(self.run.path / "snapshots" / f"{event.step}.npy", to_numbers(event.embeddings))
         if event.net_weights is not None and self.save_checkpoints:
-            write_weights(self.run.path / "nets" / f"{event.step}.safetensors", to_half(event.net_weights))
+            write_weights(self._net(event.step), to_half(event.net_weights))
+        elif event.read_weights is not None and self.save_checkpoints:
+            self._keep_newest(event.step, event.read_weights)
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.last_snapshot = (event.step, event.embeddings)
         self.centers[event.step] = _centers(event.centers)
@@ -160,6 +166,20 @@ class RunRecorder:
         if event.validation_loss is not None:
             snapshot["validation_loss"] = _mean([event.validation_loss])
         self.writer.event(snapshot)
+
+    def _net(self, step: int) -> Path:
+        return self.run.path / "nets" / f"{step}.safetensors"
+
+    def _keep_newest(self, step: int, read_weights: Callable[[], dict[str, np.ndarray]]) -> None:
+        """Keep the net of a snapshot for questions until newer ones come, unless that slows the training down."""
+        began = time.perf_counter()
+        if self._spent > NET_SHARE * (began - self._began):
+            return
+        write_weights(self._net(step), to_half(read_weights()))
+        self._newest.append(step)
+        while len(self._newest) > 2:  # the one before may be being read
+            self._net(self._newest.pop(0)).unlink(missing_ok=True)
+        self._spent += time.perf_counter() - began
 
     def _write_end(self, event: Finished) -> None:
         path = self.run.path
@@ -204,6 +224,8 @@ class RunRecorder:
         if event.loss_weights:
             write_weights(path / LOSS_WEIGHTS, event.loss_weights)
         self._render_replay(event)
+        for step in self._newest:
+            self._net(step).unlink(missing_ok=True)
         self.is_embedded = True
 
     def _render_replay(self, event: Embedded) -> None:

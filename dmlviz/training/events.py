@@ -1,5 +1,6 @@
 """Events yielded by `train()`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,6 +72,7 @@ class Snapshot:
             validation images.
         net_weights: The net's weights by name, in a few evenly spread snapshots of a net that is not large; of a
             backbone those that are trained.
+        read_weights: In all others, gives the same until the training goes on.
         centers: Centers that the loss learns (k × d; of class weights the directions), if any.
         validation_loss: The loss on the comparisons of validation images that were drawn at the start, if any.
     """
@@ -79,6 +81,7 @@ class Snapshot:
     embeddings: np.ndarray
     metrics: dict[str, float]
     net_weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
+    read_weights: Callable[[], dict[str, np.ndarray]] | None = field(default=None, repr=False)
     centers: np.ndarray | None = None
     train_metrics: dict[str, float] = field(default_factory=dict)
     validation_loss: float | None = None

@@ -200,6 +200,7 @@ def _snapshot(
         train_metrics=_scores_of(trainer, *train) if with_train_scores else {},
         centers=trainer.centers(),
         net_weights=trainer.weights() if with_weights else None,
+        read_weights=None if with_weights else trainer.weights,
         validation_loss=validation_loss,
     )
 

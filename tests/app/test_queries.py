@@ -16,13 +16,21 @@ from PIL import Image
 from pydantic import TypeAdapter
 from starlette.requests import Request
 
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import load
 from dmlviz.data.query_file import decode
 from dmlviz.errors import UserError
+from dmlviz.runs import run_recorder
 from dmlviz.runs.embed import handle_request
+from dmlviz.runs.frames import Frame
 from dmlviz.runs.query_calibration import confidence
 from dmlviz.runs.query_confidence import Confidence
+from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.store import Runs, bundled_runs
+from dmlviz.runs.training_run import train_and_record
+from dmlviz.storage.run_schema.events import LayoutEvent
+from dmlviz.training.events import Snapshot, Started
+from dmlviz.training.loop import MAX_CHECKPOINTS
 
 ANSWER, REFUSAL = TypeAdapter(QueryAnswer), TypeAdapter(QueryRefusal)
 SURE = Confidence(level="sure", title="Surely 4", sentence="", basis="")
@@ -44,8 +52,8 @@ def trained(here, monkeypatch):
 def ask(client, trained):
     """Send a body to the route."""
 
-    def send(body=b"", question=None, person=client, **parameters):
-        url = f"/dmlviz/runs/{trained.id}/query"
+    def send(body=b"", question=None, person=client, run=trained, **parameters):
+        url = f"/dmlviz/runs/{run.id}/query"
         sent = {"json": question} if question is not None else {"content": body}
         return person.post(url, params=parameters, **sent)
 
@@ -86,8 +94,9 @@ def test_an_answer_has_the_steps_the_places_and_only_if_asked_the_picture(ask, t
     answer = ask(file_of(sheet(7)), picture="1").json()
     assert answer["steps"][0]["caption"] == "gray"
     assert len(answer["steps"]) > 3
-    assert answer["places"]["views"]["live"] == pytest.approx(answer["places"]["trajectory"][-1][1:], rel=1e-3)
-    assert len(answer["places"]["trajectory"]) == len({*trained.checkpoint_steps, trained.end["step"]})
+    way = answer["places"]["ways"]["live"]
+    assert answer["places"]["views"]["live"] == pytest.approx(way[-1][1:], rel=1e-3)
+    assert len(way) == len({*trained.checkpoint_steps, trained.end["step"]})
     assert answer["trajectory_length"] == len(trained.checkpoint_steps)
     assert decode(base64.b64decode(answer["picture"]), "digits").shape == (240, 400)
     assert "picture" not in ask(file_of(sheet(7))).json()
@@ -187,6 +196,57 @@ def test_other_sites_may_not_ask(client, trained):
     assert answer.status_code == 403
     assert client.post("/dmlviz/runs/0123456789abcdef/query", content=b"x").status_code == 404
     assert client.get(url).status_code in (404, 405)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dimensions", "share", "end"), [(2, 9, ""), (3, 9, "failed"), (16, 0, "interrupted")])
+def test_a_net_is_asked_while_it_trains_and_says_at_which_step(here, ask, monkeypatch, dimensions, share, end):
+    monkeypatch.setattr(run_recorder, "NET_SHARE", share)  # 0: as where keeping a net takes long
+    config = TrainConfig(
+        dataset="digits", net="mlp", embedding_dim=dimensions, steps=16, num_snapshots=16, eval_subset_size=120
+    )
+    run = here.runs.create(config)
+    training, row, asked = train_and_record(run), 7, []
+    for event in training:
+        if isinstance(event, Started):  # the page may ask as soon as it sees the run
+            assert ask(file_of(load("digits").test.images[0]), run=run).status_code == 503
+            layout = here.runs.create_projection(run, ProjectionConfig(method="tsne", follow=True))
+        if not isinstance(event, Snapshot):
+            continue
+        frame, item = run.events()[-1]["frame"], int(run.tracked_indices[row])
+        answer = ANSWER.validate_python(ask(file_of(load("digits").test.images[item]), run=run).json(), strict=False)
+        step = answer["step"]
+        asked.append(step)
+        assert step == event.step if share else step in run.checkpoint_steps
+        distances = np.linalg.norm(run.snapshot(step) - run.snapshot(step)[row], axis=1)
+        assert answer["near"][0][2] < 0.05 * distances.mean()  # its net is kept in half precision
+        near = {int(run.tracked_indices[other]) for other in np.argsort(distances)[:20]}
+        assert {other for other, *_ in answer["near"]} <= near
+        assert answer["title"].endswith(f" {answer['vote']['label']}")
+        assert "120 test images" in answer["basis"]
+        own = next(one["frame"] for one in run.events() if one.get("step") == step and one["event"] == "snapshot")
+        assert answer["places"]["ways"]["live"][0] == pytest.approx(
+            [step, *run.positions(own)[row]], abs=0.05 * own["scale"]
+        )
+        if len(asked) > 1:
+            (way,) = answer["places"]["ways"][layout.id]
+            assert way[0] == max(layout.layouts)
+            assert np.isfinite(way).all()
+        assert len(run.checkpoint_steps) <= MAX_CHECKPOINTS + 2
+        if len(asked) == 1:
+            with RecordWriter(layout) as writer:
+                drawn = writer.frame(Frame.quantized(run.positions(frame)[:, :2], "tracked"))
+                writer.event(LayoutEvent(event="frame", iteration=step, of=16, frame=drawn, step=step))
+        if len(asked) == 14 and end:
+            break
+    training.close()
+    if end == "failed":
+        with RecordWriter(run) as writer:
+            writer.failed(UserError("It diverged."))
+    answer = ask(file_of(load("digits").test.images[item]), run=run).json()
+    assert answer.get("step") == (asked[-1] if end else None)
+    assert end or len(run.checkpoint_steps) == MAX_CHECKPOINTS  # the others were kept for questions alone
+    assert end or [step for step, *_ in answer["places"]["ways"]["live"]] == [*run.checkpoint_steps, 16]
 
 
 def query_result(way, embedding, label=4):

@@ -135,17 +135,18 @@ class PictureFrame(TypedDict):
 
 
 class QueryPlaces(TypedDict):
-    """The places of a query: on each finished map, and on the run's own at each checkpoint (step, then coordinates)."""
+    """The places of a query: on each map, and on those with the steps of the run at some (step, then coordinates)."""
 
     views: dict[str, list[float]]
-    trajectory: list[list[float]]
+    ways: dict[str, list[list[float]]]
 
 
 class QueryAnswer(TypedDict):
     """The answer of dmlviz/runs/RUN/query: neighbors, steps of the preparation, places on the maps.
 
     `frame` was cut out of the picture (null: the picture was taken as it is), `frames` are all that were found.
-    `picture` is the decoded picture, small: base64 of a JPEG; absent for a drawing.
+    `picture` is the decoded picture, small: base64 of a JPEG; absent for a drawing. While a run trains, the answer is
+    by the net of `step`, and each of the `ways` has one place: the newest.
     """
 
     near: list[tuple[int, int, float]]
@@ -156,7 +157,8 @@ class QueryAnswer(TypedDict):
     steps: list[CaptionedInk]
     far: str | None
     basis: str
-    trajectory_length: int
+    trajectory_length: NotRequired[int]
+    step: NotRequired[int]
     history: NeighborHistory | None
     places: QueryPlaces
     frame: PictureFrame | None

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.runs.query_confidence import Confidence
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.storage.text import one_line
 from dmlviz_app.server.services import Services
 
@@ -28,9 +29,10 @@ _answers: dict[tuple[object, ...], "QueryResult"] = {}
 class QueryResult:
     """Result of a query: preprocessing steps, neighbors, predicted class, positions by view.
 
-    `embedding` is where the run's final net puts the picture. `confidence` says how sure the answer is. `trajectory`
-    has a point for each saved net of the run; it is empty when only the final net was saved. `frame` was cut out of the
-    picture, `frames` are all that were found in it.
+    `embedding` is where the run's net puts the picture: the final one, or while it trains that of `step`; then the maps
+    are those of the steps `at`. `confidence` says how sure the answer is. `trajectory`
+    has a point for each saved net of the run; it is empty when only the final net was saved. `ways` has such points for
+    maps that followed the training. `frame` was cut out of the picture, `frames` are all that were found in it.
     """
 
     steps: tuple[query_image.PreparationStep, ...]
@@ -43,6 +45,9 @@ class QueryResult:
     embedding: np.ndarray
     frame: Frame | None = None
     frames: tuple[Frame, ...] = ()
+    step: int | None = None
+    at: dict[str, int] = field(default_factory=dict)
+    ways: dict[str, list[list[float]]] = field(default_factory=dict)
 
 
 class TrajectoryPoint(NamedTuple):
@@ -61,7 +66,7 @@ def sample(name: object) -> bytes:
 
 
 def query(picture: np.ndarray, run: Run, services: Services, k: int, frame: Frame | None = None) -> QueryResult:
-    """Prepare and embed a query image, and find its neighbors; results are cached.
+    """Prepare and embed a query image, and find its neighbors; results by a final net are cached.
 
     Args:
         picture: Pixels (uint8), h × w or h × w × 3.
@@ -71,25 +76,35 @@ def query(picture: np.ndarray, run: Run, services: Services, k: int, frame: Fram
         frame: Frame to cut out of the picture; None to detect one.
 
     Raises:
-        UserError: If the image cannot be used, or the run has no embeddings yet.
+        UserError: If the image cannot be used, or the run has no net yet.
     """
     stamp = (run.path / "run.json").stat().st_mtime_ns
     drawn_on = tuple(
         projection.id for projection in run.projections() if projection.state == "finished"
     )  # where it gets a place
     key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k, frame, drawn_on)
-    if key not in _answers:
+    if key in _answers:
+        return _answers[key]
+    answer = _answer(picture, run, services, k, frame)
+    if answer.step is None:
         while len(_answers) >= _CACHE_SIZE:
             _answers.pop(next(iter(_answers)), None)
-        _answers[key] = _answer(picture, run, services, k, frame)
-    return _answers[key]
+        _answers[key] = answer
+    return answer
+
+
+@lru_cache(maxsize=16)  # it is asked about again at each snapshot of a training
+def _prepared(pixels: bytes, shape: tuple[int, ...], dataset: str, frame: Frame | None) -> query_image.PreparedImage:
+    return query_image.prepare(np.frombuffer(pixels, np.uint8).reshape(shape), dataset, frame)
 
 
 def _answer(picture: np.ndarray, run: Run, services: Services, k: int, frame: Frame | None) -> QueryResult:
-    image = query_image.prepare(picture, run.config.dataset, frame)
+    _check_net(run, services)
+    image = _prepared(picture.tobytes(), picture.shape, run.config.dataset, frame)
     answer = services.jobs.embed(run.id, image.image[None], trajectory=True, confidence=True)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
-    neighbors = run.neighbors_of_point(embedding, k)
+    step = answer.get("step")
+    neighbors = run.neighbors_of_point(embedding, k, step)
     label, num_agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
     places = {view: [float(x) for x in place[0]] for view, place in answer["places"].items()}
     return QueryResult(
@@ -103,7 +118,19 @@ def _answer(picture: np.ndarray, run: Run, services: Services, k: int, frame: Fr
         embedding,
         image.frame,
         image.frames,
+        step,
+        answer.get("at", {}),
+        {view: [[at, *places[0]] for at, places in way] for view, way in answer.get("ways", {}).items()},
     )
+
+
+def _check_net(run: Run, services: Services) -> None:
+    try:
+        _ = run.net_step
+    except RunNotFoundError:
+        if services.jobs.status(run.id).is_live:
+            raise RunNotFoundError("This net has no snapshot to ask yet. It is asked at the next one.") from None
+        raise
 
 
 def trajectory(answer: EmbeddedImages) -> list[TrajectoryPoint]:

@@ -28,7 +28,7 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
         short_names(DATASETS[run.config.dataset].classes),
         {neighbor.label for neighbor in answer.neighbors},
     )
-    return {
+    result: QueryAnswer = {
         "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],
         "classes": {str(label): classes[label] for label in sorted(labels)},
         "vote": {"label": answer.label},
@@ -37,12 +37,16 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
         "steps": [_thumbnail(step) for step in answer.steps],
         "far": answer.confidence["sentence"],
         "basis": answer.confidence["basis"],
-        "trajectory_length": len(answer.trajectory),
-        "history": query_neighbor_history(run, answer, len(answer.neighbors)),
+        "history": None if answer.step is not None else query_neighbor_history(run, answer, len(answer.neighbors)),
         "places": _places(run, answer),
         "frame": None if answer.frame is None else _frame(answer.frame),
         "frames": [_frame(frame) for frame in answer.frames],
     }
+    if answer.step is None:
+        result["trajectory_length"] = len(answer.trajectory)
+    else:
+        result["step"] = answer.step
+    return result
 
 
 def encode_picture(picture: np.ndarray) -> str:
@@ -69,10 +73,18 @@ def _ink(image: np.ndarray) -> Ink:
 
 
 def _places(run: Run, answer: QueryResult) -> QueryPlaces:
-    """Return the place of the query on every finished map; on the run's own also at each checkpoint and the end."""
-    end, place = run.end, answer.map_positions.get(LIVE)
-    if not answer.trajectory or place is None or end is None:
-        return {"views": answer.map_positions, "trajectory": []}
-    stations = [(point.step, *point.place) for point in answer.trajectory if point.step < end["step"]]
-    trajectory = [[step, *(float(f"{x:.4g}") for x in place)] for step, *place in [*stations, (end["step"], *place)]]
-    return {"views": answer.map_positions, "trajectory": trajectory}
+    """Return the place of the query on every map; where these have the steps of the run, also at earlier ones."""
+    end, places = run.end, answer.map_positions
+    if answer.step is not None:
+        ways = {view: [[step, *places[view]]] for view, step in answer.at.items()}
+    elif end is None or not answer.trajectory:
+        ways = {}
+    else:
+        points = answer.ways | {LIVE: [[point.step, *point.place] for point in answer.trajectory]}
+        ways = {
+            view: [*(point for point in way if point[0] < end["step"]), [end["step"], *places[view]]]
+            for view, way in points.items()
+            if view in places
+        }
+    rounded = {view: [[step, *(float(f"{x:.4g}") for x in at)] for step, *at in way] for view, way in ways.items()}
+    return {"views": places, "ways": rounded}

@@ -20,7 +20,7 @@ from dmlviz.data.drawing import decode_drawing
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_file import MAX_BYTES, decode
 from dmlviz.errors import BusyError, UserError
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.answers.protocol import QueryAnswer, QueryRefusal
 from dmlviz_app.answers.query import query, sample
 from dmlviz_app.answers.query_answer import encode_picture, query_answer
@@ -79,7 +79,7 @@ async def ask(request: Request) -> Response:
         refusal: QueryRefusal = {"error": str(error)}
         if picture_text is not None:
             refusal["picture"] = picture_text
-        status = 503 if isinstance(error, BusyError) else getattr(error, "status", 422)
+        status = 503 if isinstance(error, (BusyError, RunNotFoundError)) else getattr(error, "status", 422)
         return JSONResponse(refusal, status, NO_STORE)
     if picture_text is not None:
         answer["picture"] = picture_text

@@ -139,7 +139,7 @@ def _has_class_scores(run_view: RunView) -> bool:
 
 
 def query_source(run_view: RunView) -> QuerySource:
-    """Return where the page asks about a person's own picture, or why it cannot; of a run with a net."""
+    """Return where the page asks about a person's own picture; of a run with a net."""
     run, data = run_view.run, DATASETS[run_view.run.config.dataset]
     projection, live = run_view.projection, run_view.projection_live
     source: QuerySource = {
@@ -148,10 +148,9 @@ def query_source(run_view: RunView) -> QuerySource:
         "view": LIVE if projection is None else "" if live else projection.id,
         "sprites": sprite_props(run_view)["sprites"],
         "samples": SAMPLES,
+        "live": run_view.live,
     }
-    if not run_view.complete:
-        source["refused"] = "Queries are available after training."
-    elif data.channels == 3:
+    if data.channels == 3:
         source["undrawn"] = NO_COLORS
     return source
 

@@ -100,7 +100,8 @@ class Subject(TypedDict):
 class QuerySource(TypedDict):
     """The route of a query, the map that is shown, names and titles of samples.
 
-    `view` is empty until the map is finished. `refused` says why there are no queries, `undrawn` why no drawings.
+    `view` is empty until the map is finished. `undrawn` says why there are no drawings. A run that is `live` trains:
+    what is asked of it is asked again at each snapshot.
     """
 
     url: str
@@ -108,7 +109,7 @@ class QuerySource(TypedDict):
     view: str
     sprites: SpriteSheets
     samples: dict[str, str]
-    refused: NotRequired[str]
+    live: bool
     undrawn: NotRequired[str]
 
 

@@ -10,11 +10,12 @@ export interface MapRanks {
   of: Map<number, number | null>;
 }
 
-/** A person's own picture on the maps of a run, and the test images nearest to it. */
+/** A person's own picture on the maps of a run, and the test images nearest to it; `open`: more places may come. */
 export interface PlacedQuery {
   run: string;
   places: QueryPlaces;
   neighbors: number[];
+  open: boolean;
 }
 
 /** The neighbors of what is pinned, or why there are none. */

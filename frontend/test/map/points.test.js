@@ -130,6 +130,27 @@ describe("query star", () => {
     ]);
   });
 
+  it("goes on while a net trains, from where it is, and stands where it was last known", () => {
+    const star = new QueryMarker();
+    star.set({ trajectory: [[5, 1, 1, 1]], open: true }, entry(5), false);
+    assert.equal(star.age, 0);
+    star.age = 1;
+    star.move(entry(5), entry(7), 1);
+    assert.deepEqual(star.at(0.5), [1, 1]);
+    const trajectory = [
+      [5, 1, 1, 1],
+      [7, 3, 1, 5],
+    ];
+    assert.equal(star.set({ trajectory, open: true }, entry(7), false), false);
+    assert.equal(star.age, 1, "it does not land again");
+    assert.deepEqual(star.to, [3, 1, 5]);
+    assert.deepEqual(star.at(0.5), [2, 1]);
+    star.move(entry(7), entry(6), 1);
+    assert.deepEqual(star.to, [2, 1, 3]);
+    star.move(entry(6), entry(3), 1);
+    assert.equal(star.to, null, "it was not asked then");
+  });
+
   it("stays where it is for a query with one place, and has none without a query", () => {
     const star = new QueryMarker();
     assert.equal(star.at(1), null);

@@ -29,8 +29,8 @@ export type MapInput = MapProps &
 export function queryOn(query: PlacedQuery | null | undefined, run: string, view: string): Query | null {
   const xy = query?.run === run ? query.places.views[view] : undefined;
   if (!query || !xy) return null;
-  const { trajectory } = query.places;
-  const path = view === "live" && trajectory.length ? { trajectory } : {};
+  const way = query.places.ways[view];
+  const path = way ? { trajectory: way, open: query.open } : {};
   return { xy, ...path, neighbors: query.neighbors.map((item) => ({ item })) };
 }
 

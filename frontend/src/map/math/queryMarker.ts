@@ -18,19 +18,22 @@ interface Moment {
 export interface Query {
   xy?: Place;
   trajectory?: Station[];
+  /** It stays at its last station until a newer one is known. */
+  open?: boolean;
   frames?: Record<string, Place>;
   neighbors?: { item: number; distance?: number }[];
 }
 
 // Between two nets that were kept, straight on; null before the first.
-function onTrajectory(trajectory: Station[], step: number): Place | null {
+function onTrajectory({ trajectory = [], open }: Query, step: number): Place | null {
   const next = trajectory.findIndex(([at]) => at >= step);
-  if (next < 0 || (next === 0 && trajectory[0][0] > step)) return null;
-  const [to, x, y] = trajectory[next];
-  if (to === step) return [x, y];
+  if (next < 0) return (open && trajectory.at(-1)?.slice(1)) || null;
+  if (next === 0 && trajectory[0][0] > step) return null;
+  const [to, ...after] = trajectory[next];
+  if (to === step) return after;
   const [from, ...before] = trajectory[next - 1];
   const share = (step - from) / (to - from);
-  return [before[0] + (x - before[0]) * share, before[1] + (y - before[1]) * share];
+  return after.map((there, axis) => before[axis] + (there - before[axis]) * share);
 }
 
 /**
@@ -39,7 +42,7 @@ function onTrajectory(trajectory: Station[], step: number): Place | null {
  */
 export function placeAt(query: Query | null, entry: Moment | null): Place | null {
   if (!query || entry?.own) return null;
-  if (query.trajectory && entry) return onTrajectory(query.trajectory, entry.step);
+  if (query.trajectory && entry) return onTrajectory(query, entry.step);
   const place = entry && (query.frames?.[entry.frame.id] ?? query.frames?.[entry.step]);
   return place ?? (entry?.provisional ? null : query.xy) ?? null;
 }
@@ -58,11 +61,14 @@ export class QueryMarker {
   set(query: Query | null, entry: Moment | null, still: boolean): boolean {
     const placesOf = (query: Query | null) => JSON.stringify(query?.trajectory ?? query?.frames ?? query?.xy);
     const isNew = placesOf(query) !== placesOf(this.query);
+    const goesOn = Boolean(query?.open && this.query?.open && this.to);
     this.query = query;
     if (!isNew) return false;
-    this.from = this.to = placeAt(query, entry);
-    this.age = still ? 1 : 0;
-    return true;
+    const before = this.to;
+    this.to = placeAt(query, entry);
+    this.from = goesOn ? before : this.to;
+    if (!goesOn) this.age = still ? 1 : 0;
+    return !goesOn;
   }
 
   /** The scene starts to move from one entry to another (the same one: to it, from wherever the star is). */

@@ -51,8 +51,11 @@ export function summaryOf({ subject, neighbors, vote, classes }: WithSubject): s
 export function trajectoryCaption({
   subject,
   trajectory_length,
-}: Pick<Inspected, "subject" | "trajectory_length">): string {
-  if (!subject || subject.item !== undefined || trajectory_length === undefined) return "";
+  step,
+}: Pick<Inspected, "subject" | "trajectory_length" | "step">): string {
+  if (!subject || subject.item !== undefined) return "";
+  if (step !== undefined) return "While the net trains, it is asked again at each snapshot.";
+  if (trajectory_length === undefined) return "";
   if (!trajectory_length) return "No trajectory: only the final model was saved.";
   return `Trajectory from ${trajectory_length} checkpoints, linearly interpolated.`;
 }

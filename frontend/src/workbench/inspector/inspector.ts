@@ -132,8 +132,8 @@ class Inspector {
     return answer ? inspectedOf(answer, source) : { neighbors: [], placeholder: "" };
   }
 
-  private publish({ near, places, history }: QueryAnswer, { run }: QuerySource): void {
-    bus.emit("query", { run, places, neighbors: near.map(([item]) => item) });
+  private publish({ near, places, history, step }: QueryAnswer, { run }: QuerySource): void {
+    bus.emit("query", { run, places, neighbors: near.map(([item]) => item), open: step !== undefined });
     if (history?.steps) bus.emit("query-history", { run, history });
   }
 

@@ -8,11 +8,12 @@ export const MAX_MB = 30;
 /** A drawing or a sample; or the file of a picture. */
 export type Question = QueryQuestion | Blob;
 
-/** Why there is no answer; `picture` is there where the picture itself could be read. */
+/** Why there is no answer, for now; `picture` is there where the picture itself could be read. */
 export class Refused extends Error {
   constructor(
     message: string,
     readonly picture?: string,
+    readonly later = false,
   ) {
     super(message);
   }
@@ -42,7 +43,8 @@ export class Asker {
       const answer = (await response.json().catch(() => ({}))) as QueryAnswer & QueryRefusal;
       if (under.signal.aborted) return null;
       if (response.ok) return answer;
-      throw new Refused(answer.error ?? `The server answered ${response.status}; try again.`, answer.picture);
+      const words = answer.error ?? `The server answered ${response.status}; try again.`;
+      throw new Refused(words, answer.picture, response.status === 503);
     } catch (error) {
       if (under.signal.aborted) return null;
       if (error instanceof Refused) throw error;

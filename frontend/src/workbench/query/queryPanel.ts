@@ -53,7 +53,14 @@ export class QueryPanel {
     for (const name of TABS) if (name !== "Camera" || hasCamera()) this.tabs.append(this.tabButton(name));
     this.tabs.addEventListener("keydown", (event) => this.onKey(event));
     this.node.append(this.tabs, this.body, this.drop);
-    this.offs.push(bus.on("open-query", (tab) => this.open(tab)));
+    this.offs.push(
+      bus.on("open-query", (tab) => this.open(tab)),
+      bus.on("frame", ({ run, step }) => {
+        if (run !== this.source?.run) return;
+        for (const question of QUESTIONS) question.newest = Math.max(question.newest, step);
+        this.follow();
+      }),
+    );
     this.listen("paste", (event) => this.take(event, event.clipboardData));
     this.listen("dragover", (event) => this.onDragOver(event));
     this.listen("dragleave", (event) => event.relatedTarget === null && this.say(""));
@@ -69,7 +76,7 @@ export class QueryPanel {
 
   /** Answer in the open tab; null in the first, which is about test images. */
   get answer(): QueryAnswer | null {
-    if (!this.source || this.source.refused) return null;
+    if (!this.source) return null;
     const { tab } = this;
     if (tab === "Draw") return this.source.undrawn ? null : questions.draw.answer;
     if (tab === "Upload") return questions.upload.answer;
@@ -77,6 +84,7 @@ export class QueryPanel {
   }
 
   update(source: QuerySource | null): void {
+    if (source?.url !== this.source?.url) for (const question of QUESTIONS) question.newest = -1;
     this.source = source;
     if (source) for (const question of QUESTIONS) question.onChange = this.listener;
     this.render();
@@ -110,20 +118,26 @@ export class QueryPanel {
       if (tab === "Draw") questions.draw.refresh(source);
       if (tab === "Upload") questions.upload.refresh(source);
       if (tab === "Camera") questions.camera.refresh(source);
+      this.follow();
     }
     const content = this.content();
     if (this.body.firstChild !== content) this.body.replaceChildren(...(content ? [content] : []));
-    const waits = tab === "Camera" && source && !source.refused && !questions.camera.picture;
+    const waits = tab === "Camera" && source && !questions.camera.picture;
     if (waits) this.heed(this.camera.open());
     else this.camera.close();
     this.node.dataset.busy = String(Boolean(questions.upload.busy || questions.camera.busy));
     this.onChange();
   }
 
+  private follow(): void {
+    const { source, tab } = this;
+    const question = { Selected: null, Draw: questions.draw, Upload: questions.upload, Camera: questions.camera }[tab];
+    if (source && !(tab === "Draw" && source.undrawn)) question?.follow(source);
+  }
+
   private content(): HTMLElement | null {
     const { source, tab } = this;
     if (!source || tab === "Selected") return null;
-    if (source.refused) return h("p", "quiet", source.refused);
     if (tab === "Draw") return source.undrawn ? h("p", "quiet", source.undrawn) : this.drawing();
     const view = this.views[tab];
     view.render();
@@ -162,7 +176,6 @@ export class QueryPanel {
   private send(tab: "Upload" | "Camera", file: Blob, name: string): void {
     if (!this.source) return;
     this.open(tab);
-    if (this.source.refused) return;
     void (tab === "Upload" ? questions.upload : questions.camera).send(this.source, file, name);
   }
 
@@ -212,9 +225,9 @@ export class QueryPanel {
 const urls = new Set<string>();
 
 /** Ask about a sample: a run's first answer takes seconds to calibrate, which pass while a person draws or chooses. */
-function prepareAnswers({ url, samples, refused }: QuerySource): void {
+function prepareAnswers({ url, samples, live }: QuerySource): void {
   const [sample] = Object.keys(samples);
-  if (refused || !sample || urls.has(url)) return;
+  if (live || !sample || urls.has(url)) return;
   urls.add(url);
   new Asker().ask(url, { sample }).catch(() => {}); // the person's own question says what is wrong
 }

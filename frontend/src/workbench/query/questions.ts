@@ -17,16 +17,33 @@ abstract class AnsweredQuestion {
   trouble = ""; // why there is no answer, in a sentence
   onChange: () => void = () => {};
   protected asker = new Asker();
-  private about = { url: "", view: "" }; // what the last question was asked of
+  private about = { url: "", view: "", live: false }; // what the last question was asked of
+  private before: QueryAnswer | null = null; // the answer that the next one goes on from
+  private later = false; // the net could not answer yet
+  private waits = false;
+  private asked = -1; // at this snapshot
+  /** The newest step that a map has shown of the run. */
+  newest = -1;
 
-  /** Ask again where another run is shown, or a map that was finished since. */
+  /** Ask again at a newer snapshot of a net that trains. */
+  follow(source: QuerySource): void {
+    const { newest, answer } = this;
+    if (!source.live || !this.about.url || this.waits || newest <= Math.max(this.asked, answer?.step ?? -1)) return;
+    if (!answer && !this.later) return;
+    this.asked = newest;
+    this.before = this.answer;
+    this.again(source, false);
+  }
+
+  /** Ask again where another run is shown, a map that was finished since, or the end of a training. */
   refresh(source: QuerySource): void {
-    const { url, view } = this.about;
-    if (!url || source.refused) return;
+    const { url, view, live } = this.about;
+    if (!url) return;
     const lacks = source.view && source.view !== view && this.answer && !(source.view in this.answer.places.views);
     const elsewhere = url !== source.url;
-    if (!elsewhere && !lacks) return;
-    this.about = { url: source.url, view: source.view };
+    if (elsewhere) this.asked = -1;
+    if (!elsewhere && !lacks && !(live && !source.live)) return;
+    this.about = { url: source.url, view: source.view, live: source.live };
     this.again(source, elsewhere);
   }
 
@@ -38,24 +55,45 @@ abstract class AnsweredQuestion {
     options: { frame?: Frame | null; returns?: boolean },
     take: (answer: QueryAnswer | null, picture?: string, trouble?: string) => void,
   ): Promise<void> {
-    this.about = { url: source.url, view: source.view };
+    this.about = { url: source.url, view: source.view, live: source.live };
+    const { before } = this;
+    this.before = null;
+    this.later = source.live && this.newest < 0 && !(question instanceof Blob);
+    if (this.later) {
+      take(null, undefined, "It is asked at the first snapshot.");
+      return this.onChange();
+    }
+    this.waits = true;
     try {
       const answer = await this.asker.ask(source.url, question, options);
-      if (!answer) return;
+      if (!answer) return; // a newer one waits
       this.trouble = "";
-      take(answer, answer.picture);
+      take(wentOn(before, answer), answer.picture);
     } catch (error) {
+      this.later = error instanceof Refused && error.later;
       take(null, error instanceof Refused ? error.picture : undefined, messageOf(error));
     }
+    this.waits = false;
     this.onChange();
   }
 
   protected forget(): void {
     this.asker.stop();
-    this.about = { url: "", view: "" };
+    this.about = { url: "", view: "", live: false };
+    this.waits = this.later = false;
     this.answer = null;
     this.trouble = "";
   }
+}
+
+/** An answer while a net trains, with the places that an earlier one about the same picture had. */
+function wentOn(before: QueryAnswer | null, answer: QueryAnswer): QueryAnswer {
+  if (answer.step !== undefined)
+    for (const [view, way] of Object.entries(answer.places.ways)) {
+      const earlier = before?.places.ways[view]?.filter(([step]) => step < way[0][0]) ?? [];
+      answer.places.ways[view] = [...earlier, ...way];
+    }
+  return answer;
 }
 
 export class DrawingQuestion extends AnsweredQuestion {
