@@ -25,8 +25,8 @@ pytestmark = pytest.mark.slow
 ESTIMATORS = (
     TSNE(perplexity=2, max_iter=50),
     UMAP(n_neighbors=2, n_epochs=10),
-    MetricLearner(max_iter=30, n_components=4, hidden_units=16),
-    MetricLearner("triplet", "semihard_nearest", max_iter=30, n_components=4, hidden_units=0, normalize=False),
+    MetricLearner(max_iter=10, n_components=4, hidden_units=16),
+    MetricLearner("triplet", "semihard_nearest", max_iter=10, n_components=4, hidden_units=0, normalize=False),
 )
 
 
@@ -165,7 +165,7 @@ def test_numbers_of_other_libraries_are_parameters():
 def test_losses_and_miners_are_searched_by_name():
     points, labels = make_blobs(90, 5, centers=3, random_state=1)
     grid = {"loss": ["contrastive", "arcface"], "n_components": [2, 4]}
-    search = GridSearchCV(MetricLearner(max_iter=30, random_state=0), grid, cv=3).fit(points, labels)
+    search = GridSearchCV(MetricLearner(max_iter=10, random_state=0), grid, cv=3).fit(points, labels)
     assert search.best_score_ > 0.95
     assert set(grid["loss"]) <= set(LOSSES)
 
@@ -182,4 +182,4 @@ def test_a_wrong_name_is_one_sentence():
 def test_a_training_that_diverges_says_so(normalize):
     points, labels = make_blobs(60, 4, centers=3, random_state=0)
     with pytest.raises(ValueError, match=r"The training diverged.*smaller learning_rate than 1e"):
-        MetricLearner(max_iter=30, learning_rate=1e38, normalize=normalize, random_state=0).fit(points, labels)
+        MetricLearner(max_iter=10, learning_rate=1e38, normalize=normalize, random_state=0).fit(points, labels)
