@@ -17,6 +17,7 @@ from dmlviz.catalog.parameters import Parameter, brief
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.labels import read_labels
+from dmlviz.ops.precision import to_numbers
 from dmlviz.projection import Projection, project
 
 __all__ = ["TSNE", "UMAP", "MetricLearner"]
@@ -56,7 +57,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the map of X (n × d). Labels y (n) are used by a supervised UMAP alone; -1, None, NaN: unknown."""
-        X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
+        X = validate_data(self, _rows(X), dtype=_FLOATS, ensure_min_samples=2)
         dims = _checked(self, _MAP)["n_components"]
         config = ProjectionConfig(
             method=type(self).__name__.lower(),
@@ -82,7 +83,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return the positions (m × n_components, float32) of X (m × d) on the map, which stays as it is."""
         check_is_fitted(self)
-        return self.projection_.place(validate_data(self, X, dtype=_FLOATS, reset=False)) @ self.axes_
+        return self.projection_.place(validate_data(self, _rows(X), dtype=_FLOATS, reset=False)) @ self.axes_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,7 +255,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
 
         params = _checked(self, _LEARNER)
         dims, hidden, steps = params["n_components"], params["hidden_units"], params["max_iter"]
-        X = validate_data(self, X, dtype=_FLOATS)
+        X = validate_data(self, _rows(X), dtype=_FLOATS)
         labels, self.classes_ = _read_classes(y, len(X))
         self._fit_scale(X)
         seed, width = _seed(self.random_state), X.shape[1]
@@ -290,7 +291,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
     def transform(self, X: Any) -> np.ndarray:
         """Return the embeddings (m × n_components) of X (m × d), with the type of X."""
         check_is_fitted(self)
-        return self._transform(validate_data(self, X, dtype=_FLOATS, reset=False))
+        return self._transform(validate_data(self, _rows(X), dtype=_FLOATS, reset=False))
 
     def _transform(self, X: np.ndarray) -> np.ndarray:
         import torch
@@ -307,7 +308,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the share of each class (m × classes) among the nearest training rows of each row of X (m × d)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
+        X = validate_data(self, _rows(X), dtype=_FLOATS, reset=False)
         return self.neighbors_.predict_proba(self._transform(X))  # type: ignore[no-any-return]
 
     def _fit_scale(self, X: np.ndarray) -> None:
@@ -345,6 +346,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _rows(X: Any) -> Any:
+    return to_numbers(X) if hasattr(X, "detach") else X  # a tensor of any type and device
 
 
 def _seed(random_state: Any) -> int:

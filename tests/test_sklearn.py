@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.model_selection import GridSearchCV, cross_val_predict, train_test_split
@@ -84,6 +85,14 @@ def test_a_metric_that_was_learned_finds_more_neighbors_of_the_class():
     learner = MetricLearner("nt_xent", random_state=0).fit(train, names)
     assert learner.predict(test)[0] == f"digit {test_labels[0]}"
     assert learner.score(test, np.array([f"digit {label}" for label in test_labels])) > 0.95
+
+
+def test_tensors_of_any_type_are_learned_from():
+    rows = torch.randn(24, 4, generator=torch.Generator().manual_seed(0)).bfloat16()
+    learner = MetricLearner(max_iter=3).fit(rows.float().numpy(), np.arange(24) % 2)
+    for given in (rows, rows.float().requires_grad_()):
+        np.testing.assert_array_equal(learner.transform(given), learner.transform(rows.float().numpy()))
+        MetricLearner(max_iter=3).fit(given, np.arange(24) % 2)
 
 
 @pytest.mark.parametrize("shots", [1, 2, 3])

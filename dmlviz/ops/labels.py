@@ -45,11 +45,14 @@ def read_labels(
             f"There is one label for each embedding; got {name} of shape {array.shape}{size}: pass {pass_them} in one "
             "dimension."
         )
+    is_masked = isinstance(values, np.ma.MaskedArray)
+    known = ~is_missing(values if is_masked else array).reshape(array.shape)
     if missing:
-        known = ~is_missing(values if isinstance(values, np.ma.MaskedArray) else array).reshape(array.shape)
         index = np.full(len(array), -1)
         index[known], classes = read_labels(array[known], name=name)
         return index, classes
+    if not known.all():
+        _refuse((values.ravel() if is_masked else array).tolist(), int(known.argmin()))
     if array.dtype.kind in "fc":
         array = _from_floats(array)
     if array.dtype.kind == "O":

@@ -125,6 +125,18 @@ def test_other_labels_are_refused_in_a_sentence(take, labels):
         take(labels)
 
 
+@pytest.mark.parametrize("take", [of_loss, of_miner, of_learner], ids=["loss", "miner", "learner"])
+@pytest.mark.parametrize("first", [None, np.nan, pd.NA, "", " ", np.ma.masked], ids=repr)
+def test_what_learns_from_labels_refuses_those_that_are_missing(take, first):
+    labels = (
+        np.ma.masked_equal(Y, Y[0])
+        if first is np.ma.masked
+        else [first, *(NAMES[1:] if isinstance(first, str) else Y[1:])]
+    )
+    with pytest.raises(UserError, match="at index 0: label every embedding, or leave it out"):
+        take(labels)
+
+
 def test_a_class_keeps_its_label():
     for labels, classes in (
         (NAMES, sorted({*NAMES})),
