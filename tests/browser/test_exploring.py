@@ -7,9 +7,21 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz import metrics
+from dmlviz.config import TrainConfig
+from dmlviz.training.batch_record import recorded_steps
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
+
+MOMENT = re.compile(r"/per_query\.bin|/neighbors/[0-9]+\.json")  # what is asked at each step
+# The step of the map, then of each panel.
+STEPS = """() => {
+  const within = ({ shadowRoot }, selector) => (shadowRoot ? find(shadowRoot, selector) : null);
+  const find = (root, selector) =>
+    root.querySelector(selector) ?? [...root.querySelectorAll("*")].map((one) => within(one, selector)).find(Boolean);
+  const panels = [".inspector", ".scores", ".loss-curve", ".detail", ".lossview .distances", ".lossview .batch"];
+  return [".map", ...panels].map((selector) => find(document, selector)?.dataset.step ?? null);
+}"""
 
 
 def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run, tmp_path):
@@ -76,8 +88,8 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     expect(page.locator(".loss-curve")).to_have_attribute("data-held", "false")
     assert int(person.of_map("step")) in {*digits_run.snapshot_steps, digits_run.config.steps}
     assert int(person.of_map("step")) > step
-    asked = [url for url in person.requests[requests:] if "/dmlviz/" in url and "per_query.bin" not in url]
-    assert asked == [], "scrubbing asked the server for more than who fails there"
+    asked = [url for url in person.requests[requests:] if "/dmlviz/" in url and not MOMENT.search(url)]
+    assert asked == [], "scrubbing asked the server for more than who fails there, and is near"
 
     # What fails at the end, projected alone; back with one key, and undone; the address holds it.
     page.locator(".loss-curve svg").press("End")
@@ -169,3 +181,46 @@ def test_a_map_follows_the_training_settles_keeps_its_layouts_and_stays_chosen(v
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     assert "view=umap" in person.page.url
     person.press("Stop")
+
+
+@pytest.mark.slow
+def test_every_panel_is_of_the_step_that_the_map_shows(visit):
+    """Live, scrubbed and at the end; on the live view, and on a map that follows the training."""
+    person = visit(1280, 1600)
+    page, steps = person.page, 20_000
+    person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard&steps={steps}&num_snapshots=60")
+    page.goto(page.url + "&pin=34")
+    page.get_by_role("button", name="By class", exact=True).click()
+    for drawer in ("What the loss sees", "Distance distribution"):
+        page.get_by_role("button", name=drawer, exact=True).click()
+    kept = recorded_steps(TrainConfig(dataset="digits", net="mlp", steps=steps))
+
+    def agreed(view: str, steps: int = 1, ends: bool = False) -> None:
+        """Wait until at so many steps all panels were of the map's step; at the end one may say so by no number."""
+        found: set[str] = set()
+
+        def look() -> bool:
+            shown, *panels, batch = page.evaluate(STEPS)
+            upto = max((step for step in kept if step <= int(shown or 0)), default=kept[0])
+            if shown and {*panels} <= {shown, "" if ends else shown} and batch == str(upto):
+                found.add(shown)
+            else:
+                print(view, shown, panels, batch, upto)  # pytest shows it where the wait was in vain
+            return len(found) == steps
+
+        until(look, 90, f"the panels show another step than the map: {view}")
+
+    for view in ("live", "t-SNE"):
+        if view != "live":
+            person.choose(view)
+            person.map_has("view", re.compile("[0-9a-f]{16}"))
+        agreed(view, steps=2)
+        assert person.of_map("state") == "running"
+        page.get_by_role("button", name="Previous frame").first.click()
+        agreed(f"{view}, scrubbed")
+        expect(page.locator(".inspector")).to_contain_text(f"at step {int(person.of_map('step')):,}")
+        page.get_by_role("button", name="Live", exact=True).click()
+    person.press("Stop")
+    person.map_has("state", "finished")
+    agreed("at the end", ends=True)
+    expect(page.locator(".inspector")).to_contain_text("at the end of the run")

@@ -24,19 +24,24 @@ MOST_VALUES = 3  # of a neighbor, in its line
 MAX_NEIGHBORS = 30
 
 
-def item_neighbors(run: Run, item: int, metric: str, data: Path) -> ItemNeighbors:
-    """Return a test image and its nearest neighbors, at the end of the run or at its last snapshot.
+def item_neighbors(run: Run, item: int, metric: str, data: Path, step: int | None = None) -> ItemNeighbors:
+    """Return a test image and its nearest neighbors, at the end of the run or at a snapshot.
 
     Args:
         run: The run.
         item: Index of the test image.
         metric: "euclidean" or "cosine".
         data: Folder of the data sets.
+        step: The last snapshot up to this step is searched; by default the end, or while there is none the last one.
 
     Raises:
         UserError: If the image is not embedded there, or for another metric.
     """
-    step = None if (run.path / "embeddings.npy").exists() else next(reversed(run.snapshot_steps), None)
+    last = np.inf if step is None else step
+    if run.embedded and last >= (run.end_step or 0):
+        step = None
+    else:
+        step = max((kept for kept in run.snapshot_steps if kept <= last), default=None)
     neighbors = run.neighbors(item, NEIGHBORS, step, metric)  # type: ignore[arg-type]  # the search checks it
     assert run.labels is not None  # the search has read them
     label, names = int(run.labels[item]), short_names(DATASETS[run.config.dataset].classes)

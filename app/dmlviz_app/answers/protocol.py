@@ -61,7 +61,7 @@ class CaptionedInk(Ink):
 class ItemNeighbors(TypedDict):
     """dmlviz/runs/RUN/neighbors/ITEM.json: a test image, its nearest as [item, class, distance], and names of classes.
 
-    `step` is that of the snapshot whose tracked images were searched, where the run has no embeddings of its end.
+    `step` is that of the snapshot whose tracked images were searched; none at the end of the run.
     `known` is what the columns of a table say of the image, as [name, value]; `values`, by item, of neighbors without
     pictures.
     """

@@ -110,10 +110,10 @@ async def baseline(request: Request) -> Response:
 
 @access(Rule.RUN_READER)
 async def neighbors(request: Request) -> Response:
-    """Return a test image and its nearest neighbors at present; `metric` is euclidean or cosine."""
+    """Return a test image and its nearest neighbors, at `step` or at present; `metric` is euclidean or cosine."""
     run, item = _run(request), request.path_params["item"]
     metric = request.query_params.get("metric", "euclidean")
-    answer = await asyncio.to_thread(item_neighbors, run, item, metric, personal(request).data)
+    answer = await asyncio.to_thread(item_neighbors, run, item, metric, personal(request).data, _step(request))
     return JSONResponse(answer, headers=NO_STORE)
 
 

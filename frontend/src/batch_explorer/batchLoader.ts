@@ -1,5 +1,6 @@
 // The recorded batches of a run, the one that is shown, and the server's answers about it.
 import type { BatchAnswer, BatchTerms } from "../protocol.ts";
+import { maxOf } from "../lib/extent.ts";
 import { ROUTES } from "../lib/server.ts";
 import { parseBatch, type LoadedBatch } from "./batch.ts";
 import { JsonCache } from "./jsonCache.ts";
@@ -34,16 +35,26 @@ export class BatchLoader {
     this.termAnswers.clear();
   }
 
-  /** A batch was recorded; the newest is shown unless a person chose one, or is watching (`stay`). */
-  add(step: number, stay: boolean): void {
+  /** A batch was recorded. */
+  add(step: number): void {
     this.steps.push(step);
-    if (!this.byHand && !stay) this.step = step;
   }
 
-  /** Note that the run is over. If it already was, the page opens at an early step, which still moves something. */
-  finish(isOpen: boolean): void {
+  /** Note that the run is over. */
+  finish(): void {
     this.isOver = true;
-    if (!this.byHand && !isOpen) this.step = this.steps[Math.min(2, this.steps.length - 1)] ?? null;
+  }
+
+  /** Show the last batch up to the step that the map shows (null: the end), unless a person chose one. */
+  follow(moment: number | null): void {
+    if (this.byHand) return;
+    const upTo = this.steps.filter((step) => step <= (moment ?? Infinity));
+    this.step = (upTo.length ? maxOf(upTo) : this.steps[0]) ?? null;
+  }
+
+  /** The person moves the map: it leads again. */
+  leave(): void {
+    this.byHand = false;
   }
 
   /** True if the server has sent all that the run has. */

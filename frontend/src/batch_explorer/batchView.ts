@@ -1,4 +1,6 @@
 // One batch as the loss sees it: its picture, distances, comparisons, and one step in slow motion.
+import { bus } from "../lib/bus.ts";
+import { momentOf } from "../lib/neighbors.ts";
 import { onAnimationFrame } from "../charts/runSubscription.ts";
 import { h, setData } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
@@ -62,6 +64,7 @@ export class BatchView {
   private message = h("p", "message");
   private body: HTMLElement;
   readonly node: HTMLElement;
+  private leaveBus: () => void;
   private watcher = new ResizeObserver(() => this.draw());
 
   private run = "";
@@ -84,6 +87,11 @@ export class BatchView {
     this.body = h("div", "body", h("div", "top", pictures, side), this.term, this.tree, this.tooltip.node);
     this.node = h("div", "batch", this.slider.node, this.message, this.body);
     this.watcher.observe(this.node);
+    this.leaveBus = bus.on("frame", ({ run, index, count }) => {
+      if (run !== this.run) return;
+      if (index < count - 1) this.loader.leave();
+      this.draw();
+    });
   }
 
   reset(): void {
@@ -101,9 +109,9 @@ export class BatchView {
 
   onEvent(event: StreamEvent): void {
     if (event.event === "started") this.reset();
-    if (event.event === "batch") this.loader.add(event.step, this.player.isPlaying);
+    if (event.event === "batch") this.loader.add(event.step);
     if (event.event === "replay") this.loader.settle();
-    if (["finished", "stopped", "failed"].includes(event.event)) this.loader.finish(this.isOpen);
+    if (["finished", "stopped", "failed"].includes(event.event)) this.loader.finish();
     if (this.slider.onEvent(event) || event.event !== "snapshot") this.draw();
   }
 
@@ -114,6 +122,7 @@ export class BatchView {
   }
 
   destroy(): void {
+    this.leaveBus();
     this.player.destroy();
     this.watcher.disconnect();
     this.draw.cancel();
@@ -144,6 +153,7 @@ export class BatchView {
 
   private render(): void {
     if (!this.isOpen || this.node.offsetParent === null) return;
+    if (!this.player.isPlaying) this.loader.follow(momentOf(this.run));
     this.load();
     const { batch, step, steps, message } = this.loader;
     this.slider.render(step, steps);

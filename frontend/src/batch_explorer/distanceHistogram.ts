@@ -68,9 +68,9 @@ export class DistanceHistogram {
   /** `noun` is what one of the points is, where it is no test image. */
   constructor(private noun?: string) {
     this.watcher.observe(this.node);
-    this.leave = bus.on("frame", ({ run, view, step }) => {
+    this.leave = bus.on("frame", ({ run, moment }) => {
       if (run !== this.run) return;
-      this.step = view === "live" ? Math.round(step) : null;
+      this.step = moment;
       this.draw();
     });
     this.listen();

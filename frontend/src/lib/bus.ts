@@ -36,6 +36,8 @@ export interface BusEvents {
     index: number;
     count: number;
     step: number;
+    /** The step of the training that it shows; null at the end of the run, which a projection of the end shows. */
+    moment: number | null;
     playing: boolean;
     leads?: boolean;
     total?: number;

@@ -1,15 +1,24 @@
 // The nearest neighbors of a test image, from the server or from what stands in for it.
 import type { ItemNeighbors } from "../protocol.ts";
+import { bus } from "./bus.ts";
 import { fetchServer, refusal, ROUTES } from "./server.ts";
 
-/** A test image and its nearest neighbors by a metric; throws with a sentence where there are none. */
+const moments = new Map<string, number | null>();
+bus.on("frame", ({ run, moment }) => void moments.set(run, moment));
+
+/** The step that the map of a run shows; null at its end. */
+export const momentOf = (run: string): number | null => moments.get(run) ?? null;
+
+/** A test image and its nearest neighbors by a metric, at the step that the map shows; throws with a sentence where there are none. */
 export async function fetchNeighbors(
   run: string,
   item: number,
   metric: string,
   signal?: AbortSignal,
 ): Promise<ItemNeighbors> {
-  const response = await fetchServer(`${ROUTES}/runs/${run}/neighbors/${item}.json?metric=${metric}`, { signal });
+  const step = momentOf(run);
+  const query = `metric=${metric}${step === null ? "" : `&step=${step}`}`;
+  const response = await fetchServer(`${ROUTES}/runs/${run}/neighbors/${item}.json?${query}`, { signal });
   if (!response.ok) throw await refusal(response, "The neighbors could not be found");
   return (await response.json()) as ItemNeighbors;
 }

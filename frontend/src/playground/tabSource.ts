@@ -1,6 +1,5 @@
 // A run that trains in this tab: its worker, its events, and the answers that a server would give.
 import type { ItemNeighbors, RunEvent } from "../protocol.ts";
-import { bus } from "../lib/bus.ts";
 import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
 import type { Settings } from "./contents.ts";
@@ -17,15 +16,20 @@ interface Listener {
   trouble(sentence: string): void;
 }
 
+interface Kept {
+  step: number;
+  rows: Float32Array;
+  d: number;
+}
+
 export class TabSource implements RunSource {
   run = "";
   opened: Opened | null = null;
   events: RunEvent[] = [];
   frames = new Map<string, Uint8Array>();
   private worker: Worker;
-  /** Embeddings of the test images as they are now; empty before the first. */
-  private rows = new Float32Array(0);
-  private d = 1;
+  /** Embeddings of the test images at each snapshot. */
+  private kept: Kept[] = [];
   private waitingForRows: (() => void)[] = [];
   private asked = 0;
   private waiting = new Map<number, (answer: unknown) => void>();
@@ -57,16 +61,15 @@ export class TabSource implements RunSource {
   /** Begin a run with its untrained net; its events come to the page's stream. With `keep`, that of now answers on. */
   prepare(settings: Settings, keep = false): string {
     this.leave();
-    const { run, rows, d } = this;
+    const { run, kept } = this;
     if (keep) this.leaveBefore();
-    if (keep)
-      this.leaveBefore = answerInPlace(run, { fetch: (path) => Promise.resolve(this.neighbors(path, rows, d)) });
+    if (keep) this.leaveBefore = answerInPlace(run, { fetch: (path) => Promise.resolve(this.neighbors(path, kept)) });
     this.run = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
       "",
     );
     this.events = [];
     this.frames = new Map();
-    this.rows = new Float32Array(0);
+    this.kept = [];
     this.leave = answerInPlace(this.run, this);
     this.tell({ do: "prepare", run: this.run, settings });
     return this.run;
@@ -84,12 +87,15 @@ export class TabSource implements RunSource {
   }
 
   async fetch(path: string): Promise<Response> {
-    if (!this.rows.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
-    return this.neighbors(path, this.rows, this.d);
+    if (!this.kept.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
+    return this.neighbors(path, this.kept);
   }
 
-  private neighbors(path: string, rows: Float32Array, d: number): Response {
+  /** Those of the step that the map shows, where it does not show the newest. */
+  private neighbors(path: string, kept: Kept[]): Response {
     const item = Number(/^neighbors\/(\d+)\.json/.exec(path)?.[1] ?? NaN);
+    const asked = /[?&]step=(\d+)/.exec(path);
+    const { step, rows, d } = kept.findLast((one) => !asked || one.step <= Number(asked[1])) ?? kept[0];
     const labels = this.opened?.data.labels.test;
     if (!labels || !(item < rows.length / d)) return Response.json({ error: ELSEWHERE }, { status: 404 });
     const near = nearestRows(rows, rows.slice(item * d, (item + 1) * d), K, item);
@@ -98,6 +104,7 @@ export class TabSource implements RunSource {
       label: labels[item],
       near: near.map(([other, distance]) => [other, labels[other], distance]),
       classes: Object.fromEntries((this.opened?.data.classes ?? []).entries()),
+      ...(asked && { step }),
     };
     return Response.json(answer);
   }
@@ -118,9 +125,9 @@ export class TabSource implements RunSource {
         if (word.run !== this.run) return; // of a training that another has replaced
         const { events, frames, embeddings, d = 1, ended } = word;
         if (embeddings) {
-          [this.rows, this.d] = [embeddings, d];
+          const step = events.reduce((last, event) => ("step" in event && event.step ? event.step : last), 0);
+          this.kept.push({ step, rows: embeddings, d });
           for (const go of this.waitingForRows.splice(0)) go();
-          bus.emit("embedded", { run: this.run }); // what is pinned has the neighbors of now
         }
         for (const [id, bytes] of Object.entries(frames)) this.frames.set(id, bytes);
         const from = this.events.length;

@@ -1,7 +1,7 @@
 // Fetches the neighbors of a pinned image at once; maps and inspectors show the same answer.
 import { bus, type PinnedNeighbors } from "../lib/bus.ts";
 import { messageOf } from "../lib/format.ts";
-import { fetchNeighbors } from "../lib/neighbors.ts";
+import { fetchNeighbors, momentOf } from "../lib/neighbors.ts";
 import type { ViewStore } from "./store.ts";
 
 const answers = new Map<string, PinnedNeighbors>();
@@ -11,23 +11,37 @@ export const pinnedNeighbors = (run: string): PinnedNeighbors | null => answers.
 
 /** Answer the pins of the runs that are `shown`; of a run's pins the newest counts. Returns how to stop. */
 export function followPins(store: ViewStore, isShown: (run: string) => boolean): () => void {
-  const requests = new Map<string, { item: number | null; under: AbortController }>();
+  const requests = new Map<
+    string,
+    { item: number | null; step: number | null; waits: boolean; under: AbortController }
+  >();
 
   const ask = (run: string, item: number | null) => {
     if (!isShown(run)) return;
     const under = new AbortController();
     requests.get(run)?.under.abort();
-    requests.set(run, { item, under });
+    const request = { item, step: momentOf(run), waits: item !== null, under };
+    requests.set(run, request);
     const publish = (answer: PinnedNeighbors) => {
       if (under.signal.aborted) return;
       answers.set(run, answer);
       bus.emit("neighbors", answer);
     };
     if (item === null) return publish({ run, item });
-    fetchNeighbors(run, item, store.state.metric, under.signal).then(
-      (answer) => publish({ run, item, found: answer }),
-      (error: unknown) => publish({ run, item, trouble: messageOf(error) }),
-    );
+    void fetchNeighbors(run, item, store.state.metric, under.signal)
+      .then(
+        (answer) => publish({ run, item, found: answer }),
+        (error: unknown) => publish({ run, item, trouble: messageOf(error) }),
+      )
+      .then(() => {
+        request.waits = false;
+        keepUp(run);
+      });
+  };
+  /** Ask at the step that the map shows now, one question at a time: steps are left out, never queued. */
+  const keepUp = (run: string) => {
+    const { item = null, step = null, waits } = requests.get(run) ?? {};
+    if (item !== null && !waits && step !== momentOf(run)) ask(run, item);
   };
   const again = ({ run }: { run: string }) => {
     const item = requests.get(run)?.item ?? null;
@@ -36,6 +50,7 @@ export function followPins(store: ViewStore, isShown: (run: string) => boolean):
   const offs = [
     bus.on("pinned", ({ run, item }) => ask(run, item)),
     bus.on("embedded", again),
+    bus.on("frame", ({ run }) => keepUp(run)),
     store.subscribe((change) => {
       if (change.has("metric")) for (const run of requests.keys()) again({ run });
     }),

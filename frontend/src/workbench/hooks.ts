@@ -42,11 +42,7 @@ export function useBus<K extends keyof BusEvents>(name: K, listener: (detail: Bu
 /** The step that a run's map shows, null at its end, and whether it plays. */
 export function useFrame(run: string | undefined): { step: number | null; playing: boolean } {
   const [shown, show] = useState({ run, step: null as number | null, playing: false });
-  useBus("frame", ({ view, index, count, playing, ...frame }) => {
-    // A projection draws the embeddings of the end.
-    const step = view !== "live" || index === count - 1 ? null : frame.step;
-    if (frame.run === run) show({ run, step, playing });
-  });
+  useBus("frame", (frame) => frame.run === run && show({ run, step: frame.moment, playing: frame.playing }));
   return shown.run === run ? shown : { step: null, playing: false };
 }
 

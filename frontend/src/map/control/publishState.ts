@@ -3,6 +3,7 @@ import { within } from "../../lib/boundary.ts";
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import { updateAttribute } from "../../lib/dom.ts";
 import type { MapState } from "../data/state.ts";
+import { isOpen } from "../data/timeline.ts";
 import type { Orbit } from "../math/orbit.ts";
 import type { QueryMarker } from "../math/queryMarker.ts";
 import type { Playback } from "../playback/playback.ts";
@@ -172,13 +173,15 @@ export class StatePublisher {
     const {
       state,
       state: { data, pid },
-      playback: { player, shown, entries },
+      playback: { player, shown, entries, timeline },
       link,
       layout,
     } = this.parts;
     const { playing } = player;
     const index = Math.floor(player.position);
-    const key = `${data.run} ${pid} ${index} ${shown?.step} ${playing}`;
+    const ofEnd = data.follows || !pid ? index === entries.length - 1 && !isOpen(timeline) : true;
+    const moment = ofEnd || !shown ? null : shown.step;
+    const key = `${data.run} ${pid} ${index} ${shown?.step} ${moment} ${playing}`;
     if (key === this.frameKey || !shown) return;
     this.frameKey = key;
     bus.emit("frame", {
@@ -187,6 +190,7 @@ export class StatePublisher {
       index,
       count: entries.length,
       step: shown.step,
+      moment,
       playing,
       leads: link.leads,
       total: link.total,

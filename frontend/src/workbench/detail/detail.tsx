@@ -12,7 +12,6 @@ import { captionOf, Timeline } from "./neighborTimeline.tsx";
 import style from "./detail.css";
 
 const TITLES = { classes: "By class", history: "Neighbors over time" };
-const SETTLED_MS = 160; // on one frame until it is looked at closely
 
 /** What is shown: the judged images at a step, or the neighbors of an image. */
 type Shown = { scores: PerImage; step: number | null } | { history: NeighborHistory | null; metric: string };
@@ -23,7 +22,7 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
   const [what, setWhat] = useState<keyof typeof TITLES | null>(null);
   const [own, setOwn] = useState<NeighborHistory | null>(null); // of a picture of one's own; null: of what is pinned
   const [item, metric] = [useView(store, "pinned"), useView(store, "metric")];
-  const { step, playing } = useFrame(run);
+  const { step } = useFrame(run);
   const [settled, settle] = useState(step);
   const root = useRef<HTMLElement>(null);
   const [scrolled, setScrolled] = useState(true); // to what was opened
@@ -38,10 +37,6 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
   useBus("pinned", () => setOwn(null));
   useBus("query-history", ({ run: of, history }) => of === run && setOwn((before) => before && history));
   useLayoutEffect(() => setOwn(null), [run, begun]);
-  useLayoutEffect(() => {
-    const timer = setTimeout(() => !playing && settle(step), SETTLED_MS);
-    return () => clearTimeout(timer);
-  }, [run, step, playing]);
 
   const [question, ask] = useMemo((): [string | null, () => Promise<Shown>] => {
     const of = `${ROUTES}/runs/${run}`;
@@ -59,6 +54,10 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
     return [what && url, async () => ({ history: await fetchJson<NeighborHistory>(url, "The neighbors"), metric })];
   }, [run, begun, what, settled, own, item, metric]);
   const newest = useAnswer(question, ask);
+  const isAnswered = Boolean(newest.found ?? newest.trouble);
+  useLayoutEffect(() => {
+    if (isAnswered || what !== "classes") settle(step); // one question at a time: steps are left out, never queued
+  }, [run, step, isAnswered, what]);
   const last = useRef<typeof newest>({});
   if (newest.found || newest.trouble) last.current = newest; // what is there stays until there is something else
   const { found, trouble } = last.current;
@@ -82,7 +81,16 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
       ? `On ${whereOf({ ...data, ...found })}`
       : found.history && captionOf(found.history, classes, found.metric));
   return (
-    <section ref={root} class="detail" hidden={!what} {...dataOf({ what: what ?? "", ready: isSeen || null })}>
+    <section
+      ref={root}
+      class="detail"
+      hidden={!what}
+      {...dataOf({
+        what: what ?? "",
+        ready: isSeen || null,
+        step: (found && "scores" in found ? found.step : step) ?? "",
+      })}
+    >
       <header>
         <h3>{what && TITLES[what]}</h3>
         <span class="quiet">{caption}</span>

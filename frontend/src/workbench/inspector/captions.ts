@@ -69,7 +69,7 @@ export const captionOf = ({
 }: Pick<Inspected, "among" | "noun" | "given" | "step">): string =>
   among && step === undefined
     ? `Nearest in the embedding, of ${grouped(among)} ${noun}s${given ? "" : ", at the end of the run"}`
-    : `Nearest in the embedding, of the tracked ${noun}s, at the last snapshot${step === undefined ? "" : `, step ${grouped(step)}`}`;
+    : `Nearest in the embedding, of the tracked ${noun}s, at ${step === undefined ? "the last snapshot" : `step ${grouped(step)}`}`;
 
 /** Number of selected items of a class, of all. */
 export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>

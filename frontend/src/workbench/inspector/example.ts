@@ -5,7 +5,7 @@ import { bus } from "../../lib/bus.ts";
 import { h, textButton } from "../../lib/dom.ts";
 import { sentence } from "../../lib/format.ts";
 import { fetchServer, ROUTES } from "../../lib/server.ts";
-import { fetchNeighbors } from "../../lib/neighbors.ts";
+import { fetchNeighbors, momentOf } from "../../lib/neighbors.ts";
 import { UNLABELED } from "../../lib/palette.ts";
 import { classOf, type WithSubject } from "./captions.ts";
 
@@ -18,7 +18,10 @@ export class Example {
   private run = "";
   private key = "";
   private request = "";
+  private item: number | null = null;
   private answer: ItemNeighbors | null = null;
+  private asks = false;
+  private step: number | null | undefined; // of the answer
   private timer: ReturnType<typeof setTimeout> | undefined;
   private off = bus.on("frame", ({ run }) => run === this.run && this.schedule());
 
@@ -29,13 +32,16 @@ export class Example {
   of({ run = "", among, example }: InspectorProps): ItemNeighbors | null {
     this.run = run;
     this.key = example ? `${run} ${among}` : "";
-    if (this.key !== this.request) this.answer = null;
+    if (this.key !== this.request) {
+      this.item = this.answer = null;
+      this.step = undefined;
+    }
     if (bus.last("frame")?.run === run) this.schedule();
     return this.answer;
   }
 
   private schedule(): void {
-    if (this.key === this.request) return;
+    if (this.key === this.request) return this.keepUp();
     this.request = this.key;
     clearTimeout(this.timer);
     if (this.request) this.timer = setTimeout(() => this.heed(this.fetch(this.run, this.request)), AFTER_MS);
@@ -45,14 +51,30 @@ export class Example {
     try {
       const response = await fetchServer(`${ROUTES}/runs/${run}/example.json`);
       const { item } = (response.ok ? await response.json() : { item: null }) as { item: number | null };
-      if (item === null) return;
-      const answer = await fetchNeighbors(run, item, "euclidean");
       if (request !== this.request) return;
-      this.answer = answer;
-      this.onChange();
+      this.item = item;
+      this.keepUp();
     } catch {
       // the words that say what to do stay
     }
+  }
+
+  /** Ask at the step that the map shows, one question at a time. */
+  private keepUp(): void {
+    if (this.item !== null && !this.asks && momentOf(this.run) !== this.step) this.heed(this.ask(this.item));
+  }
+
+  private async ask(item: number): Promise<void> {
+    const { request, run } = this;
+    this.asks = true;
+    this.step = momentOf(run);
+    const answer = await fetchNeighbors(run, item, "euclidean").catch(() => null); // not among those of that step
+    this.asks = false;
+    if (request === this.request) {
+      this.answer = answer;
+      this.onChange();
+    } else this.step = undefined;
+    this.keepUp();
   }
 
   destroy(): void {

@@ -167,6 +167,7 @@ class Inspector {
       sheet,
       selected: this.selection?.items.length ?? 0,
       metric: data.metric ?? "",
+      step: data.step ?? "",
       example: "",
     });
     this.showBelowMap(sheet || hasSubject(data) || this.queries.tab !== "Selected");
@@ -210,6 +211,7 @@ class Inspector {
     const isFree = this.queries.tab === "Selected" && (this.answer?.item ?? null) === null;
     const neighbors = isFree ? this.example.of(this.props) : null;
     this.root.dataset.example = String(neighbors?.item ?? "");
+    if (neighbors) this.root.dataset.step = String(neighbors.step ?? "");
     const hint = data.placeholder ? [h("p", "quiet", data.placeholder)] : [];
     if (!neighbors) return hint;
     const { item, label } = neighbors;

@@ -89,9 +89,9 @@ class LossCurve {
         if (addLoss(this.losses, event)) this.draw();
       },
     );
-    this.leaveBus = bus.on("frame", ({ run, view, step }) => {
+    this.leaveBus = bus.on("frame", ({ run, moment }) => {
       if (run !== this.run) return;
-      this.step = view === "live" ? step : null; // a projection draws the embeddings of the end
+      this.step = moment;
       this.draw();
     });
     this.watcher = new ResizeObserver(([{ contentRect: size }]) => {
@@ -193,7 +193,7 @@ class LossCurve {
     );
     const ground = height - PADDING.bottom;
     setAttributes(this.frames, { d: losses.frames.map((step) => `M${x(step).toFixed(1)} ${ground - 3}v3`).join("") });
-    const current = this.dragStep ?? this.step ?? losses.points.at(-1)?.step ?? 0;
+    const current = this.dragStep ?? this.step ?? (losses.over ? last : (losses.points.at(-1)?.step ?? 0));
     const at = pointAt(smooth, current);
     setAttributes(this.mark, { x1: x(current), x2: x(current), y1: PADDING.top - 4, y2: ground });
     const inside = at ? Math.min(ground, Math.max(PADDING.top, y(at.loss))) : ground;
