@@ -38,6 +38,16 @@ FORMATS = Catalog(
             media_type="text/html",
         ),
         ExportFormatSpec(
+            **texts("format", "film"),
+            suffix=".webp",
+            media_type="image/webp",
+        ),
+        ExportFormatSpec(
+            **texts("format", "gif"),
+            suffix=".gif",
+            media_type="image/gif",
+        ),
+        ExportFormatSpec(
             **texts("format", "csv"),
             suffix=".csv",
             media_type="text/csv",

@@ -1,6 +1,7 @@
 """`dmlviz export`: save a run as a page, a table, weights or a script."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, RunExport, save, write
+from dmlviz.export.look import Look, read_classes
 from dmlviz.export.weights import loading
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
@@ -29,6 +31,9 @@ def export(
         str | None,
         typer.Option(metavar="NAME", help="projection to export (method or ID; default: the run's own view)"),
     ] = None,
+    hide: Annotated[
+        str, typer.Option(metavar="CLASSES", help="numbers of classes that films leave out, as 0-3,7")
+    ] = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="output path, - for stdout")] = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
@@ -38,6 +43,7 @@ def export(
     source = Runs(runs_folder(runs)).find(run)
     DATASETS.add_search_path(data_root(data))
     contents = RunExport.from_run(source, _projection(source, view), data_root(data))
+    contents = replace(contents, look=Look(read_classes(hide)))
     if str(out) == "-":
         write(format, contents, sys.stdout.buffer)
     else:

@@ -21,6 +21,8 @@ _MODULES = {
     "parquet": "tables",
     "projector": "tables",
     "faiss": "tables",
+    "film": "film",
+    "gif": "film",
     "figures": "figures",
     "weights": "weights",
     "onnx": "onnx_file",

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FORMATS
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
+from dmlviz.export.look import Look
 from dmlviz.lessons import Lesson
 from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
@@ -36,11 +37,13 @@ class RunExport:
         run: The run.
         projection: The projection of the map; None for the run's own view.
         sheets: The test images; None if the data set is not on disk.
+        look: What a film or figure shows of the map.
     """
 
     run: Run
     projection: ProjectionRun | None = None
     sheets: SpriteSheets | None = None
+    look: Look = field(default_factory=Look)
 
     @classmethod
     def from_run(cls, run: Run, projection: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
@@ -113,6 +116,19 @@ class RunExport:
 
         distances, rows = NearestNeighbors(self.embeddings).others(NEIGHBORS)
         return distances, self.items[rows]
+
+    def problem(self, format: str) -> str:
+        """Why this map cannot be written in a format here, in a sentence; empty if it can."""
+        if format in ("film", "gif"):
+            if len(self.run.embedded_steps) < 2:
+                return f"A film needs a training with snapshots; {self.run.title} has one step."
+            if self.projection is not None and not self.projection.config.follow:
+                title = self.projection.config.declared.title
+                return (
+                    f"A film needs a layout of each snapshot; this {title} has one: draw all epochs, in Parameters or "
+                    "by dmlviz project RUN --follow."
+                )
+        return FORMATS[format].problem
 
     @property
     def view(self) -> str:

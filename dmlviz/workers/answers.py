@@ -5,7 +5,7 @@ Each function writes the file of the answer, and returns the name under which a 
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,14 @@ class Target:
     progress: Callable[[float], object]
 
 
-def export(target: Target, run: str, info: dict[str, Any], format: str, view: str | None) -> str:
-    """Write a run, or its map `view`, in a format; `info` has the title that the person sees."""
+def export(target: Target, run: str, info: dict[str, Any], format: str, view: str | None, look: dict[str, str]) -> str:
+    """Write a run, or its map `view`, in a format; `info` has the title that the person sees, `look` their address."""
     from dmlviz.export import RunExport, write
+    from dmlviz.export.look import Look
 
     source = _run(run, info)
     contents = RunExport.from_run(source, None if view is None else source.projection(view), target.data_root)
+    contents = replace(contents, look=Look.of_address(look, source.config.dataset))
     with writing(target.file.parent), open(target.file, "wb") as file:
         write(format, contents, file)
     return contents.file_name(format)

@@ -13,16 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageColor
 from pyarrow import parquet
 
 from dmlviz import data
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import ProjectionConfig
+from dmlviz.config.subset import pack_items
 from dmlviz.data.class_names import short_names
 from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.export import FORMATS, RunExport, save, write
+from dmlviz.export.look import Look
 from dmlviz.export.page_contents import run_contents
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
@@ -112,6 +114,45 @@ def test_an_unfinished_run_cannot_be_exported(name, runs):
     with pytest.raises(UserError, match=r"has no (embeddings|weights|model)"):
         write(name, RunExport(begun), io.BytesIO())
     runs.delete(begun.id)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "method"), [("gif", None), ("gif", "pca"), ("film", "tsne")])
+def test_a_film_plays_the_training_on_any_map_that_has_its_layouts(name, method, runs, run):
+    projection = None
+    if method is not None:
+        projection = runs.create_projection(run, ProjectionConfig(method=method, follow=True))
+        run_projection(projection.path)
+    film = Image.open(file := written(name, RunExport(run, projection)))
+    assert (film.n_frames, film.size) == (60, (720, 600))
+    assert len(file.getvalue()) < 6_000_000
+    film.seek(59)
+    assert near(film, "#328ff7") > 500
+    if name == "gif":
+        film = Image.open(written(name, RunExport(run, projection, look=Look(frozenset({0})))))
+        film.seek(59)
+        assert near(film, "#328ff7") == 0  # the class is hidden, and is not in the legend
+
+
+def near(picture: Image.Image, color: str) -> int:
+    """How many pixels have about this color."""
+    away = np.abs(np.asarray(picture.convert("RGB"), int) - ImageColor.getrgb(color)).max(axis=2)
+    return int((away < 24).sum())
+
+
+def test_a_map_of_one_step_is_no_film(kept_projection):
+    with pytest.raises(UserError, match="this t-SNE has one: draw all epochs"):
+        write("film", kept_projection, io.BytesIO())
+    assert kept_projection.problem("gif").startswith("A film needs a layout of each snapshot")
+
+
+def test_a_look_is_read_from_the_address_of_a_page():
+    query = {"hide": "digits.0-2,7", "step": "40", "select": f"digits.{pack_items(np.array([3, 5]))}"}
+    assert Look.of_address(query, "digits") == Look(frozenset({0, 1, 2, 7}), 40, frozenset({3, 5}))
+    assert Look.of_address({"hide": "mnist.1"}, "digits") == Look()  # of another data set
+    for wrong in ({"hide": "digits.x"}, {"step": "-1"}, {"select": "digits.%"}):
+        with pytest.raises(UserError):
+            Look.of_address(wrong, "digits")
 
 
 def test_an_unknown_format_names_the_others(kept, tmp_path):
@@ -250,7 +291,7 @@ def test_class_names_of_any_script_and_sign_stay_different_in_every_file(tmp_pat
     assert not any(re.search(r"[<>]|&(?!\w+;|#)|%\{", trace.name) for trace in traces)
     files = {}
     for name, spec in FORMATS.items():
-        if not spec.needs_net:
+        if not spec.needs_net and not export.problem(name):
             write(name, export, file := io.BytesIO())
             files[name] = file.getvalue()
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"), newline="")))

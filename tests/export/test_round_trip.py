@@ -61,7 +61,17 @@ def expected(kept):
 
 
 def test_formats_that_hold_points_are_all_tried():
-    assert set(FORMATS) - set(HELD) <= {"python", "command", "html", "faiss", "figures", "weights", "onnx"}
+    assert set(FORMATS) - set(HELD) <= {
+        "python",
+        "command",
+        "html",
+        "faiss",
+        "figures",
+        "film",
+        "gif",
+        "weights",
+        "onnx",
+    }
 
 
 @pytest.mark.parametrize("name", HELD)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dmlviz.export import FORMATS
+from dmlviz.export.look import KEYS
 from dmlviz.runs.run import Run
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import AnswerFile
@@ -24,12 +25,14 @@ def routes() -> list[Route]:
 
 @access(Rule.RUN_READER)
 async def export(request: Request) -> Response:
-    """Return a file to keep; `?view=` is the ID of a projection."""
+    """Return a file to keep; `?view=` is the ID of a projection, and `KEYS` are as in the page's address."""
     name, view = request.path_params["format"], request.query_params.get("view")
     run, format = personal(request).runs.get(request.path_params["run"]), FORMATS[name]
     if view is not None:
         run.projection(view)  # raises for one that is not there
-    return await _file(request, run, format.media_type, NO_STORE | UNCOMPRESSED, "export", format=name, view=view)
+    look = {key: request.query_params[key] for key in KEYS if key in request.query_params}
+    headers = NO_STORE | UNCOMPRESSED
+    return await _file(request, run, format.media_type, headers, "export", format=name, view=view, look=look)
 
 
 @access(Rule.RUN_READER)

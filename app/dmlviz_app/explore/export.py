@@ -50,5 +50,5 @@ def _file_row(run_export: RunExport, format: str) -> ExportFile:
         "summary": FORMATS[format].summary,
         "url": f"{ROUTES}/runs/{run_export.run.id}/export/{format}{view}",
         "name": run_export.file_name(format),
-        "problem": FORMATS[format].problem,
+        "problem": run_export.problem(format),
     }

@@ -10,6 +10,8 @@ import style from "./export.css";
 const COPIED_MS = 1600; // that "Copied" stands on the button
 const KEPT_MS = 60_000; // that a file is kept for the browser to save it
 
+const LOOK = ["hide", "step", "select"]; // of the address, as dmlviz/export/look.py reads them
+
 let open = 0; // which script is shown
 
 export default panel<ExportProps>(style, ({ scripts, files, note, loading }) => (
@@ -78,7 +80,7 @@ function File({ title, summary, url, name, problem }: ExportFile) {
     setTrouble("");
     setMade(true);
     try {
-      const response = await fetchServer(url);
+      const response = await fetchServer(asLookedAt(url));
       if (!response.ok) throw await refusal(response, title);
       const file = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
       link.after(file); // in the page, as Firefox wants it, and in the panel, which a click outside of it closes
@@ -91,6 +93,13 @@ function File({ title, summary, url, name, problem }: ExportFile) {
     setMade(false);
   }
   return <a class="file" href={serverUrl(url)} download={name} onClick={fetchFile} children={content} />;
+}
+
+/** The address of a file that shows what the page shows: hidden classes, step, selection. */
+function asLookedAt(url: string): string {
+  const look = [...new URLSearchParams(location.search)].filter(([name]) => LOOK.includes(name));
+  const query = new URLSearchParams(look).toString();
+  return query ? `${url}${url.includes("?") ? "&" : "?"}${query}` : url;
 }
 
 function CopyButton({ text, label }: { text: string; label: string }) {

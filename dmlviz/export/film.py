@@ -1,0 +1,152 @@
+"""The film of a training: the map from step to step, as an animated WebP or GIF."""
+
+import io
+from collections.abc import Callable, Iterator
+from typing import IO
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.errors import UserError
+from dmlviz.export.contents import RunExport
+from dmlviz.export.moments import Moment, moments
+from dmlviz.figures.data import class_name
+from dmlviz.figures.palette import named_colors
+from dmlviz.figures.style import ACCENT, GROUND, LINE, MUTED, TEXT
+
+SIDE = WIDTH, HEIGHT = 720, 600  # pixels
+HEAD, FOOT = 40, 56  # of the height
+LEGEND = 20  # classes named at most
+FRAMES = (60, 40, 25)  # fewer where the file would be too large
+MOST_BYTES = 6_000_000
+FRAME_MS, LAST_MS = 100, 2500
+FINE = 2  # times as large are points drawn, for smooth edges
+FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "arial.ttf")  # which have most scripts
+
+Save = Callable[[list[Image.Image]], bytes]
+
+
+def write_film(export: RunExport, file: IO[bytes]) -> None:
+    """Write the film as an animated WebP."""
+    file.write(_fitting(export, _webp))
+
+
+def write_gif(export: RunExport, file: IO[bytes]) -> None:
+    """Write the film as a GIF."""
+    file.write(_fitting(export, _gif))
+
+
+def _fitting(export: RunExport, save: Save) -> bytes:
+    kept = moments(export)
+    if problem := export.problem("film"):
+        raise UserError(problem)
+    for count in FRAMES:
+        data = save([*_frames(export, kept, count)])
+        if len(data) <= MOST_BYTES:
+            break
+    return data
+
+
+def _webp(frames: list[Image.Image]) -> bytes:
+    first, *rest = frames
+    options = {"duration": _durations(frames), "loop": 0, "quality": 75, "method": 3}
+    first.save(file := io.BytesIO(), "WEBP", save_all=True, append_images=rest, **options)
+    return file.getvalue()
+
+
+def _gif(frames: list[Image.Image]) -> bytes:
+    colors = frames[-1].quantize(255, dither=Image.Dither.NONE)  # one palette, so that colors stay
+    colors.putpalette([255 if value > 249 else value for value in colors.getpalette() or []])  # white stays white
+    first, *rest = (frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in frames)
+    options = {"duration": _durations(frames), "loop": 0, "optimize": False}
+    first.save(file := io.BytesIO(), "GIF", save_all=True, append_images=rest, **options)
+    return file.getvalue()
+
+
+def _durations(frames: list[Image.Image]) -> list[int]:
+    return [FRAME_MS] * (len(frames) - 1) + [LAST_MS]
+
+
+def _frames(export: RunExport, kept: list[Moment], count: int) -> Iterator[Image.Image]:
+    """Yield `count` pictures, evenly spread over the layouts; between two of them points move in a line."""
+    picture = _Picture(export)
+    for place in np.linspace(0, len(kept) - 1, count):
+        left = int(place)
+        share, here, there = place - left, kept[left], kept[min(left + 1, len(kept) - 1)]
+        items, rows, other = np.intersect1d(here.items, there.items, return_indices=True)
+        places = (1 - share) * here.places[rows] + share * there.places[other]
+        center = (1 - share) * np.array(here.box.center) + share * np.array(there.box.center)
+        half = (1 - share) * here.box.scale + share * there.box.scale
+        shown = here if share < 0.5 else there
+        step = round((1 - share) * here.step + share * there.step)
+        yield picture.drawn(places, items, center, half, step, kept[-1].step, shown.words)
+
+
+class _Picture:
+    """What all pictures of a film share: colors, legend, fonts."""
+
+    def __init__(self, export: RunExport) -> None:
+        self.export = export
+        self.labels = dict(zip(export.items.tolist(), export.labels.tolist(), strict=True))
+        self.colors = named_colors(export.classes, max(self.labels.values()) + 1, "light")
+        self.small, self.large = _font(15), _font(18)
+        self.ground = Image.new("RGB", SIDE, GROUND["light"])
+        draw = ImageDraw.Draw(self.ground)
+        view = PROJECTIONS[export.view].title
+        draw.text((16, 12), _cut(f"{export.run.title} · {view}", self.large, WIDTH - 32), TEXT["light"], self.large)
+        self.legend = sorted({label for label in self.labels.values() if label not in export.look.hidden})
+
+    def drawn(
+        self, places: np.ndarray, items: np.ndarray, center: np.ndarray, half: float, step: int, of: int, words: str
+    ) -> Image.Image:
+        """Return the picture of places (n × 2 or 3; of three the first two are drawn)."""
+        width, height = FINE * WIDTH, FINE * (HEIGHT - HEAD - FOOT)
+        sheet = Image.new("RGB", (width, height), GROUND["light"])
+        draw = ImageDraw.Draw(sheet)
+        radius = FINE * float(np.clip(120 / len(items) ** 0.5, 1.4, 4.5))
+        scale = (height / 2 - 2 * radius) / half
+        xy = np.array([width / 2, height / 2]) + (places[:, :2] - center[:2]) * [scale, -scale]
+        edge = GROUND["light"] if radius > 4 else None
+        for (x, y), item in zip(xy.tolist(), items.tolist(), strict=True):
+            label = self.labels[item]
+            if x == x and label not in self.export.look.hidden:
+                draw.ellipse((x - radius, y - radius, x + radius, y + radius), self.colors[label], edge)
+        frame = self.ground.copy()
+        frame.paste(sheet.reduce(FINE), (0, HEAD))
+        self._write(ImageDraw.Draw(frame), step, of, words)
+        return frame
+
+    def _write(self, draw: ImageDraw.ImageDraw, step: int, of: int, words: str) -> None:
+        for row, label in enumerate(self.legend[:LEGEND]):
+            y = HEAD + 8 + 22 * row
+            draw.ellipse((16, y + 5, 26, y + 15), self.colors[label])
+            name = class_name(self.export.classes, label)
+            draw.text((34, y), _cut(name, self.small, 150), TEXT["light"], self.small)
+        if len(self.legend) > LEGEND:
+            more = f"and {len(self.legend) - LEGEND:,} classes more"
+            draw.text((16, HEAD + 8 + 22 * LEGEND), more, MUTED["light"], self.small)
+        y = HEIGHT - FOOT + 10
+        draw.line((16, y, WIDTH - 16, y), LINE["light"], 3)
+        draw.line((16, y, 16 + (WIDTH - 32) * step / max(of, 1), y), ACCENT["light"], 3)
+        draw.text((16, y + 14), f"step {step:,} of {of:,}", TEXT["light"], self.small)
+        draw.text((WIDTH - 16, y + 14), words, TEXT["light"], self.small, anchor="ra")
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Return a font of this machine that has most letters, else Pillow's own."""
+    for name in FONTS:
+        try:
+            return ImageFont.truetype(name, size)
+        except OSError:
+            continue
+    return ImageFont.load_default(size)
+
+
+def _cut(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: int) -> str:
+    """Return as much of a text as fits."""
+    if font.getlength(text) <= width:
+        return text
+    while text and font.getlength(f"{text}…") > width:
+        text = text[:-1]
+    return f"{text}…"
