@@ -68,8 +68,9 @@ def test_a_run_without_a_net_is_not_offered(here, run):
     assert "has no net" in clean.why_not(run, here)
 
 
-def test_own_vectors_are_looked_through_without_a_net(here):
-    places, labels = [*range(10), *range(90, 100)], [*"aaabaaaaaabbbbbbbbbb"]
+@pytest.mark.parametrize("labels", ["aaabaaaaaabbbbbbbbbb", "aaaaaaaaaabbbbbbbbbb"], ids=["suspect", "nothing"])
+def test_own_vectors_are_looked_through_without_a_net(here, labels):
+    places, is_clean, labels = [*range(10), *range(90, 100)], labels[3] == "a", [*labels]
     table = pyarrow.table({"x": places, "label": labels, "text": [f"text {i}" for i in range(20)]})
     own = add_data(table, label="label", vector="x", data=here.data, runs=here.runs.folder, report=str)
     assert clean.why_not(own, here) is None
@@ -82,6 +83,9 @@ def test_own_vectors_are_looked_through_without_a_net(here):
     answer = payloads.findings(own, here)
     assert (answer["images"], answer["noun"], "sheet" in answer) == (20, "row", False)
     assert answer["work"] == cleaning(here.store, own).id  # by which it is stopped
+    if is_clean:
+        assert (answer["rows"], answer["values"]) == ([], {})
+        return
     assert ("suspect", 3) in [(row["kind"], row["image"]) for row in answer["rows"]]
     assert answer["values"]["3"] == "text text 3"
     assert b'"decided",9,"a"' in payloads.table(own, here)

@@ -35,6 +35,14 @@ def test_imported_vectors_have_no_epochs_to_choose(here):
     assert epochs(open_page(run=own.id, view="tsne")) is None
 
 
+def test_the_scores_of_points_without_pictures_have_no_baseline_of_pixels(here, client):
+    own = add_data(
+        pyarrow.table({"x": [*range(20)], "y": [*range(20)]}), data=here.data, runs=here.runs.folder, report=str
+    )
+    answer = client.get(f"/dmlviz/runs/{own.id}/baseline.json")
+    assert (answer.status_code, answer.json()) == (200, None)
+
+
 def test_recorded_points_are_not_called_test_images(here):
     points, labels = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
     spec = recorded_dataset("mine", None, labels, ("a", "b", "c"))

@@ -67,7 +67,7 @@ def values_of_rows(table: "pyarrow.Table", items: list[int]) -> dict[str, str]:
     """Return by row the first values of a table in words, for rows without a picture."""
     return {
         str(item): " · ".join(f"{name} {word}" for name, word in _known_values(row)[:MOST_VALUES])
-        for item, row in zip(items, table.take(items).to_pylist(), strict=True)
+        for item, row in zip(items, table.take(np.array(items, np.int64)).to_pylist(), strict=True)  # perhaps none
     }
 
 

@@ -97,9 +97,12 @@ async def per_query(request: Request) -> Response:
 
 @access(Rule.RUN_READER)
 async def baseline(request: Request) -> Response:
-    """Return the scores of the tracked images without a net, computed on their pixels."""
+    """Return the scores of the tracked images without a net, computed on their pixels; null without pictures."""
     run, services = _run(request), personal(request)
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services.data)
+    try:
+        tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, services.data)
+    except UserError:
+        return JSONResponse(None, headers=NO_STORE)
     path = pixel_baseline_path(run, tiles.folder(services.cache))
     scores: dict[str, float | None] | None = await asyncio.to_thread(read_json, path)
     if scores is None:
