@@ -1,7 +1,10 @@
 """Identification of people: a name in a header of a trusted proxy, or a browser by its cookie; and their role."""
 
+import json
 import secrets
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import streamlit as st
 from starlette.requests import HTTPConnection
 
 from dmlviz.errors import UserError
+from dmlviz.storage.files import atomic_write, read_json
 from dmlviz.storage.text import one_line
 from dmlviz_app.people.cookies import BrowserCookie, load_key, public_id
 from dmlviz_app.people.people import BROWSER, PeopleFile, Person, login_id
@@ -83,14 +87,20 @@ class Identity:
 
     Args:
         settings: The identification of people.
-        runs: The runs folder, which keeps the key of the browsers' cookies.
+        runs: The runs folder, which keeps the key of the browsers' cookies, and the roles of those that showed a token:
+            who holds a run keeps their rank when the server has been started again.
     """
 
     def __init__(self, settings: AccessSettings, runs: Path) -> None:
         self.settings = settings
         self.browsers = BrowserCookie(load_key(runs))
         self._people = PeopleFile(settings.people, has_login=bool(settings.user_header))
-        self._shown: dict[str, Role | None] = {}  # the role of the token that each browser showed last
+        self._roles_file, self._lock = runs / ".roles.json", threading.Lock()
+        kept = read_json(self._roles_file) if settings.tokens else None
+        # The role of the token that each browser showed last.
+        self._shown: dict[str, Role | None] = (
+            {id: Role(role) for id, role in kept.items() if role in [*Role]} if isinstance(kept, dict) else {}
+        )
 
     def of_request(self, request: HTTPConnection) -> Person:
         """Return the person who sends a request; one without a cookie has no ID and holds nothing."""
@@ -122,5 +132,14 @@ class Identity:
             return self.person("", "", role)
         visitor = public_id(token)
         id = BROWSER + visitor
-        self._shown[id] = role
+        if self._shown.get(id) is not role:
+            self._remember(id, role)
         return self.person(id, f"Visitor {visitor[:4]}", role)
+
+    def _remember(self, id: str, role: Role | None) -> None:
+        with self._lock:
+            self._shown[id] = role
+            if role:  # not of the many who show none
+                kept = {id: int(one) for id, one in self._shown.items() if one}
+                with suppress(OSError), atomic_write(self._roles_file) as file:
+                    file.write(json.dumps(kept).encode())

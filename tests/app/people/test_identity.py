@@ -34,6 +34,21 @@ def test_the_only_person_is_not_asked_who_they_are(tmp_path):
     assert person.is_alone
 
 
+def test_the_role_of_a_token_outlives_the_server_for_who_is_not_there_again_yet(tmp_path):
+    settings = access_settings(shared=True, tokens={Role.MEMBER: "m" * 16})
+    first, ids = Identity(settings, tmp_path), {}
+    for role in (Role.TEACHER, Role.GUEST):
+        cookies = {COOKIE: first.browsers.issue(), "dmlviz_access": settings.tokens.marks[role]}
+        ids[role] = first.of_request(request(cookies=cookies)).id
+    nobody = first.of_request(request(cookies={COOKIE: first.browsers.issue()})).id
+    again = Identity(settings, tmp_path)
+    assert {role: again.person(id).role for role, id in ids.items()} == {role: role for role in ids}
+    assert nobody not in (tmp_path / ".roles.json").read_text()
+    for damaged in ("[]", '{"x": [], "y": 99}', "{"):
+        (tmp_path / ".roles.json").write_text(damaged)
+        assert Identity(settings, tmp_path).person("browser:y").role is Role.MEMBER
+
+
 def test_a_browser_is_a_person_whose_cookie_cannot_be_made_up(tmp_path):
     identity = Identity(AccessSettings(shared=True), tmp_path)
     value = identity.browsers.issue()
