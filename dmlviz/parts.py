@@ -74,6 +74,7 @@ CORE = Part(
         "unpack": Kind("dmlviz.workers.answers:unpack", "answer"),
         "upload": Kind("dmlviz.workers.answers:upload", "answer"),
         "neighbors": Kind("dmlviz.workers.answers:neighbors", "answer"),
+        "per_query": Kind("dmlviz.workers.answers:per_query", "answer"),
         "pixels": Kind("dmlviz.workers.answers:pixels", "answer"),
         "curves": Kind("dmlviz.workers.answers:curves", "answer"),
         "training_page": Kind("dmlviz.workers.answers:training_page", "answer"),

@@ -5,6 +5,7 @@ Each function writes the file of the answer, and returns the name under which a 
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from dmlviz.parts import kinds, lazy
 from dmlviz.process_setup import limit_further_resources
 from dmlviz.runs.archive import TOO_MUCH, export_run, unpack_run
 from dmlviz.runs.neighbor_table import index_table
+from dmlviz.runs.per_query import keep_per_query, per_query_bytes
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import writing
 from dmlviz.storage.files import write_json
@@ -94,6 +96,15 @@ def neighbors(target: Target, run: str, stamp: int) -> str:
 
     faiss.omp_set_num_threads(min(available_cores(), MAX_THREADS))
     index_table(Run(run))
+    return ""
+
+
+def per_query(target: Target, run: str, created: str, step: int | None) -> str:
+    """Write the scores of each image of the run that was `created` then; those at the end stay in its folder, too."""
+    target.file.write_bytes(per_query_bytes(Run(run), step))
+    if step is None:
+        with suppress(OSError):  # of a ready-made run
+            keep_per_query(Run(run))
     return ""
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dmlviz_app.answers import routes
 from dmlviz_app.people.cookies import COOKIE
 from dmlviz_app.runs import routes as run_list
 from PIL import Image
@@ -14,7 +15,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.sprite_sheet import COLUMNS, TILES_PER_SHEET, tile
 from dmlviz.export import FORMATS, RunExport
 from dmlviz.export import write as write_kept
-from dmlviz.runs import neighbor_table
+from dmlviz.runs import neighbor_table, per_query
 from dmlviz.runs.embed import embed
 
 
@@ -173,6 +174,19 @@ def test_per_query_scores_average_to_the_scores_of_the_run(client, run):
     assert np.mean(all_of["r_precision"]) == pytest.approx(scores["r_precision"], abs=1e-6)
     wrong = run.labels[all_of["nearest"]] != run.labels
     assert np.array_equal(wrong, all_of["first_hit"] > 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [None, 20])
+def test_the_scores_of_each_of_many_images_are_the_work_of_a_worker(client, run, monkeypatch, step):
+    query = {} if step is None else {"step": run.snapshot_steps[-1]}
+    address = f"/dmlviz/runs/{run.id}/per_query.bin"
+    at_hand = client.get(address, params=query).content
+    monkeypatch.setattr(per_query, "FEW", 10)
+    monkeypatch.setattr(routes, "per_query_bytes", lambda *_: pytest.fail("computed in the server"))
+    assert client.get(address, params=query).content == at_hand
+    assert not per_query.is_at_hand(run, 20)
+    assert per_query.is_at_hand(run, None) == (step is None), "kept in the folder of the run"
 
 
 def test_per_query_scores_at_a_step_cover_the_tracked_images(client, run):

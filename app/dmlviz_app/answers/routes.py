@@ -14,7 +14,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.example_item import example_item
-from dmlviz.runs.per_query import per_query_bytes
+from dmlviz.runs.per_query import is_at_hand, per_query_bytes
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id, read_json
 from dmlviz_app.answers import downloads, event_routes, query_routes, sprites, thumbnails, training_page
@@ -92,7 +92,13 @@ async def nearest(request: Request) -> Response:
 @access(Rule.RUN_READER)
 async def per_query(request: Request) -> Response:
     """Return each image's contribution to the scores after `step` batches; without a step, at the end."""
-    return _binary(await asyncio.to_thread(per_query_bytes, _run(request), _step(request)))
+    run, step, services = _run(request), _step(request), personal(request)
+    if await asyncio.to_thread(is_at_hand, run, step):
+        return _binary(await asyncio.to_thread(per_query_bytes, run, step))
+    created = {"created": run.info["created"], "step": step}
+    order = services.answers.order("per_query", run.id, run=str(run.path.resolve()), **created)
+    async with services.answers.open(request, services.person.id, order) as record:
+        return _binary(await asyncio.to_thread(record.result.read_bytes))
 
 
 @access(Rule.RUN_READER)
